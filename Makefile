@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -113,6 +113,14 @@ test-browser: build-test
 	$(BROWSER)/bin/python -m pip install --quiet "selenium>=4.20" "axe-core-python>=0.1"
 	PYTHONPATH=python:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
 		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest tests/test_browser.py
+
+# The vectors of docs/protocol.md in every client: Node and Chromium, of Debian or any other.
+test-clients: build-test
+	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest tests/test_clients.py tests/test_words.py
+
+# After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
+vectors: build-test
+	$(BIN)/python tools/vectors.py
 
 bench: build-bench
 	$(BIN)/python benches/compare.py

@@ -37,6 +37,8 @@ autosummary_generate = False
 python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 add_module_names = False
+# A signature that is longer gets a line per parameter.
+python_maximum_signature_line_length = 80
 
 # Options start with two hyphens, which are not a dash.
 smartquotes = False

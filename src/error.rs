@@ -5,7 +5,6 @@
 //! | input | [`Error::Value`] | a parameter has the right type and a wrong value | `ValueError` |
 //! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `TypeError` |
 //! | input | [`Error::Reach`] | a wanted number that no parameter of the family gives | `OutOfReachError` |
-//! | promise | [`Error::Guarantee`] | a required beta or epsilon is not met | `GuaranteeError` |
 //! | index | [`Error::Index`] | a category outside `0..size` | `IndexError` |
 //! | machine | [`Error::Memory`] | the answer does not fit in memory | `OutOfMemoryError` |
 //!
@@ -36,9 +35,6 @@ pub enum Error {
         /// See `least`.
         most: Option<f64>,
     },
-    /// A promise that the matrix does not keep.
-    #[error("{0}")]
-    Guarantee(String),
     /// A category outside the domain.
     #[error("{0}")]
     Index(String),
@@ -80,11 +76,6 @@ impl Error {
             least: None,
             most,
         }
-    }
-
-    /// The same about a promise.
-    pub fn guarantee(name: &str, requirement: impl Display, got: impl Display) -> Self {
-        Error::Guarantee(sentence(name, requirement, got))
     }
 
     /// The same about memory.

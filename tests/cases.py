@@ -18,6 +18,7 @@ from bistochastic import (
     blocks,
     circulant,
     dense,
+    difference_set,
     geometric,
     gibbs,
     identity,
@@ -285,10 +286,22 @@ def _balanced(table: Any) -> Matrix:
     return dense(balance(table).to_dense())
 
 
+# Without codes that are never true, which have tests of their own.
+_DESIGNS = st.sampled_from([(3, [0]), (4, [1, 2, 3]), (7, [0, 1, 3]), (13, [0, 1, 3, 9])])
+
+
+def _designed(design: tuple[int, list[int]], **asked: Any) -> Matrix:
+    return difference_set(design[0], set=design, **asked)
+
+
 RECIPES: dict[str, st.SearchStrategy[Recipe]] = {
     "balance": st.builds(later(balance), tables()),
     "dense": st.one_of(
         st.builds(later(dense), whole_tables()), st.builds(later(_balanced), tables())
+    ),
+    "difference_set": st.one_of(
+        st.builds(later(_designed), _DESIGNS, epsilon=st.floats(0, 40)),
+        st.builds(later(_designed), _DESIGNS, beta=UNITS),
     ),
     "geometric": st.one_of(
         st.builds(later(geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -94,11 +95,33 @@ def numbers() -> bs.Plan:
     )  # fmt: skip
 
 
+def units() -> bs.Plan:
+    """Households: columns drawn by unit, classes of numbers and dates, recoding, edit rules."""
+    return bs.Plan(
+        [
+            bs.Categorical("roof", ["tin", "clay"], RR, beta=0.6, unit="home",
+                           recode={1: "tin", 2: "clay", 3: "clay"}),
+            bs.Binned("rent", [0, 250, 500.5, 1000], "geometric", epsilon=2, unit="home",
+                      output="number", step=0.5, top=999),
+            bs.Binned("built", width="year", low="1990-01-01", high="2000-01-01", family=RR,
+                      epsilon=1, open=("low", "high"), missing="keep"),
+            bs.Categorical("sex", ["F", "M"], RR, beta=0.6),
+            bs.Categorical("child", ["no", "yes"], RR, beta=0.6, recode={"j": "yes"}),
+            bs.Numeric("income", "k_anonymous", k=5, within="region", min_group=12,
+                       missing="keep", bottom=0, top=90.5),
+        ],
+        name="units", keep=["region"], drop=["home"], units=["village"],
+        impossible=[{"sex": "M", "child": "yes"}],
+    )  # fmt: skip
+
+
 PLANS: dict[str, Callable[[], bs.Plan]] = {
     "survey": survey,
     "household": household,
     "numbers": numbers,
     "numbers bound": lambda: numbers().for_records(300),
+    "units": units,
+    "no units": lambda: survey(units=[]),
     "one category": lambda: bs.Plan([bs.Categorical("country", ["AT"], RR, beta=0.6)]),
     "undecided": lambda: survey(undecided=["household", "weight"]),
     "all undecided": lambda: bs.Plan([], undecided=["household"]),
@@ -128,6 +151,19 @@ def homes() -> dict[str, Any]:
         "owner": [True, None, False, True], "water": ["well", None, "täp ✓", "\u202e`x`"],
         "seen": ["p", "q"] * 2, "tenure": [1, 2, 3, 1], "code": [1, 2**60] * 2,
         "more": [1, 2, 3, 4],
+    }  # fmt: skip
+
+
+def dwellings(rows: int = 60) -> dict[str, Any]:
+    """A table for :func:`units`."""
+    at = range(rows)
+    days = [None if i % 7 == 0 else date(1985 + i // 3, 5, 1) for i in at]
+    return {
+        "home": [i // 3 for i in at], "village": [i // 30 for i in at],
+        "roof": [1 + i // 3 % 3 for i in at], "rent": [float(i // 3 * 70) for i in at],
+        "built": days, "sex": ["FM"[i % 2] for i in at], "child": ["j", "no"] * (rows // 2),
+        "income": [None if i == 5 else float(i) for i in at], "region": ["n", "s"] * (rows // 2),
+        "person": list(at),
     }  # fmt: skip
 
 
@@ -164,6 +200,11 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "empty": dropped.protect(people(0)).certificate,
         "household": household().protect(homes()).certificate,
         "numbers": numbers().protect(incomes(), **keyed).certificate,
+        "units": bs.Plan(
+            units().attributes, name="units", keep=["region"], drop=["person", "village"]
+        ).protect(
+            dwellings(), unit_pseudonym={"home": "dwelling"}, count_units=True
+        ).certificate,
         "one category": PLANS["one category"]().protect({"country": ["AT"]}).certificate,
     }  # fmt: skip
     found |= {f"law {n}": of_law(law).protect({"answer": ABC}).certificate
@@ -184,6 +225,12 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids redrawn before": other.protect(people(), **ids, after=redrawn).certificate,
         "ids pseudonym": survey().protect(
             people(), **ids, after=first, pseudonym="who", release_name="second", shuffle=True
+        ).certificate,
+        "ids units": bs.Plan(
+            units().attributes[:2], name="units", keep=["region"],
+            drop=["village", "built", "sex", "child", "income"],
+        ).protect(
+            dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"}
         ).certificate,
         "ids kept": survey(keep=["region", "person"]).protect(
             people(kind=str), **ids, after="first"

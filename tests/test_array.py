@@ -113,7 +113,7 @@ def test_a_matrix_is_taken_where_an_array_is() -> None:
     assert bs.dense(loose).same_probabilities(M)
     assert bs.entropy_rate(M) == pytest.approx(M.entropy_rate)
     assert M.apply(M) == pytest.approx(DENSE.T @ DENSE)
-    with pytest.raises(TypeError, match="`codes` must be an array of whole numbers"):
+    with pytest.raises(TypeError, match="`codes` must be an array of integers"):
         loose.randomize(M)
 
 

@@ -127,15 +127,15 @@ M = bs.uniform(3)
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"policy": "best"}, ValueError, '`policy` must be "bottleneck" or "any"; got "best"'),
-    ({"bits": 0}, ValueError, "`bits` must be a whole number from 1 to 53; got 0"),
-    ({"bits": 54}, ValueError, "`bits` must be a whole number from 1 to 53; got 54"),
-    ({"bits": 1.5}, TypeError, "`bits` must be a whole number"),
+    ({"bits": 0}, ValueError, "`bits` must be an integer from 1 to 53; got 0"),
+    ({"bits": 54}, ValueError, "`bits` must be an integer from 1 to 53; got 54"),
+    ({"bits": 1.5}, TypeError, "`bits` must be an integer"),
     ({"bits": 1}, ValueError, "`bits` must be at least 2 to keep every positive entry; got 1"),
     ({"mass": 0}, ValueError, "`mass` must be above 0 and at most 1; got 0"),
     ({"mass": 1.1}, ValueError, "`mass` must be above 0 and at most 1; got 1.1"),
     ({"mass": float("nan")}, ValueError, "`mass` must be above 0 and at most 1; got NaN"),
-    ({"max_terms": 0}, ValueError, "`max_terms` must be a whole number from 1 to 2^64 - 1; got 0"),
-    ({"restarts": 0}, ValueError, "`restarts` must be a whole number from 1 to 65536; got 0"),
+    ({"max_terms": 0}, ValueError, "`max_terms` must be an integer from 1 to 2^64 - 1; got 0"),
+    ({"restarts": 0}, ValueError, "`restarts` must be an integer from 1 to 65536; got 0"),
     ({"progress": 3}, TypeError, "`progress` must be a function"),
 ]
 
@@ -151,9 +151,9 @@ def test_bad_options_get_one_sentence(case: int) -> None:
 
 def test_bad_requests_get_one_sentence() -> None:
     found = M.decompose()
-    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got 3"):
+    with pytest.raises(IndexError, match="`j` must be an integer from 0 to 2; got 3"):
         found.permutation(3)
-    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got -1"):
+    with pytest.raises(IndexError, match="`j` must be an integer from 0 to 2; got -1"):
         _ = found[-1]
     with pytest.raises(TypeError, match=r"`matrices` must be matrices, .*; got int"):
         loose.decompose_all([M, 3])

@@ -173,7 +173,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got nan"),
     (lambda: RR.estimate(counts=[1, 2, 3]).contains([1, 0]), ValueError, "`prior` must hold 3"),
     (lambda: RR.required_records(0), ValueError, "`tolerance` must be"),
-    (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`records` must be a whole number"),
+    (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`records` must be an integer"),
 ]
 
 

@@ -261,11 +261,11 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "no rows": (law("dense", '{"counts": [], "total": 1}'), "`parameters.counts` must be a"),
     "sums that are off": (
         law("dense", '{"counts": [[1, 1], [1, 0]], "total": 2}'),
-        "`parameters.counts` must hold non-negative whole numbers whose rows and columns all ",
+        "`parameters.counts` must hold non-negative integers whose rows and columns all ",
     ),
     "a sum that is off": (
         law("circulant", '{"first_row": [1, 2], "total": 4}'),
-        "`parameters.first_row` must hold whole numbers that sum to their total 4",
+        "`parameters.first_row` must hold integers that sum to their total 4",
     ),
     "no parts": (
         law("kron", '{"matrices": [0]}'),

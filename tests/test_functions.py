@@ -89,7 +89,7 @@ def test_a_function_names_what_it_does_not_know() -> None:
             {"size": 3, "beta": 0.2, "total": 9},
             "`total` must be left out where size and beta are given; got both",
         ),
-        ("circulant", {"first_row": [0.5, 0.5], "total": 2}, "`total` must go with whole numbers"),
+        ("circulant", {"first_row": [0.5, 0.5], "total": 2}, "`total` must go with integers"),
     ],
 )
 def test_realised_parameters_go_alone(family: str, given_: dict[str, Any], sentence: str) -> None:

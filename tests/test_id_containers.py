@@ -209,16 +209,16 @@ def test_texts_that_are_not_unicode_are_refused_in_every_container() -> None:
     for kind in (pa.string(), pa.large_string()):
         array = broken(ids, kind)
         for held in (array, pa.chunked_array([array[:1], array[1:]])):
-            assert "a text that is not Unicode at position 1" in refused(held)
+            assert "a string that is not Unicode at position 1" in refused(held)
         entries = pa.DictionaryArray.from_arrays([0, 0, 0, 1], array)
-        assert "a text that is not Unicode at position 3" in refused(entries)
+        assert "a string that is not Unicode at position 3" in refused(entries)
         # Together they are a character, each alone is none.
         assert "not Unicode at position 1" in refused(broken([b"a", b"\xc3", b"\xb6"], kind))
     wide = np.array(["secret", "b", "c"])
     wide.view(np.uint32)[6] = 0xD800
-    assert "a text that is not Unicode at position 1" in refused(wide)
+    assert "a string that is not Unicode at position 1" in refused(wide)
     for last in (pa.array(["a", "secret\0"]), ["a", "secret\0"], pa.array(["a", "s\0"] * 9000)):
-        assert "not end in the character U+0000; got a text that does at position 1" in refused(
+        assert "not end in the character U+0000; got a string that does at position 1" in refused(
             last
         )
     short = "fill the 6 bytes of a fixed-width array, or be a list, an object array or Arrow binary"

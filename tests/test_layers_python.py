@@ -27,6 +27,7 @@ ROOMS = (
     "structure",
     "operators",
     "matrix",
+    "designs",
     "families",
     "exchange",
     "measures",
@@ -40,6 +41,7 @@ ROOMS = (
     "adapters",
     "plan",
     "tables",
+    "models",
     "files",
     "report",
     "plot",
@@ -69,6 +71,8 @@ LATE = {
     ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
+    ("plan", "models"): "regress, transitions and change are methods of a plan",
+    ("models", "plot"): "a regression draws itself",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.
@@ -78,6 +82,8 @@ NAMED = {
     "estimate": "Estimate, which a method of Matrix returns",
     "numeric": "Displacement, which a method of Matrix returns",
     "permutations": "Decomposition, which a method of Matrix returns",
+    "tables": "Collector, which a method of Plan returns",
+    "models": "Regression and the like, which methods of Plan return",
 }
 
 
@@ -99,7 +105,9 @@ class Import:
         if self.points_down:
             return True
         if self.when == "annotations":
-            return self.target == "matrix" or (self.source == "matrix" and self.target in NAMED)
+            return self.target == "matrix" or (
+                self.source in ("matrix", "plan") and self.target in NAMED
+            )
         return self.when == "call" and (self.source, self.target) in LATE
 
 

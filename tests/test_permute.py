@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
-from test_words import chacha, derive, digest_of
+from protocol import chacha, derive, response_digest
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 loose: Any = bs
@@ -201,7 +201,13 @@ class Law:
 @pytest.mark.parametrize("keep", [0.4, 0.9, Fraction(1, 40), 1])
 def test_the_written_law_gives_the_same_permutation(keep: Any) -> None:
     n, m = 40, bs.randomized_response(40, keep=keep)
-    secret = derive(bytes(range(32)), "permutation", "law", [], digest_of(m))
+    secret = derive(
+        bytes(range(32)),
+        "permutation",
+        ["stream", "law"],
+        [],
+        response_digest(m.size, m.parameters["keep"]),
+    )
     once, order = Law(secret, 0), Law(secret, 3 << 60)
     kept = Fraction(m.parameters["keep"])
     whole, lacks = divmod(n * (kept.denominator - kept.numerator), kept.denominator)

@@ -352,7 +352,7 @@ def test_require_names_what_fails() -> None:
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
         plan.require(epsilon=100)
-    with pytest.raises(ValueError, match="must be given beta, min_beta or epsilon"):
+    with pytest.raises(ValueError, match="must be given beta, min_beta, epsilon or pooled"):
         plan.require()
     for wrong in (math.nan, 2.0):
         with pytest.raises(GuaranteeError):
@@ -518,7 +518,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
                 ((["k_anonymous"], {"beta": math.nan}), "`beta` must be from 0 to 1; got NaN"),
                 ((["geometric"], {"beta": -3}), "`beta` must be from 0 to 1; got -3"),
                 ((["k_anonymous"], {"share": 0}), "`share` must be above 0 and at most 1; got 0"),
-                ((["k_anonymous"], {"k": 0}), "`k` must be a whole number of at least 1; got 0"),
+                ((["k_anonymous"], {"k": 0}), "`k` must be an integer of at least 1; got 0"),
                 ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
                 ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
                 ((["k_anonymous"], {"alpha": 2}), "`alpha` must be a parameter of k_anonymous"),
@@ -527,7 +527,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
                 ((["randomized_response"], {"keep": 2}), "`keep` must be from 0 to 1; got 2"),
             ]
         ),
-        (lambda: loose.Plan([1]), "must hold Categorical, Joint and Numeric; got int"),
+        (lambda: loose.Plan([1]), "must hold Categorical, Joint, Binned and Numeric; got int"),
         (lambda: loose.Plan([]), "at least one"),
         (lambda: loose.Plan([loose.Numeric("x", "uniform")], keep="x"), "list of names; got str"),
         (

@@ -375,7 +375,7 @@ def test_near_misses_show_in_a_panel_of_their_own() -> None:
     by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
     # Fewer true reports, but nearer ones, at every beta.
     assert (by_name["geometric"] < by_name["randomized response"]).all()
-    assert axes.get_title(loc="left") == "distance from the true category: low is useful"
+    assert axes.get_title(loc="left") == "mean distance: low is useful"
     assert axes.get_ylabel() == "steps"
 
 
@@ -448,7 +448,7 @@ def test_one_panel_own_families_and_own_axes() -> None:
         "truthful probability",
         "epsilon",
         "standard error",
-        "distance from the true category",
+        "mean distance",
     ]
     assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
@@ -505,11 +505,11 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
         (lambda: anything.heatmap(bs.uniform(4097)), ValueError,
          "`matrix` must have at most 4096 categories for a heat map; got 4097"),
         (lambda: anything.tradeoff(1), ValueError,
-         "`size` must be a whole number of at least 2; got 1"),
+         "`size` must be an integer of at least 2; got 1"),
         (lambda: anything.tradeoff(2.5), TypeError,
-         "`size` must be a whole number of at least 2; got float"),
+         "`size` must be an integer of at least 2; got float"),
         (lambda: anything.tradeoff(5, records=0), ValueError,
-         "`records` must be a whole number of at least 1; got 0"),
+         "`records` must be an integer of at least 1; got 0"),
         (lambda: anything.tradeoff(5, betas=[0.5, 1.5]), ValueError,
          "`betas` must hold numbers from 0 to 1; got 1.5"),
         (lambda: anything.tradeoff(5, betas=[math.nan]), ValueError,

@@ -400,17 +400,17 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (
         lambda: bs.uniform(3).posterior(3),
         IndexError,
-        "be a whole number from 0 to 2; got 3",
+        "be an integer from 0 to 2; got 3",
     ),
     (
         lambda: bs.uniform(3).posterior(-1),
         IndexError,
-        "be a whole number from 0 to 2; got -1",
+        "be an integer from 0 to 2; got -1",
     ),
     (
         lambda: loose.uniform(3).posterior(1.0),
         TypeError,
-        "be a whole number from 0 to 2; got float",
+        "be an integer from 0 to 2; got float",
     ),
     (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
     (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),

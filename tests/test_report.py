@@ -200,7 +200,7 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
         "": "4 columns protected0 columns published unchanged2,201 records",
         "One column": "a 1% suspicion grows to at most 8.44% (class)",
         "All columns of one person": "a 1% suspicion grows to at most 94.9%",
-        "Estimates": "95 of 100 proportions are within 3.12 percentage points of the true ones",
+        "Estimates": "within 3.12 percentage points (95 of 100 proportions)",
         "Published unchanged": "the order of the rows, unless they are shuffled",
         "Required by the publisher": "beta of each column at least 0.6: met",
     }
@@ -211,7 +211,9 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
     one = headline(written(simple(keep=["age"]), tmp_path))
     assert one[""] == "1 column protected1 column published unchanged"
     assert "All columns of one person" not in one
-    assert one["Estimates"].startswith("95 of 100 proportions from 10,000 records are within")
+    assert one["Estimates"].endswith(
+        "percentage points (95 of 100 proportions from 10,000 records)"
+    )
     assert one["Required by the publisher"] == "the plan states no requirement"
     unmet = simple(requirement={"epsilon": 1, "beta": 0.5})
     assert headline(written(unmet, tmp_path))["Required by the publisher"].startswith(
@@ -237,6 +239,20 @@ def test_one_table_has_all_columns_worst_first_and_equal_ones_once(tmp_path: Pat
     rows = cells(written(wide().for_records(60), tmp_path, 60), "learn")
     assert [row[0] for row in rows[:3]] == ["weight", "income", "swap"]
     assert rows[0][3:] == ["no limit", "no limit", "0 (no noise)", "infinite"]
+
+
+def test_each_matrix_of_a_group_is_drawn_once(tmp_path: Path) -> None:
+    half, other = bs.randomized_response(2, beta=0.5), bs.randomized_response(2, beta=0.7)
+    plan = bs.Plan(
+        [bs.Categorical("mood", ["**a**", "b"], groups=("region", {"n": half, "s": other})),
+         bs.Categorical("sex", ["F", "M"], matrix=other)],
+        keep=["region"],
+    )  # fmt: skip
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", written(plan, tmp_path))
+    assert [text_of(each) for each in captions[:2]] == [
+        "mood where region is n", "mood where region is s; the same for sex (F, M)",
+    ]  # fmt: skip
+    assert "<strong>a" not in written(plan, tmp_path)
 
 
 def test_coded_categories_stand_on_both_axes(tmp_path: Path) -> None:

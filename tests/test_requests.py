@@ -111,8 +111,19 @@ def test_require_raises_and_says_by_how_much() -> None:
         m.require(beta=0.6)
     with pytest.raises(bs.errors.GuaranteeError, match="`epsilon` must be at most 3; got inf"):
         m.require(epsilon=3)
-    with pytest.raises(ValueError, match="`require` must be given beta or epsilon; got none"):
+    with pytest.raises(
+        ValueError, match="at least one of beta, epsilon, row_beta, column_beta; got none"
+    ):
         m.require()
     with pytest.raises(ValueError, match="`beta` must be from 0 to 1; got NaN"):
         m.require(beta=math.nan)
+    # Blocks of four and of one: the single category is published, on average little is.
+    m = bs.blocks([4, 4, 1])
+    m.require(beta=0.5)
+    for name in ("row_beta", "column_beta"):
+        m.require(**{name: 0.0})
+        with pytest.raises(bs.errors.GuaranteeError, match=f"`{name}` must be at least 0.5; got 0"):
+            m.require(**{name: 0.5})
+        with pytest.raises(ValueError, match=f"`{name}` must be from 0 to 1; got 2"):
+            m.require(**{name: 2.0})
     assert issubclass(bs.errors.GuaranteeError, ValueError)

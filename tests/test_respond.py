@@ -34,7 +34,7 @@ def test_respond_is_randomize_of_one(name: str) -> None:
 def test_bad_answers_are_one_sentence() -> None:
     m: Any = MATRICES["rr"]
     for code, error in ((77, ValueError), (-77, ValueError), (77.0, TypeError), ("77", TypeError)):
-        with pytest.raises(error, match="`code` must be a whole number from 0 to 11") as caught:
+        with pytest.raises(error, match="`code` must be an integer from 0 to 11") as caught:
             m.respond(code)
         assert "77" not in str(caught.value)
     with pytest.raises(TypeError, match="`code` must"):
@@ -50,7 +50,7 @@ def test_bad_answers_are_one_sentence() -> None:
             m.decompose().sample(1, key=key)
     with pytest.raises(ValueError, match="`key` must be given with an id"):
         m.respond(1, id=1)
-    with pytest.raises(TypeError, match="`id` must be a whole number"):
+    with pytest.raises(TypeError, match="`id` must be an integer"):
         m.respond(1, key=KEY, stream="a", id=1.5)
 
 
@@ -63,7 +63,7 @@ def test_integers_of_any_kind_are_codes() -> None:
         assert m.respond(code=code, id="person 7", stream="a", key=KEY) == want
     assert bs.randomized_response(2, beta=0.6).respond(True) in (0, 1)
     for code in (12, -1, 2**63, 2**64, 2**200, -(2**63), -(2**200)):
-        with pytest.raises(ValueError, match="`code` must be a whole number from 0 to 11"):
+        with pytest.raises(ValueError, match="`code` must be an integer from 0 to 11"):
             m.respond(code)
 
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
+from bistochastic.plan.columns import Numbers
 from bistochastic.plan.options import Options
 from bistochastic.plan.stream import Stream, permuted
 from tables import values_of
@@ -231,7 +232,7 @@ def test_a_numeric_column_takes_two_passes() -> None:
     with pytest.raises(ValueError, match=must):
         own.protect_batches(table)
     options = Options.of(own, key=KEY, release_name="w", shuffle=True)
-    numbers = {"income": permuted(own, options, "income", income)}
+    numbers = {"income": permuted(own, options, "income", Numbers(income))}
     stream = Stream(own, table.schema, options, numbers=numbers)
     cut = in_pieces(table, [10, 400])
     parts = [ready for piece in stream.pieces(cut) for ready in stream.drawn(piece)]
@@ -241,6 +242,7 @@ def test_a_numeric_column_takes_two_passes() -> None:
     assert stream.certificate.shuffled
     assert stream.certificate.plan == want.certificate.plan
     # Numbers for another number of rows are no numbers of this table.
-    short = Stream(own, table.schema, options, numbers={"income": numbers["income"][:999]})
+    fewer = {"income": Numbers(numbers["income"].values[:999])}
+    short = Stream(own, table.schema, options, numbers=fewer)
     with pytest.raises(ValueError, match=r"^column `income`: must have a number for each of 1000"):
         list(short.pieces(table.to_batches()))

@@ -658,7 +658,7 @@ ANY: list[Any] = [3, "sex"]
         (lambda: RESPONSE.estimate([0, 1], weights=[1, -2]),
          "`weights` must .*; got a negative one"),
         (lambda: RESPONSE.estimate([0, 7], weights=[1, 2]),
-         "`codes` must hold whole numbers from 0"),
+         "`codes` must hold integers from 0"),
         (lambda: RESPONSE.estimate([0, 1], weights=["a", "b"]), "`weights` must hold non-negative"),
     ],
 )  # fmt: skip

@@ -355,7 +355,7 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
         ({"after": 3}, "got int"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),
-        ({"max_rows_per_id": 0}, "`max_rows_per_id` must be a whole number of at least 1"),
+        ({"max_rows_per_id": 0}, "`max_rows_per_id` must be an integer of at least 1"),
         ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
         ({"pseudonym": ""}, "`pseudonym` must not be empty"),
         ({"id_column": 3}, "`id_column` must be a text"),
@@ -463,7 +463,7 @@ def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters(
     hashes[:, 0] = numbers * np.uint64(0x9E3779B97F4A7C15)
     tally = _core.Tally(1)
     assert tally.add(hashes.view(np.uint8)) is None
-    # 64 shards of 20,480 counters each: all of them were set free twice.
+    # 16 tables of 81,920 counters each: all of them were set free twice.
     assert tally.bound == 1 + 2
     # One id more than the bound among so many others.
     often = np.full((6, 2), 7, np.uint64)
@@ -700,7 +700,7 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
             plan().respond(record, key=KEY, id=1)
     with pytest.raises(TypeError, match="`key` must be a Key or a KeySource; got NoneType"):
         plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="`ids` must be a whole number"):
+    with pytest.raises(TypeError, match="`ids` must be an integer"):
         plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]
     guessed = bs.Key.insecure(1)
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):

@@ -23,6 +23,7 @@ from bistochastic.families import (
     build,
     circulant,
     dense,
+    difference_set,
     geometric,
     gibbs,
     identity,
@@ -41,8 +42,12 @@ from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
+    from bistochastic.choose.allocate import allocate
+    from bistochastic.choose.optimal import optimal
+    from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.models.ledger import Ledger
+    from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
@@ -51,23 +56,29 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
-    "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
-    "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
-    "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
-    "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
+    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "compare",
+    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore", "geometric",
+    "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
+    "randomized_response", "reflected", "results", "strongest", "t_transform", "theory", "titanic",
+    "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
+    "allocate": "bistochastic.choose.allocate",
+    "Binned": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Joint": "bistochastic.plan",
     "KeySource": "bistochastic.sources",
+    "Ledger": "bistochastic.models.ledger",
     "Numeric": "bistochastic.plan",
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",
     "explore": "bistochastic.report.explorer",
+    "optimal": "bistochastic.choose.optimal",
+    "strongest": "bistochastic.choose.strongest",
     "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",
 }

@@ -79,7 +79,6 @@ class OutOfMemoryError(MemoryError, ValueError):
 
 
 _core.register(
-    GuaranteeError=GuaranteeError,
     OutOfMemoryError=OutOfMemoryError,
     OutOfReachError=OutOfReachError,
 )

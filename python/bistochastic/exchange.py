@@ -181,12 +181,12 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
             raise ValueError(at) from None
         raise here.refuse("hold what its family takes", f"a refusal: {sentence}") from None
     # What was asked for is kept by every matrix, so that nobody is told more than it does.
-    for name in ("beta", "epsilon"):
+    for name in ("beta", "epsilon", "row_beta", "column_beta"):
         if name in requested:
             try:
                 matrix.require(**{name: requested[name]})
             except ValueError:
-                got = f"{name} {getattr(matrix, name)}"
+                got = f"{name} {getattr(matrix, name, 'below it')}"
                 cure = "leave `format`, `version` and `parameters` out to ask for another"
                 must = "be what the matrix keeps"
                 raise asked[name].refuse(must, f"{got}: {cure}") from None

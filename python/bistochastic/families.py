@@ -83,9 +83,9 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
 
 # The names of all families, for type checkers.
 Family = Literal[
-    "balance", "blocks", "circulant", "dense", "geometric", "gibbs", "identity", "k_anonymous",
-    "kron", "mix", "permutation", "product", "randomized_response", "reflected", "t_transform",
-    "tridiagonal", "uniform",
+    "balance", "blocks", "circulant", "dense", "difference_set", "geometric", "gibbs", "identity",
+    "k_anonymous", "kron", "mix", "permutation", "product", "randomized_response", "reflected",
+    "t_transform", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 
@@ -106,6 +106,8 @@ def build(family: str, **parameters: object) -> Matrix:
         ...
     TypeError: `Size` must be a parameter of uniform (size); got a name it does not have
     """
+    if isinstance(family, str) and family == "difference_set" and "counts" not in parameters:
+        return difference_set(**parameters)  # type: ignore[arg-type]
     return _core.build(family, parameters)
 
 
@@ -252,6 +254,89 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
            [0.25, 0.  , 0.75]])
     """
     return _core.build("circulant", {"first_row": first_row, "total": total})
+
+
+@_family
+def difference_set(
+    size: int,
+    *,
+    epsilon: float | None = None,
+    beta: float | None = None,
+    set: tuple[int, Vector] | None = None,
+    modulus: int | None = None,
+    residues: Vector | None = None,
+    counts: Vector | None = None,
+) -> Matrix:
+    """For many unordered categories: the least error of estimated proportions at an epsilon.
+
+    A circulant (Expression 6) with two values: ``e^epsilon`` on the shifts of a cyclic difference
+    set of k residues modulo v, and 1 on all others. Every reported value counts for about ``v / (1
+    + e^epsilon)`` categories. At epsilon 1 it needs 9 times fewer records than randomized response
+    for 100 categories and 92 times fewer for 1,000.
+
+    The matrix has v codes. Those from ``size`` on are reported and never true: ``m.padding`` of
+    them. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
+    the entropy of a row: a reported value reveals at most ``log2 v - H`` bits under any prior.
+    :func:`mix` and ``@`` reject such a matrix, because their input could be any of the v codes.
+
+    Give exactly one of
+
+    * ``epsilon``. Among the sets with ``size <= v <= 4 size`` the smallest is taken whose error is
+      within 1% of the least. If one residue is best, the result is :func:`randomized_response`:
+      for few categories, and always if ``e^epsilon`` is larger than ``size``.
+    * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
+    * ``modulus``, ``residues`` and ``counts``, as they stand in ``parameters``
+
+    What it is not: a single reported value says almost nothing (truthfulness is about ``(1 +
+    e^epsilon) / v``), and at the same *beta* randomized response has the smaller error.
+
+    >>> import bistochastic as bs
+    >>> m = bs.difference_set(1000, epsilon=1)
+    >>> m
+    <Matrix difference_set 1365 x 1365: beta 0.98..., epsilon 1, exact>
+    >>> m.padding, round(m.truthfulness, 4)
+    (365, 0.0014)
+    >>> bs.difference_set(12, epsilon=3).family
+    'randomized_response'
+    >>> bs.difference_set(7, epsilon=1, set=(7, [1, 2, 3]))
+    Traceback (most recent call last):
+        ...
+    ValueError: `set` must hold every difference equally often; got residues that do not
+    """
+    if counts is not None:
+        given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
+        return _core.build("difference_set", {**given, "epsilon": epsilon, "beta": beta})
+    from bistochastic import designs
+
+    many = _core.as_whole("size", size, 1)
+    asked = {name: x for name, x in (("epsilon", epsilon), ("beta", beta)) if x is not None}
+    if len(asked) != 1:
+        got = " and ".join(asked) or "none"
+        must = "`difference_set` must be given exactly one of epsilon, beta"
+        raise ValueError(f"{must}; got {got}")
+    # Anything that the family below would reject is rejected in its words.
+    plain = _core.build("randomized_response", {"size": many, **asked})
+    if set is not None:
+        v, members = designs.given(many, set)
+    elif beta is not None:
+        raise ValueError("`beta` must come with a set of your own; got none")
+    else:
+        chosen = designs.best(many, plain.requested["epsilon"])
+        if chosen.k == 1:
+            return plain
+        v, members = chosen.v, chosen.residues()
+
+    def made(inside: int, outside: int) -> Matrix:
+        held = {"size": many, "modulus": v, "residues": members, "counts": [inside, outside]}
+        return _core.restore("difference_set", held, {"size": many, **asked})
+
+    def holds(inside: int, outside: int) -> bool:
+        if beta is not None:
+            return made(inside, outside).beta >= limit
+        return _core.build("circulant", {"first_row": [inside, outside]}).epsilon <= limit
+
+    (limit,) = (float(plain.requested[name]) for name in asked)
+    return made(*designs.counts(v, len(members), holds))
 
 
 @_family

@@ -237,6 +237,34 @@ class Matrix(_core.Law):
         whole = _core.as_flag("full", full)
         return profile_of(self, cost=cost, prior=prior, full=whole, progress=progress)
 
+    def require(
+        self,
+        *,
+        beta: float | None = None,
+        epsilon: float | None = None,
+        row_beta: float | None = None,
+        column_beta: float | None = None,
+    ) -> None:
+        """Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix keeps all of these.
+
+        * ``beta``: at least this, on average over the categories
+        * ``epsilon``: at most this
+        * ``row_beta``: at least this for the least protected category, ``worst_row`` of
+          :meth:`profile`
+        * ``column_beta``: at least this for the most revealing reported value, ``worst_column``
+
+        >>> bs.randomized_response(12, beta=0.6).require(beta=0.6, column_beta=0.6)
+        >>> bs.k_anonymous(12, k=3).require(epsilon=5)
+        Traceback (most recent call last):
+            ...
+        bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
+        """
+        from bistochastic import measures
+
+        measures.require(
+            self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta
+        )
+
     def deniability(self, gamma: float) -> int:
         """How many truths explain every report about as well as the true one does.
 
@@ -515,21 +543,21 @@ class Matrix(_core.Law):
         )
 
     def displacement(self) -> Displacement:
-        """How far :meth:`permute` moves values, in shares of all places, from the matrix alone.
+        """Compute how far :meth:`permute` moves values, as parts of all places, from the matrix.
 
-        On ranks neighbours are close, so that beta alone sounds like more than it is. Of products,
-        and of matrices without a structure, up to 4096 individuals.
+        On ranks, neighbours are close, so beta sounds like more than it is. Products and matrices
+        without a structure are limited to 4096 records.
 
         >>> print(bs.k_anonymous(1000, share=0.05).displacement())
-        individuals            1000
-        beta of the column     0.5663
-        joint entropy          4284.16 bits, 0.5023 of a full shuffle
-        mean move              1.6660% of all places
-        a tenth moves at most  0.3000%
-        half move at most      1.5000%
-        90 % move at most      3.4000%
-        nobody moves beyond    4.9000%
-        stay in their place    2.0000% of the individuals
+        records             1000
+        beta of the column  0.5663
+        joint entropy       4284.16 bits, 0.5023 of a full shuffle
+        mean move           1.6660% of all places
+        10% move at most    0.3000%
+        50% move at most    1.5000%
+        90% move at most    3.4000%
+        all move at most    4.9000%
+        do not move         2.0000% of the records
         """
         from bistochastic.numeric import displacement
 

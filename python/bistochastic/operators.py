@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import _core, arguments, structure
 from bistochastic.errors import SingularMatrixError
 from bistochastic.patience import interruptible
 from bistochastic.structure import (
@@ -111,6 +111,20 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
         dense = part.to_dense()
         walk.put(some @ (dense.T if back else dense))
     return walk.rows()
+
+
+def from_truths(matrix: Matrix, rows: Array) -> Array:
+    """The same as :func:`forth`, for rows that hold only the codes that can be true."""
+    if matrix.padding:
+        held, rows = rows, np.zeros((len(rows), matrix.size))
+        rows[:, structure.true_codes(matrix)] = held
+    return forth(matrix, np.ascontiguousarray(rows))
+
+
+def to_truths(matrix: Matrix, rows: Array) -> Array:
+    """Each row times the transpose of ``P``, at the codes that can be true."""
+    found = forth(matrix, np.ascontiguousarray(rows), back=True)
+    return found[:, structure.true_codes(matrix)] if matrix.padding else found
 
 
 def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:

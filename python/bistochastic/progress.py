@@ -38,13 +38,18 @@ _SCREEN = threading.Lock()
 
 @contextmanager
 def watched(
-    what: str, progress: object = None, *, words: Callable[[float], str] | None = None
+    what: str,
+    progress: object = None,
+    *,
+    words: Callable[[float], str] | None = None,
+    ends: bool = False,
 ) -> Iterator[Told | None]:
     """Show that ``what`` goes on; gives the function that the work tells its share, or None.
 
     ``progress`` is the caller's: a function is told itself, and nothing is shown; False is silence;
     None shows a bar after two seconds, True at once, if there is a place for one. With ``words``
-    the number told is not a share, and is shown in these words.
+    the number told is not a share, and is shown in these words. With ``ends`` a function is told 1
+    at the end, by work that cannot say more.
 
     >>> heard = []
     >>> with watched("counting", heard.append) as tell:
@@ -59,6 +64,8 @@ def watched(
     if callable(given):
         with _inside():
             yield given
+        if ends:
+            given(1.0)
         return
     with _shown(what, given) as work:
         if work is None or words is None:

@@ -20,11 +20,13 @@ from bistochastic.audit.results import (
     Rate,
     Repeats,
 )
+from bistochastic.choose.allocate import Allocation
+from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -34,10 +36,14 @@ from bistochastic.masking import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
+from bistochastic.models.ledger import Ledger, Spent
+from bistochastic.models.panels import Transitions
+from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
+    Binned,
     Bits,
     ByIds,
     Categorical,
@@ -53,14 +59,16 @@ from bistochastic.plan import (
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
+from bistochastic.tables.collector import Collector
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical", "Certificate",
-    "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
-    "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key", "KeySource",
-    "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
-    "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
-    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap", "Step",
-    "TTransforms", "Tradeoff",
+    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
+    "Categorical", "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation",
+    "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
+    "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
+    "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
+    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
+    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
+    "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

@@ -138,6 +138,21 @@ def axes(matrix: Matrix) -> list[Matrix]:
     return found
 
 
+def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
+    """The codes that can be true, as an index: all, unless some are only reported.
+
+    >>> import bistochastic as bs
+    >>> m = bs.difference_set(5, epsilon=1, set=(7, [0, 1, 3]))
+    >>> true_codes(bs.kron(bs.uniform(2), m))
+    array([ 0,  1,  2,  3,  4,  7,  8,  9, 10, 11])
+    """
+    if not matrix.padding:
+        return slice(None)
+    parts = axes(matrix)
+    each = np.ix_(*(np.arange(part.size - part.padding) for part in parts))
+    return np.ravel_multi_index(each, [part.size for part in parts]).reshape(-1)
+
+
 def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
     """``value(matrix, found)``, where ``found`` gives that of a part: of each distinct one once."""
     known: dict[int, T] = {}

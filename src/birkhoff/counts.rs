@@ -1,4 +1,4 @@
-//! A matrix as whole numbers with one line sum, row by row without its zeros: what is decomposed.
+//! A matrix as integers with one line sum, row by row without its zeros: what is decomposed.
 
 use crate::system::memory;
 

@@ -13,7 +13,7 @@ pub(crate) struct Leaves {
 /// Decisions by a script, beyond which everything is false; remembers what was asked.
 pub(crate) struct Script {
     given: Vec<bool>,
-    /// What was decided, which has a chance of one over a whole number or its complement.
+    /// What was decided, which has a chance of one over an integer or its complement.
     asked: Vec<(bool, u64)>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`counts`], [`realise`] | a matrix as whole numbers without zeros; any family as such, on its own grid or a coarser one |
+//! | [`counts`], [`realise`] | a matrix as integers without zeros; any family as such, on its own grid or a coarser one |
 //! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::law::scaling::matching) |
 //! | [`bottleneck`], [`ties`], [`loose`] | the policy "bottleneck", and what it does with choices on small matrices |
 //! | [`events`] | the policy "any" |

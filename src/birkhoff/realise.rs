@@ -1,4 +1,4 @@
-//! Any matrix as whole numbers with a line sum below 2^63, on the grid it has or on a coarser one.
+//! Any matrix as integers with a line sum below 2^63, on the grid it has or on a coarser one.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,7 +1,8 @@
-//! The integers that hold codes, and room for codes of each width.
+//! The integers that hold codes, and buffers for codes of each width.
 
 use crate::draw::word::Unsigned;
-use crate::system::{erase, memory};
+use crate::system::erase::Erased;
+use crate::system::memory;
 
 /// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
 /// of it, counted from row 0.
@@ -23,8 +24,8 @@ pub trait Code: Unsigned {
     /// The codes, if they have this width.
     fn if_width(codes: Codes<'_>) -> Option<&mut [Self]>;
 
-    /// Room for `n` codes, which nobody else has.
-    fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self];
+    /// The buffers of this width.
+    fn spare(all: &mut Spare) -> &mut Vec<Erased<Self>>;
 
     /// The quotient and the rest of a division by `d = size`, given `m` and `s` of
     /// [`Divisor`](crate::draw::loops::digits::Divisor).
@@ -55,10 +56,8 @@ macro_rules! code {
                 }
             }
 
-            fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self] {
-                let (taken, left) = std::mem::take(&mut space.$field).split_at_mut(n);
-                space.$field = left;
-                taken
+            fn spare(all: &mut Spare) -> &mut Vec<Erased<Self>> {
+                &mut all.$field
             }
 
             #[inline(always)]
@@ -210,100 +209,36 @@ macro_rules! typed {
 
 pub(crate) use {each, typed};
 
-/// How many codes of each width a thread has room for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Room {
-    /// Buffers of a code for each record, by width.
-    buffers: [usize; 4],
-    /// Numbers of four bytes besides.
-    counts: usize,
+/// Buffers that no draw uses now, by the width of their codes. Each holds one code per record of a block.
+pub struct Spare {
+    records: usize,
+    one: Vec<Erased<u8>>,
+    two: Vec<Erased<u16>>,
+    four: Vec<Erased<u32>>,
+    eight: Vec<Erased<u64>>,
 }
 
-impl Room {
-    /// So many buffers for codes below `size`.
-    pub(super) fn of(size: u64, buffers: usize) -> Self {
-        let mut room = Room::default();
-        room.buffers[Width::of(size).bytes().ilog2() as usize] = buffers;
-        room
-    }
-
-    /// So many counts.
-    pub(super) fn counts(counts: usize) -> Self {
-        Room {
-            counts,
-            ..Room::default()
+impl Spare {
+    /// No buffers yet, for blocks of at most `records` records.
+    pub fn new(records: usize) -> Self {
+        Spare {
+            records,
+            one: Vec::new(),
+            two: Vec::new(),
+            four: Vec::new(),
+            eight: Vec::new(),
         }
     }
 
-    /// This and that at once.
-    pub(super) fn and(self, other: Self) -> Self {
-        Room {
-            buffers: std::array::from_fn(|i| self.buffers[i] + other.buffers[i]),
-            counts: self.counts + other.counts,
-        }
+    /// Take a buffer. It holds what its last user left there.
+    pub fn take<C: Code>(&mut self) -> Erased<C> {
+        let records = self.records;
+        let taken = C::spare(self).pop();
+        taken.unwrap_or_else(|| memory::filled(C::default(), records).into())
     }
 
-    /// This or that.
-    pub(super) fn or(self, other: Self) -> Self {
-        Room {
-            buffers: std::array::from_fn(|i| self.buffers[i].max(other.buffers[i])),
-            counts: self.counts.max(other.counts),
-        }
-    }
-}
-
-/// Room for codes of each width, erased when dropped.
-pub struct Buffers {
-    one: Box<[u8]>,
-    two: Box<[u16]>,
-    four: Box<[u32]>,
-    eight: Box<[u64]>,
-}
-
-impl Buffers {
-    pub(super) fn new(room: Room, records: usize) -> Self {
-        let [one, two, four, eight] = room.buffers.map(|buffers| buffers * records);
-        Buffers {
-            one: memory::zeros(one).into(),
-            two: memory::zeros(two).into(),
-            four: memory::zeros(four + room.counts).into(),
-            eight: memory::zeros(eight).into(),
-        }
-    }
-
-    pub(super) fn space(&mut self) -> Space<'_> {
-        Space {
-            one: &mut self.one,
-            two: &mut self.two,
-            four: &mut self.four,
-            eight: &mut self.eight,
-        }
-    }
-
-    pub(super) fn erase(&mut self) {
-        erase::all(&mut self.one);
-        erase::all(&mut self.two);
-        erase::all(&mut self.four);
-        erase::all(&mut self.eight);
-    }
-}
-
-/// What nobody has taken of [`Buffers`].
-pub struct Space<'a> {
-    one: &'a mut [u8],
-    two: &'a mut [u16],
-    four: &'a mut [u32],
-    eight: &'a mut [u64],
-}
-
-impl Space<'_> {
-    /// The same, for as long as it is used.
-    pub(super) fn again(&mut self) -> Space<'_> {
-        Space {
-            one: self.one,
-            two: self.two,
-            four: self.four,
-            eight: self.eight,
-        }
+    /// Give a buffer back.
+    pub fn give<C: Code>(&mut self, buffer: Erased<C>) {
+        C::spare(self).push(buffer);
     }
 }

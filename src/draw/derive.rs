@@ -62,11 +62,15 @@ pub enum Purpose {
     Pseudonym,
     /// The key of the rows of one release of a plan, addressed by what they hold.
     Rows,
+    /// The key of the units of one column of a plan.
+    Units,
+    /// The key of the numbers inside one reported class of a plan's column.
+    Numbers,
 }
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 16] = [
+    pub const ALL: [Purpose; 18] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -83,6 +87,8 @@ impl Purpose {
         Purpose::Order,
         Purpose::Pseudonym,
         Purpose::Rows,
+        Purpose::Units,
+        Purpose::Numbers,
     ];
 
     /// The name that is hashed.
@@ -104,6 +110,8 @@ impl Purpose {
             Purpose::Order => "plan order",
             Purpose::Pseudonym => "plan pseudonym",
             Purpose::Rows => "plan rows",
+            Purpose::Units => "plan units",
+            Purpose::Numbers => "plan numbers",
         }
     }
 }
@@ -264,7 +272,9 @@ mod tests {
                 "3cd1cdf0b7ad6778bb685a9b8c8c26d592965a79a2605346cadd127d1300775c",
                 "d1eca5cbe2e60c0c47804fa5ae62a305f777f5087c0f5b8c865ca5285721fe59",
                 "4a53bd8806b6ae72323318730389770aae25cf1c2ffe767c5726307841295592",
-                "afc78bc4fcaa821de98e65101137654d6e310f0d4eb485e4f0916ec022661010"
+                "afc78bc4fcaa821de98e65101137654d6e310f0d4eb485e4f0916ec022661010",
+                "240e34ae28d8fcd72e8a240fda063d5618a7606ee659fc38f3eb3e2c815288f3",
+                "f47b401b0128243008ad36e7464dc4514f996b5266e70f85486035cec306bc66"
             ]
         );
     }

@@ -1,11 +1,12 @@
-//! What a plan derives from its key beside reports: keys of numeric columns and of rows, and pseudonyms.
+//! What a plan derives from its key beside reports: keys of numeric columns, rows, units and classes,
+//! pseudonyms, and ids of several columns.
 
 use zeroize::Zeroize;
 
 use super::derive::{Label, Purpose, derive};
 use super::hashing::{BLOCK, Hashing, Messages};
 use super::key::Key;
-use super::randomize::Id;
+use super::randomize::{Id, Ids};
 use super::spelled::{Part, Prefixed, Spelled};
 use crate::system::stop::Paced;
 use crate::system::{erase, memory, pool};
@@ -43,10 +44,10 @@ pub fn column_key(
     })
 }
 
-/// The key of the rows of one release, where rows rather than people are addressed.
-pub fn row_key(key: &Key, plan: &str, release: &str) -> Key {
-    let labels = Label::plan(plan, [Label::Text(release.into())]);
-    erase::after(|| Key::from_bytes(**derive(key, Purpose::Rows, &labels, &[], &[0; 32])))
+/// A key of its own for one purpose: `labels` tell those under one plan apart.
+pub fn own_key(key: &Key, purpose: Purpose, plan: &str, labels: Vec<Label>) -> Key {
+    let labels = Label::plan(plan, labels);
+    erase::after(|| Key::from_bytes(**derive(key, purpose, &labels, &[], &[0; 32])))
 }
 
 /// Records that a thread hashes at a time.
@@ -56,50 +57,42 @@ const HASHED: usize = 1 << 12;
 pub struct Pseudonyms(Hashing);
 
 impl Pseudonyms {
-    /// Those of a plan.
+    /// The pseudonyms of a plan.
     pub fn new(key: &Key, plan: &str) -> Self {
         let labels = Label::plan(plan, []);
         let secret = erase::after(|| derive(key, Purpose::Pseudonym, &labels, &[], &[0; 32]));
         Pseudonyms(Hashing::new(secret))
     }
 
-    /// Of one id.
-    pub fn one(&self, id: &Id<'_>, to: &mut [u8]) {
-        let mut hash = |kind: u8, id: &[u8]| {
-            to.copy_from_slice(&self.0.one(&[&[kind], id])[..16]);
-        };
-        match id {
-            Id::Integer(n) => hash(0, &n.to_le_bytes()),
-            Id::Text(text) => hash(1, text.as_bytes()),
-            Id::Bytes(bytes) => hash(2, bytes),
+    /// Write the pseudonyms of ids, 16 bytes each.
+    pub fn fill(&self, ids: Ids<'_>, to: &mut [u8]) {
+        match ids {
+            Ids::Signed(ids) => self.integers(ids, to),
+            Ids::Unsigned(ids) => self.integers(ids, to),
+            Ids::Texts(ids) => self.spelled(1, ids, to),
+            Ids::Bytes(ids) => self.spelled(2, ids, to),
+            Ids::Mixed(ids) => {
+                for (id, to) in ids.iter().zip(to.chunks_exact_mut(16)).paced() {
+                    let block = match id {
+                        Id::Integer(n) => self.0.one(&[&[0], &n.to_le_bytes()]),
+                        Id::Text(text) => self.0.one(&[&[1], text.as_bytes()]),
+                        Id::Bytes(bytes) => self.0.one(&[&[2], bytes]),
+                    };
+                    to.copy_from_slice(&block[..16]);
+                }
+            }
         }
     }
 
-    /// Of texts or bytes.
-    pub fn spelled(&self, is_text: bool, ids: &Spelled, to: &mut [u8]) {
-        let kind = if is_text { 1 } else { 2 };
-        let Some((entries, places)) = ids.entries() else {
-            return self.part(kind, ids.part(0, ids.len()), to);
-        };
-        // Each different id once.
-        let mut each = memory::zeros::<u8>(16 * entries.len());
-        self.part(kind, entries, &mut each);
-        for (to, &place) in to.chunks_exact_mut(16).zip(places).paced() {
-            let at = 16 * place as usize;
-            to.copy_from_slice(&each[at..at + 16]);
-        }
-    }
-
-    fn part(&self, kind: u8, ids: Part<'_>, to: &mut [u8]) {
+    fn spelled(&self, kind: u8, ids: Part<'_>, to: &mut [u8]) {
         self.messages(to, |start, end| Prefixed {
             ids: ids.part(start, end),
             at: |i| (i, [kind]),
         });
     }
 
-    /// Of whole numbers.
-    pub fn wholes<T: Copy + Into<i128> + Sync>(&self, ids: &[T], to: &mut [u8]) {
-        self.messages(to, |start, end| Wholes(&ids[start..end]));
+    fn integers<T: Copy + Into<i128> + Sync>(&self, ids: &[T], to: &mut [u8]) {
+        self.messages(to, |start, end| Integers(&ids[start..end]));
     }
 
     /// 16 bytes for each of some messages, by all threads.
@@ -122,10 +115,10 @@ impl Pseudonyms {
     }
 }
 
-/// Whole numbers of 16 bytes behind a zero.
-struct Wholes<'a, T>(&'a [T]);
+/// Integers of 16 bytes behind a zero.
+struct Integers<'a, T>(&'a [T]);
 
-impl<T: Copy + Into<i128>> Wholes<'_, T> {
+impl<T: Copy + Into<i128>> Integers<'_, T> {
     fn message(&self, i: usize) -> [u8; 17] {
         let mut message = [0; 17];
         message[1..].copy_from_slice(&self.0[i].into().to_le_bytes());
@@ -133,7 +126,7 @@ impl<T: Copy + Into<i128>> Wholes<'_, T> {
     }
 }
 
-impl<T: Copy + Into<i128>> Messages for Wholes<'_, T> {
+impl<T: Copy + Into<i128>> Messages for Integers<'_, T> {
     fn len(&self, _i: usize) -> usize {
         17
     }
@@ -146,5 +139,71 @@ impl<T: Copy + Into<i128>> Messages for Wholes<'_, T> {
 
     fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
         take(&self.message(i));
+    }
+}
+
+/// Join the ids of several columns, row by row, to bytes that no other row has.
+///
+/// Each part is its type, its length and its bytes, so that nothing can be cut in two ways. All columns have as many
+/// ids as the first.
+pub fn joined(columns: &[Ids<'_>]) -> Spelled {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let mut all = Spelled::room(rows, rows.saturating_mul(17 * columns.len()));
+    for row in (0..rows).paced() {
+        for column in columns {
+            match column {
+                Ids::Signed(ids) => join_integer(ids[row].into(), &mut all),
+                Ids::Unsigned(ids) => join_integer(ids[row].into(), &mut all),
+                Ids::Texts(ids) => join_bytes(b't', ids.id(row), &mut all),
+                Ids::Bytes(ids) => join_bytes(b'b', ids.id(row), &mut all),
+                Ids::Mixed(ids) => match ids[row] {
+                    Id::Integer(id) => join_integer(id, &mut all),
+                    Id::Text(id) => join_bytes(b't', id.as_bytes(), &mut all),
+                    Id::Bytes(id) => join_bytes(b'b', id, &mut all),
+                },
+            }
+        }
+        all.end();
+    }
+    all.finish()
+}
+
+fn join_integer(id: i128, to: &mut Spelled) {
+    to.write(b"i");
+    to.write(&id.to_le_bytes());
+}
+
+fn join_bytes(kind: u8, id: &[u8], to: &mut Spelled) {
+    to.write(&[kind]);
+    to.write(&(id.len() as u64).to_le_bytes());
+    to.write(id);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(columns: &[Ids<'_>]) -> Vec<Vec<u8>> {
+        let joined = joined(columns);
+        (0..joined.len())
+            .map(|i| joined.all().id(i).to_vec())
+            .collect()
+    }
+
+    #[test]
+    fn joined_rows_differ_if_their_parts_do() {
+        let (a, ab, b) = (Id::Text("a"), Id::Text("ab"), Id::Text("b"));
+        let first = [a, ab, Id::Bytes(b"a"), Id::Integer(97)];
+        let found = rows(&[Ids::Mixed(&first), Ids::Mixed(&[ab, b, ab, ab])]);
+        assert_eq!(found[0], b"t\x01\0\0\0\0\0\0\0at\x02\0\0\0\0\0\0\0ab");
+        for (i, row) in found.iter().enumerate() {
+            assert!(!found[..i].contains(row));
+        }
+        let spelled = Spelled::of([&b"a"[..], b"ab"].into_iter());
+        let numbers = [Id::Integer(7), Id::Integer(-7)];
+        assert_eq!(
+            rows(&[Ids::Texts(spelled.all()), Ids::Signed(&[7, -7])]),
+            rows(&[Ids::Mixed(&[a, ab]), Ids::Mixed(&numbers)])
+        );
     }
 }

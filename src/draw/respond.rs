@@ -13,8 +13,8 @@ use crate::draw::alias::More;
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::{Key, SECRET};
 use crate::draw::keystream::{BLOCK, Keystream};
-use crate::draw::randomize::streams::Further;
-use crate::draw::randomize::{Keys, Person};
+use crate::draw::randomize::Id;
+use crate::draw::randomize::further::Further;
 use crate::draw::sampler::{Leaf, Source};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
@@ -133,21 +133,15 @@ pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
 ///
 /// # Errors
 /// A composite that takes too many draws, a code that the matrix does not have, an id outside of what ids are.
-pub fn keyed<P: Person>(
-    matrix: &Matrix,
-    key: &Key,
-    labels: &[Label],
-    code: u64,
-    id: P,
-) -> Result<u64> {
-    let size = matrix.family.size();
+pub fn keyed(matrix: &Matrix, key: &Key, labels: &[Label], code: u64, id: Id<'_>) -> Result<u64> {
+    let size = matrix.truths();
     matrix.sampler().check()?;
     if code >= size {
-        let must = format!("be a whole number from 0 to {}", size - 1);
+        let must = format!("be an integer from 0 to {}", size - 1);
         return Err(Error::value("code", must, "a number outside"));
     }
     if !id.is_its_own() {
-        let must = "be a whole number from -2^63 to 2^64 - 1";
+        let must = "be an integer from -2^63 to 2^64 - 1";
         return Err(Error::value("id", must, "one outside"));
     }
     let mut source = Keyed {
@@ -162,19 +156,19 @@ pub fn keyed<P: Person>(
 }
 
 /// The words of one person with one code, each draw under keys of its own.
-struct Keyed<'a, P> {
+struct Keyed<'a> {
     key: &'a Key,
     labels: &'a [Label],
     digest: &'a [u8; 32],
     path: Vec<u64>,
     code: u64,
-    id: P,
+    id: Id<'a>,
 }
 
-impl<P: Person> Source for Keyed<'_, P> {
+impl Source for Keyed<'_> {
     fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
         let make = |purpose| derive(self.key, purpose, self.labels, &self.path, self.digest);
-        let mut block = self.id.block(&P::Keys::new(&make), self.code);
+        let mut block = self.id.block(self.code, make);
         let bytes = leaf.width().bytes();
         let v = match leaf.decide(&block[..bytes], u) {
             (v, false) => v,
@@ -198,7 +192,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::draw::randomize::{AnyKeys, Id, Randomizer};
+    use crate::draw::randomize::{IdKeys, Ids, Randomizer};
     use crate::law::battery::make;
     use crate::law::parameters::Value;
 
@@ -289,49 +283,36 @@ mod tests {
         let long = "long ".repeat(300);
         for m in matrices() {
             let size = m.family.size();
-            let any = Randomizer::<AnyKeys>::new(&m, &key, &labels).unwrap();
+            let any = Randomizer::<IdKeys>::new(&m, &key, &labels).unwrap();
             let n = if cfg!(miri) { 5 } else { 300 };
             let codes: Vec<u64> = (0..n).map(|i| i * 7919 % size).collect();
             let texts: Vec<String> = (0..n)
                 .map(|i| format!("{i}{}", if i % 50 == 3 { &long } else { "" }))
                 .collect();
             let signed = |i: u64| (i as i64 - 5) * 1_000_003;
-            let run = |ids: Vec<Id<'_>>| {
+            let kinds: [Vec<Id<'_>>; 4] = [
+                (0..n).map(|i| Id::Integer(signed(i).into())).collect(),
+                (0..n).map(|i| Id::Integer((u64::MAX - i).into())).collect(),
+                texts.iter().map(|id| Id::Text(id)).collect(),
+                texts.iter().map(|id| Id::Bytes(id.as_bytes())).collect(),
+            ];
+            for ids in kinds {
+                let each = codes.iter().zip(&ids);
+                let each = each.map(|(&code, &id)| keyed(&m, &key, &labels, code, id).unwrap());
                 let mut out = codes.clone();
-                any.run(None, &mut out, &ids[..], 1).unwrap();
-                out
-            };
-            let each = |keyed: &dyn Fn(usize) -> Result<u64>| -> Vec<u64> {
-                (0..n as usize).map(|i| keyed(i).unwrap()).collect()
-            };
-            assert_eq!(
-                each(&|i| keyed(&m, &key, &labels, codes[i], signed(i as u64))),
-                run((0..n).map(|i| Id::Integer(signed(i).into())).collect()),
-                "{size}"
-            );
-            assert_eq!(
-                each(&|i| keyed(&m, &key, &labels, codes[i], u64::MAX - i as u64)),
-                run((0..n).map(|i| Id::Integer((u64::MAX - i).into())).collect()),
-                "{size}"
-            );
-            assert_eq!(
-                each(&|i| keyed(&m, &key, &labels, codes[i], &texts[i][..])),
-                run(texts.iter().map(|id| Id::Text(id)).collect()),
-                "{size}"
-            );
-            assert_eq!(
-                each(&|i| keyed(&m, &key, &labels, codes[i], texts[i].as_bytes())),
-                run(texts.iter().map(|id| Id::Bytes(id.as_bytes())).collect()),
-                "{size}"
-            );
+                any.run(None, &mut out, Ids::Mixed(&ids), 1).unwrap();
+                assert_eq!(each.collect::<Vec<_>>(), out, "{size}");
+            }
         }
     }
 
     #[test]
     fn refuses_what_there_is_not() {
         let (key, labels, m) = (Key::insecure(5), Label::stream("x"), &matrices()[0]);
-        let error = keyed(m, &key, &labels, 12, 7u64).unwrap_err().to_string();
-        let want = "`code` must be a whole number from 0 to 11; got a number outside";
+        let error = keyed(m, &key, &labels, 12, Id::Integer(7))
+            .unwrap_err()
+            .to_string();
+        let want = "`code` must be an integer from 0 to 11; got a number outside";
         assert_eq!(error, want);
         let beyond = Id::Integer(1 << 64);
         let error = keyed(m, &key, &labels, 0, beyond).unwrap_err().to_string();

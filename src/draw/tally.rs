@@ -1,150 +1,95 @@
-//! How many rows each id has, in bounded memory: Misra and Gries, in shards that are counted side by side.
+//! How many rows each id has, in bounded memory (Misra and Gries).
 //!
-//! An id is 16 bytes. Some of its bits choose one of `SHARDS` tables, and each table has `COUNTERS` counters. An id
-//! without a counter gets one. Where none is left, one row of this id and of each that is counted are left out, which
-//! sets free the counters that come to 0. So a count is never above the truth, and below it by at most the times that
-//! this happened in its shard; that takes a row more than there are counters each time.
+//! An id is 16 bytes. Some of its bits choose one of `SHARDS` tables, which count at most `COUNTERS` ids each. If an id
+//! has no counter and none is free, its row is left out, and one row of every id in the table. That sets free the
+//! counters that come to 0. So a count is never above the truth, and below it by at most the number of times that this
+//! happened in the table. Each time takes one row more than there are counters.
 //!
-//! Which shard an id goes to is the same everywhere, and a shard sees its rows in their order. So answers depend
-//! neither on threads nor on how rows come in batches. Where an id lies within its shard is random: nobody can choose
-//! ids that get into each other's way. Ids that were chosen to be in one shard are counted by one thread, with the
-//! counters of one shard, and the bound says so.
+//! A table sees its rows in their order, so the answers depend neither on threads nor on batches.
 //!
 //! # Cost
-//! A batch is sorted by shards first, so that a table is close to the core while its rows are counted. Ids and counts
-//! lie in the order in which they came; what is searched is an index of four bytes a place, small enough for a cache.
-//! Memory: 44 MiB at most, and less where ids or rows are fewer.
+//! At most 52 MiB, and less for fewer ids. Every thread reads all ids and counts those of its own tables.
 
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::system::memory;
-use crate::system::{pool, stop};
+use crate::system::stop::Paced;
+use crate::system::{memory, pool};
 
 /// Tables.
-const SHARDS: usize = 64;
+const SHARDS: usize = 16;
 
-/// Places of an index at most, as a power of two. In one that is as full as it gets a new id takes four looks.
-/// Fewer in tests, which fill all of them and are not optimised.
-const PLACES_LOG: u32 = if cfg!(test) { 12 } else { 15 };
-const PLACES: usize = 1 << PLACES_LOG;
+/// Ids that a table counts: a quarter more than its part of 2^20, so that chance leaves no id of 2^20 out. Fewer in
+/// tests, which fill all tables and are not optimized.
+const COUNTERS: usize = (if cfg!(test) { 1 << 13 } else { 1 << 16 }) / 4 * 5;
 
-/// Ids that a shard counts at a time: a quarter more than its part of 2^20, so that chance leaves none of so many out.
-const COUNTERS: usize = full(PLACES);
-
-/// Places of an index at least.
-const FEW: usize = 32;
-
-/// Ids that so many places are good for.
-const fn full(places: usize) -> usize {
-    places / 8 * 5
-}
-
-/// Rows that are sorted at a time by a thread.
-const PART: usize = 1 << 16;
-
-/// Rows that are counted at a time.
-const PIECE: usize = 1 << 18;
-
-/// Rows below which threads take longer to start than to count.
+/// Below this many rows, threads take longer to start than to count.
 const SMALL: usize = 1 << 13;
 
-/// The two words of an id and its count.
-type Counter = [u64; 3];
+/// The two halves of an id.
+type Id = (u64, u64);
 
-/// The two words of an id; then, above, its [`Homes`]; below, its row within a piece.
-type Row = [u64; 3];
+fn words(id: &[u8; 16]) -> Id {
+    let id = u128::from_le_bytes(*id);
+    (id as u64, (id >> 64) as u64)
+}
 
 /// Both halves of a product in one word.
-#[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
 /// A number below [`SHARDS`], from all bits of an id.
-#[inline(always)]
-fn shard_of(a: u64, b: u64) -> usize {
+fn shard_of((a, b): Id) -> usize {
     let once = fold(a ^ 0x243f_6a88_85a3_08d3, 0x9e37_79b9_7f4a_7c15);
     (fold(once ^ b, 0xd6e8_feb8_6659_fd93) >> (64 - SHARDS.ilog2())) as usize
 }
 
-/// Where ids lie within their shard: random numbers, since what is chosen by others must not be able to collide.
-#[derive(Debug, Clone, Copy)]
-struct Homes([u64; 4]);
-
-impl Homes {
-    fn new() -> Self {
-        let random = RandomState::new();
-        Homes(std::array::from_fn(|i| random.hash_one(i) | 1))
-    }
-
-    /// 32 bits: the first say where an id is looked for first, the others stand there, to tell it from most others.
-    #[inline(always)]
-    fn of(&self, a: u64, b: u64) -> u32 {
-        let Homes([k, l, m, n]) = self;
-        (fold(fold(a ^ k, *l) ^ b ^ m, *n) >> 32) as u32
-    }
-}
-
-/// The first place to look at among so many, a power of two.
-#[inline(always)]
-fn place(home: u32, places: usize) -> usize {
-    (home >> (32 - places.ilog2())) as usize
-}
-
-/// What stands in an index for counter `i`: never 0, which is a free place.
-#[inline(always)]
-fn entry(home: u32, i: usize) -> u32 {
-    const { assert!(COUNTERS < PLACES) };
-    home << PLACES_LOG | (i as u32 + 1)
-}
-
-/// Enter counter `i`, of an id that is not in the index.
-fn enter(index: &mut [u32], home: u32, i: usize) {
-    let mask = index.len() - 1;
-    let mut at = place(home, index.len());
-    while index[at & mask] != 0 {
-        at += 1;
-    }
-    index[at & mask] = entry(home, i);
-}
-
-/// What is known of a shard beside its table.
-#[derive(Debug, Clone, Copy, Default)]
+/// One table. Its hashes are random, so that nobody can choose ids that collide.
+#[derive(Default)]
 struct Shard {
-    /// Ids that are counted.
-    ids: usize,
+    counts: HashMap<Id, u64>,
     /// How often a row of every id was left out.
     forgotten: u64,
+}
+
+impl Shard {
+    /// Count a row and return the number of rows of its id.
+    fn count(&mut self, id: Id) -> u64 {
+        if let Some(count) = self.counts.get_mut(&id) {
+            *count += 1;
+            return *count;
+        }
+        if self.counts.len() == COUNTERS {
+            self.forgotten += 1;
+            self.counts.retain(|_, count| {
+                *count -= 1;
+                *count > 0
+            });
+            return 0;
+        }
+        if self.counts.len() == self.counts.capacity() {
+            // The table doubles, and cannot be refused memory itself.
+            memory::probe(64 * self.counts.capacity());
+        }
+        self.counts.insert(id, 1);
+        1
+    }
 }
 
 /// Rows of ids, in bounded memory. It has no `Debug`, which would show ids.
 pub struct Tally {
     limit: u64,
-    homes: Homes,
-    /// The indices of all shards, one after the other, of the same length.
-    indices: Vec<u32>,
-    /// Their counters, as many as such an index is good for.
-    counters: Vec<Counter>,
     shards: [Shard; SHARDS],
-    /// Where the rows of a piece are sorted.
-    rows: Vec<Row>,
 }
-
-/// A part of a piece, sorted by shards: where each begins, and where the last ends.
-type Starts = [u32; SHARDS + 1];
 
 impl Tally {
     /// No rows yet. No id should have more than `limit`.
     pub fn new(limit: u64) -> Self {
         Tally {
             limit,
-            homes: Homes::new(),
-            indices: Vec::new(),
-            counters: Vec::new(),
-            shards: [Shard::default(); SHARDS],
-            rows: Vec::new(),
+            shards: Default::default(),
         }
     }
 
@@ -157,200 +102,22 @@ impl Tally {
     /// Count rows by their ids; the position of the first that is one too many, if any. Which of the rows behind that
     /// one are counted is left open.
     pub fn add(&mut self, ids: &[[u8; 16]], threads: usize) -> Option<usize> {
-        if ids.is_empty() || self.limit == 0 {
-            return (!ids.is_empty()).then_some(0);
-        }
-        let threads = if ids.len() < SMALL { 1 } else { threads };
-        let most = ids.len().min(PIECE);
-        let mut rows = std::mem::take(&mut self.rows);
-        if rows.len() < most {
-            rows = memory::zeros(most);
-        }
-        let mut starts: Vec<Starts> = memory::zeros(most.div_ceil(PART));
-        let mut states = memory::filled((), threads.clamp(1, SHARDS));
-        // As if all ids were new, and for the whole batch at once rather than a little more for each piece.
-        let counted = self.shards.iter().map(|shard| shard.ids).max();
-        self.make_room(counted.unwrap_or(0) + ids.len() / SHARDS, &mut states);
-        let found = ids.chunks(PIECE).enumerate().find_map(|(i, piece)| {
-            let row = self.add_piece(piece, &mut rows, &mut starts, &mut states)?;
-            Some(i * PIECE + row)
-        });
-        self.rows = rows;
-        found
-    }
-
-    /// The same of rows that are sorted and counted at a time.
-    fn add_piece(
-        &mut self,
-        ids: &[[u8; 16]],
-        rows: &mut [Row],
-        starts: &mut [Starts],
-        states: &mut [()],
-    ) -> Option<usize> {
-        let homes = self.homes;
-        let rows = &mut rows[..ids.len()];
-        let starts = &mut starts[..ids.len().div_ceil(PART)];
-        let parts = ids.chunks(PART).zip(rows.chunks_mut(PART));
-        let parts = parts.zip(&mut *starts).enumerate();
-        pool::share_out(parts, states, |(), (i, ((ids, rows), starts))| {
-            sort(ids, i * PART, &homes, rows, starts);
-        });
-        let (rows, starts) = (&*rows, &*starts);
-        let most = (0..SHARDS).map(|s| {
-            let more = starts.iter().map(|at| (at[s + 1] - at[s]) as usize);
-            self.shards[s].ids + more.sum::<usize>()
-        });
-        self.make_room(most.max().unwrap_or(0), states);
-        let places = self.indices.len() / SHARDS;
-        let first = AtomicUsize::new(usize::MAX);
-        let limit = self.limit;
-        let tables = (self.indices.chunks_mut(places)).zip(self.counters.chunks_mut(full(places)));
-        let shards = tables.zip(&mut self.shards).enumerate();
-        pool::share_out(shards, states, |(), (s, ((index, counters), shard))| {
-            let mut table = Table {
-                index,
-                counters,
-                shard,
-                homes: &homes,
-                limit,
-            };
-            for (part, starts) in rows.chunks(PART).zip(starts) {
-                stop::point();
-                let part = &part[starts[s] as usize..starts[s + 1] as usize];
-                if let Some(row) = table.add(part, first.load(Ordering::Relaxed)) {
+        let small = ids.len() < SMALL;
+        let each = SHARDS.div_ceil(if small { 1 } else { threads.max(1) });
+        let (first, limit) = (AtomicUsize::new(usize::MAX), self.limit);
+        pool::for_each_chunk(&mut self.shards, each, small, |chunk, shards| {
+            for (row, id) in ids.iter().enumerate().paced() {
+                let id = words(id);
+                let Some(shard) = shards.get_mut(shard_of(id).wrapping_sub(chunk * each)) else {
+                    continue;
+                };
+                if shard.count(id) > limit {
                     first.fetch_min(row, Ordering::Relaxed);
-                    break;
+                    return;
                 }
             }
         });
         Some(first.into_inner()).filter(|&row| row < usize::MAX)
-    }
-
-    /// Tables that hold `ids` each, or as many as there are counters.
-    fn make_room(&mut self, ids: usize, states: &mut [()]) {
-        let mut places = FEW;
-        while places < PLACES && full(places) < ids {
-            // Entering all ids once more is felt, so it is done seldom.
-            places *= 4;
-        }
-        let before = self.indices.len() / SHARDS;
-        if places <= before {
-            return;
-        }
-        let mut indices: Vec<u32> = memory::zeros(places * SHARDS);
-        let mut counters: Vec<Counter> = memory::zeros(full(places) * SHARDS);
-        if before > 0 {
-            let homes = self.homes;
-            let new = (indices.chunks_mut(places)).zip(counters.chunks_mut(full(places)));
-            let old = (self.counters.chunks(full(before))).zip(&self.shards);
-            pool::share_out(old.zip(new), states, |(), ((old, shard), (index, new))| {
-                for (i, (&[a, b, count], new)) in old[..shard.ids].iter().zip(new).enumerate() {
-                    *new = [a, b, count];
-                    enter(index, homes.of(a, b), i);
-                }
-            });
-        }
-        (self.indices, self.counters) = (indices, counters);
-    }
-}
-
-/// Sort rows by the shards of their ids. The first is row `first` of the piece.
-fn sort(ids: &[[u8; 16]], first: usize, homes: &Homes, rows: &mut [Row], starts: &mut Starts) {
-    let words = |id: &[u8; 16]| {
-        let id = u128::from_le_bytes(*id);
-        (id as u64, (id >> 64) as u64)
-    };
-    let mut ends = [0_u32; SHARDS];
-    for id in ids {
-        let (a, b) = words(id);
-        ends[shard_of(a, b)] += 1;
-    }
-    let mut sum = 0;
-    for (start, end) in starts.iter_mut().zip(&mut ends) {
-        (*start, sum) = (sum, sum + *end);
-        *end = *start;
-    }
-    starts[SHARDS] = sum;
-    for (row, id) in (first as u64..).zip(ids) {
-        let (a, b) = words(id);
-        let end = &mut ends[shard_of(a, b)];
-        rows[*end as usize] = [a, b, u64::from(homes.of(a, b)) << 32 | row];
-        *end += 1;
-    }
-}
-
-/// One shard while it counts.
-struct Table<'a> {
-    index: &'a mut [u32],
-    counters: &'a mut [Counter],
-    shard: &'a mut Shard,
-    homes: &'a Homes,
-    limit: u64,
-}
-
-impl Table<'_> {
-    /// Count rows; the first below `before` that is one too many, if any.
-    fn add(&mut self, rows: &[Row], before: usize) -> Option<usize> {
-        for row in rows {
-            let at = row[2] as u32 as usize;
-            if at >= before {
-                return None;
-            }
-            if self.count(row) > self.limit {
-                return Some(at);
-            }
-        }
-        None
-    }
-
-    /// Count a row; how many its id has now.
-    #[inline(always)]
-    fn count(&mut self, &[a, b, rest]: &Row) -> u64 {
-        let home = (rest >> 32) as u32;
-        let mask = self.index.len() - 1;
-        let mut at = place(home, self.index.len());
-        loop {
-            let seen = self.index[at & mask];
-            if seen == 0 {
-                break;
-            }
-            if (seen ^ home << PLACES_LOG) < PLACES as u32 {
-                let i = seen % PLACES as u32 - 1;
-                let counter = &mut self.counters[i as usize];
-                if (counter[0] ^ a) | (counter[1] ^ b) == 0 {
-                    counter[2] += 1;
-                    return counter[2];
-                }
-            }
-            at += 1;
-        }
-        let i = self.shard.ids;
-        if i == COUNTERS {
-            self.forget();
-            return 0;
-        }
-        self.counters[i] = [a, b, 1];
-        self.index[at & mask] = entry(home, i);
-        self.shard.ids += 1;
-        1
-    }
-
-    /// Leave out one row of every id.
-    #[cold]
-    #[inline(never)]
-    fn forget(&mut self) {
-        self.shard.forgotten += 1;
-        self.index.fill(0);
-        let mut kept = 0;
-        for i in 0..self.shard.ids {
-            let [a, b, count] = self.counters[i];
-            if count > 1 {
-                self.counters[kept] = [a, b, count - 1];
-                enter(self.index, self.homes.of(a, b), kept);
-                kept += 1;
-            }
-        }
-        self.shard.ids = kept;
     }
 }
 
@@ -398,10 +165,7 @@ mod tests {
     fn of_one_shard(n: usize) -> Vec<[u8; 16]> {
         (0..)
             .map(id)
-            .filter(|id| {
-                let id = u128::from_le_bytes(*id);
-                shard_of(id as u64, (id >> 64) as u64) == 5
-            })
+            .filter(|id| shard_of(words(id)) == 5)
             .take(n)
             .collect()
     }
@@ -494,12 +258,12 @@ mod tests {
         for step in [1, 1 << 20, 1 << 40, 0x9e37_79b9_7f4a_7c15_u64] {
             for i in 0..64_000_u64 / 4 {
                 let number = i.wrapping_mul(step);
-                sizes[shard_of(number, number >> 32)] += 1;
+                sizes[shard_of((number, number >> 32))] += 1;
             }
         }
-        // Of 1000 each, ten standard deviations are 320.
+        // Of 4000 each, ten standard deviations are 630.
         assert!(
-            sizes.iter().all(|size| (700..1300).contains(size)),
+            sizes.iter().all(|size| (3370..4630).contains(size)),
             "{sizes:?}"
         );
     }

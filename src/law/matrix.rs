@@ -136,6 +136,14 @@ impl Matrix {
             .get_or_make(|| self.family.knows_ergodic())
     }
 
+    /// Codes below this can be given as true. Digits of a joint code are not looked at.
+    pub fn truths(&self) -> u64 {
+        match self.family.composition() {
+            None => self.family.true_size(),
+            Some(_) => self.family.size(),
+        }
+    }
+
     /// Refuse a composite that cannot be written out.
     ///
     /// # Errors

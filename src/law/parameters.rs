@@ -12,13 +12,13 @@ use crate::system::memory::Gather;
 /// One parameter. Integers and fractions are exact; reals are what floating point asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A whole number.
+    /// An integer.
     Whole(i128),
     /// A fraction in lowest terms, with a positive denominator.
     Ratio(i128, i128),
     /// A double.
     Real(f64),
-    /// A vector of whole numbers.
+    /// A vector of integers.
     Wholes(Arc<[i64]>),
     /// A vector of fractions.
     Ratios(Arc<[(i128, i128)]>),
@@ -34,10 +34,10 @@ impl Value {
     /// What it is, for a sentence.
     pub fn kind(&self) -> &'static str {
         match self {
-            Value::Whole(_) => "a whole number",
+            Value::Whole(_) => "an integer",
             Value::Ratio(..) => "a fraction",
             Value::Real(_) => "a float",
-            Value::Wholes(_) => "a vector of whole numbers",
+            Value::Wholes(_) => "a vector of integers",
             Value::Ratios(_) => "a vector of fractions",
             Value::Reals(_) => "a vector of floats",
             Value::Table(..) => "a table",
@@ -137,7 +137,7 @@ impl Arguments {
             .ok_or_else(|| Error::type_(name, format!("be given for {family}"), "nothing"))
     }
 
-    /// A whole number from `low` to `high`, where it is given.
+    /// An integer from `low` to `high`, where it is given.
     pub fn whole(&mut self, name: &str, low: u64, high: u64) -> Result<Option<u64>> {
         match self.take(name) {
             None => Ok(None),
@@ -145,7 +145,7 @@ impl Arguments {
                 Ok(n) if (low..=high).contains(&n) => Ok(Some(n)),
                 _ => Err(Error::value(name, format!("be from {low} to {high}"), n)),
             },
-            Some(other) => Err(Error::type_(name, "be a whole number", other.kind())),
+            Some(other) => Err(Error::type_(name, "be an integer", other.kind())),
         }
     }
 
@@ -187,7 +187,7 @@ impl Arguments {
         }
     }
 
-    /// A probability vector as counts and their total. Whole numbers are taken as they are, out of
+    /// A probability vector as counts and their total. Integers are taken as they are, out of
     /// their sum; fractions over their common denominator; floats are rounded onto the grid, and
     /// what that moved is noted.
     pub fn distribution(&mut self, name: &str) -> Result<(Arc<[i64]>, u64)> {
@@ -200,7 +200,7 @@ impl Arguments {
                 (counts, total.map_or(sum, i128::from))
             }
             other if total.is_some() => {
-                return Err(Error::type_("total", "go with whole numbers", other.kind()));
+                return Err(Error::type_("total", "go with integers", other.kind()));
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;
@@ -235,7 +235,7 @@ impl Arguments {
             }
             _ => Err(Error::value(
                 name,
-                format!("hold whole numbers that sum to their total {total}, from 1 to below 2^63"),
+                format!("hold integers that sum to their total {total}, from 1 to below 2^63"),
                 format!("a sum of {sum}"),
             )),
         }
@@ -265,7 +265,7 @@ impl Arguments {
         }
     }
 
-    /// A vector of whole numbers. An empty list has no type, and is one.
+    /// A vector of integers. An empty list has no type, and is one.
     pub fn wholes(&mut self, name: &str, must: &str) -> Result<Arc<[i64]>> {
         match self.required(name)? {
             Value::Wholes(wholes) if !wholes.is_empty() => Ok(wholes),

@@ -12,14 +12,14 @@ pub fn quick_rate(family: &dyn Family) -> Option<(f64, f64)> {
     let entropy = family.quick_entropy_rate()?;
     Some((
         entropy.round_down(2),
-        entropy.round_down(family.size().into()).min(1.0),
+        entropy.round_down(family.true_size().into()).min(1.0),
     ))
 }
 
 /// Definition 1: the entropy rate over log2 of the size, never above the true value. With one
 /// category there is nothing to hide, and beta is 1.
 pub fn beta(family: &dyn Family) -> f64 {
-    match family.size() {
+    match family.true_size() {
         1 => 1.0,
         size => {
             let beta = family.entropy_rate().round_down(u128::from(size));

@@ -17,6 +17,7 @@ pub const REGISTRY: &[(&str, Builder)] = &[
     ("blocks", blocks::build),
     ("circulant", circulant::build),
     ("dense", dense::build),
+    ("difference_set", difference_set::build),
     ("geometric", geometric::build),
     ("gibbs", gibbs::build),
     ("identity", identity::build),

@@ -1,11 +1,8 @@
-//! What is read off whole matrices: the single lines, metric privacy, plain arrays, and whether reported numbers keep
-//! what was asked. Bits, beta and epsilon are part of a law: [`law::rate`](crate::law::rate).
+//! What is read off whole matrices: the single lines, metric privacy, plain arrays. Bits, beta and epsilon are part of a law: [`law::rate`](crate::law::rate).
 
 mod array;
 mod metric;
-mod require;
 pub mod survey;
 
 pub use array::array_entropy_rate;
 pub use metric::metric_epsilon;
-pub use require::require;

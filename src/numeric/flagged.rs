@@ -4,8 +4,8 @@
 //! Of N people `m` are flagged, every set of `m` as likely, and shuffled among themselves. A value stays if its
 //! owner is not flagged, or flagged and drawn back: `1 - m/N + m/N 1/m = 1 - (m - 1)/N`. All other places are alike,
 //! so each has `(m - 1)/(N (N - 1))`. For the diagonal `p` the size `m` must be `1 + N (1 - p)` in the mean: it is
-//! the whole number below that or the one above, the upper one with a chance that is what the lower one lacks,
-//! a ratio of whole numbers. From `p = 1/N` (everybody) to `p = 1` (nobody moves) there is such an `m`; below it
+//! the integer below that or the one above, the upper one with a chance that is what the lower one lacks,
+//! a ratio of integers. From `p = 1/N` (everybody) to `p = 1` (nobody moves) there is such an `m`; below it
 //! there is none.
 //!
 //! The set is drawn in one pass (Knuth, 3.4.2 S): with `k` still to be flagged among the `n` that are left, the
@@ -131,7 +131,7 @@ pub fn is_drawn(size: u64, (n, d): (u64, u64)) -> bool {
     u128::from(n) * u128::from(size) >= u128::from(d)
 }
 
-/// `1 + N (1 - n/d)` as a whole number and what it lacks out of `d`.
+/// `1 + N (1 - n/d)` as an integer and what it lacks out of `d`.
 pub fn flagged(size: u64, (n, d): (u64, u64)) -> (u64, u64) {
     let scaled = u128::from(size) * u128::from(d - n);
     let d = u128::from(d);

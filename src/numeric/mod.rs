@@ -18,7 +18,7 @@
 //! # The law of a permutation
 //! A permutation `s` is drawn with `Pr(s(u) = v)` exactly the entry `(u, v)`, and the value of `u` moves to
 //! place `s(u)`: the column keeps all its values, and `P^T x` is what is expected in each place. All chances are
-//! ratios of whole numbers; no floating point decides anything.
+//! ratios of integers; no floating point decides anything.
 //!
 //! | structure | how | where it is proved |
 //! |---|---|---|

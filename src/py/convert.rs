@@ -47,7 +47,6 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => named(&package::GUARANTEE, &text, &[]),
             Error::Memory(_) => named(&package::MEMORY, &text, &[]),
             Error::Reach { least, most, .. } => {
                 named(&package::REACH, &text, &[("least", least), ("most", most)])
@@ -88,9 +87,9 @@ fn ratio(value: &Bound<'_, PyAny>) -> Option<(i128, i128)> {
 
 /// What one number of a caller is; every scalar is read by [`scalar`] and nowhere else.
 enum Scalar {
-    /// A whole number.
+    /// An integer.
     Whole(i128),
-    /// A whole number of 2^127 or more in magnitude.
+    /// An integer of 2^127 or more in magnitude.
     Beyond,
     /// A rational number.
     Ratio(i128, i128),
@@ -98,7 +97,7 @@ enum Scalar {
     Odd,
     /// Any other; of more digits than a double (`numpy.longdouble`) the nearest one.
     Real(f64),
-    /// No number: text, a truth value, a complex number, a date, a vector.
+    /// No number: text, a boolean, a complex number, a date, a vector.
     Not,
 }
 
@@ -124,7 +123,7 @@ fn is_masked(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     given.getattr("mask")?.is_truthy()
 }
 
-/// An `int`, none inside where 128 bits do not hold it; none where it is no `int`, or a truth value.
+/// An `int`, none inside where 128 bits do not hold it; none where it is no `int`, or a boolean.
 fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     if !given.is_instance_of::<PyInt>() || given.is_instance_of::<PyBool>() {
         return Ok(None);
@@ -474,33 +473,20 @@ pub fn dictionary<'py, 'a>(
     Ok(dictionary)
 }
 
-/// A number given by a caller to be checked against.
-pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
-    Ok(match given {
-        None => None,
-        Some(given) => match value(name, given)? {
-            Value::Real(x) => Some(x),
-            Value::Whole(n) => Some(n as f64),
-            Value::Ratio(n, d) => Some(n as f64 / d as f64),
-            _ => return Err(Error::type_(name, "be a number", type_name(given)).into()),
-        },
-    })
-}
-
-/// What a whole number from `low` to `high` must be; without an end, what one of at least `low` must be. The only
-/// sentence about whole numbers.
+/// What an integer from `low` to `high` must be; without an end, what one of at least `low` must be. The only
+/// sentence about integers.
 fn range(low: i128, high: Option<i128>) -> String {
     match high {
-        None => format!("be a whole number of at least {low}"),
+        None => format!("be an integer of at least {low}"),
         // In digits nobody would know it.
         Some(high) if high == i128::from(u64::MAX) => {
-            format!("be a whole number from {low} to 2^64 - 1")
+            format!("be an integer from {low} to 2^64 - 1")
         }
-        Some(high) => format!("be a whole number from {low} to {high}"),
+        Some(high) => format!("be an integer from {low} to {high}"),
     }
 }
 
-/// One whole number of a caller, read here and nowhere else; `outside` says what one out of range is.
+/// One integer of a caller, read here and nowhere else; `outside` says what one out of range is.
 fn whole_number(
     name: &str,
     given: &Bound<'_, PyAny>,
@@ -519,7 +505,7 @@ fn whole_number(
     }
 }
 
-/// A whole number from `low` to `high`.
+/// An integer from `low` to `high`.
 pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
     let outside = |name: &str, must, got| Error::value(name, must, got);
     let high = Some(i128::from(high));
@@ -612,7 +598,7 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
     }
 }
 
-/// One whole number of at least ``low``, below 2^127.
+/// One integer of at least ``low``, below 2^127.
 #[pyfunction]
 pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i128> {
     let outside = |name: &str, must, got| Error::value(name, must, got);

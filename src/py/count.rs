@@ -10,7 +10,7 @@ use crate::draw::count::codes as counts_of;
 use crate::error::Error;
 use crate::system::memory;
 
-/// How often each code below ``size`` occurs in a contiguous, native array of whole numbers.
+/// How often each code below ``size`` occurs in a contiguous, native array of integers.
 #[pyfunction]
 pub fn count<'py>(codes: &Bound<'py, PyAny>, size: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let py = codes.py();
@@ -33,7 +33,7 @@ pub fn count<'py>(codes: &Bound<'py, PyAny>, size: usize) -> PyResult<Bound<'py,
     match counts {
         Ok(counts) => Ok(PyArray1::from_vec(py, counts)),
         Err(position) => {
-            let must = format!("hold whole numbers from 0 to {}", size - 1);
+            let must = format!("hold integers from 0 to {}", size - 1);
             let got = format!("one outside at position {position}");
             Err(Error::value("codes", must, got).into())
         }

@@ -19,7 +19,7 @@ type Tables<'py> = (
 
 /// How many rows have each combination of codes, the last column running fastest; with weights their sums too.
 ///
-/// Columns are contiguous native arrays of unsigned whole numbers, all of one length.
+/// Columns are contiguous native arrays of unsigned integers, all of one length.
 #[pyfunction]
 pub fn cross<'py>(
     columns: &Bound<'py, PyList>,
@@ -27,7 +27,7 @@ pub fn cross<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Tables<'py>> {
     let py = columns.py();
-    let must = "hold arrays of unsigned whole numbers";
+    let must = "hold arrays of unsigned integers";
     let held: Vec<Held<'py>> = columns
         .iter()
         .map(|codes| held("columns", must, &codes))
@@ -73,10 +73,7 @@ pub fn cross<'py>(
             PyArray1::from_vec(py, table.squares),
         )),
         Err((column, row)) => {
-            let must = format!(
-                "hold whole numbers from 0 to {}",
-                sizes[column].wrapping_sub(1)
-            );
+            let must = format!("hold integers from 0 to {}", sizes[column].wrapping_sub(1));
             let got = format!("one outside in row {row} of column {column}");
             Err(Error::value("codes", must, got).into())
         }

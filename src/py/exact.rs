@@ -22,7 +22,7 @@ fn most_bits(size: u64) -> u64 {
 /// Steps to a row that are taken in Python's integers.
 const STEPS: u128 = 1 << 26;
 
-/// The length of a whole number of Python's.
+/// The length of an integer of Python's.
 fn bits(number: &Bound<'_, PyAny>) -> PyResult<u64> {
     number.call_method0("bit_length")?.extract()
 }
@@ -50,7 +50,7 @@ pub fn row<'py>(py: Python<'py>, matrix: &Matrix, u: u64) -> PyResult<Vec<Bound<
     fractions.map(|n| fraction.call1((n, &row.total))).collect()
 }
 
-/// A row as whole numbers out of a total.
+/// A row as integers out of a total.
 struct Row<'py> {
     counts: Vec<Bound<'py, PyAny>>,
     total: Bound<'py, PyAny>,

@@ -8,30 +8,29 @@ use crate::draw::randomize::Id;
 use crate::error::Error;
 
 /// What an id must be.
-pub const ONE_ID: &str = "be a whole number from -2^63 to 2^64 - 1, a text or bytes";
+pub const ONE_ID: &str = "be an integer from -2^63 to 2^64 - 1, a string or bytes";
 
-/// What a text must not: an array of text would drop the zero, and address somebody else.
+/// What a string must not do: an array of strings would drop the zero, and address another person.
 pub const NO_ZERO: &str = "not end in the character U+0000";
 
-/// One id. `position` says where it stands, if in an array.
+/// Read one id. `position` is its place in an array, if there is one.
 pub fn one_id<'a>(
     name: &str,
     item: &'a Bound<'_, PyAny>,
     position: Option<usize>,
 ) -> PyResult<Id<'a>> {
-    let must = ONE_ID;
     let at = |got: &str| match position {
         Some(position) => format!("{got} at position {position}"),
         None => got.to_owned(),
     };
     if let Ok(text) = item.cast::<PyString>() {
-        // A half of a surrogate pair has no UTF-8. The id itself stays out of the error.
+        // Half of a surrogate pair has no UTF-8. The id itself stays out of the error.
         return match text.to_str() {
             Ok(text) if text.ends_with('\0') => {
-                Err(Error::value(name, NO_ZERO, at("a text that does")).into())
+                Err(Error::value(name, NO_ZERO, at("a string that does")).into())
             }
             Ok(text) => Ok(Id::Text(text)),
-            Err(_) => Err(Error::value(name, must, at("a text that is not Unicode")).into()),
+            Err(_) => Err(Error::value(name, ONE_ID, at("a string that is not Unicode")).into()),
         };
     }
     if let Ok(bytes) = item.cast::<PyBytes>() {
@@ -39,8 +38,8 @@ pub fn one_id<'a>(
     }
     match integer(item)? {
         Some(Some(n)) if (-(1 << 63)..1 << 64).contains(&n) => Ok(Id::Integer(n)),
-        Some(_) => Err(Error::value(name, must, at("a number outside")).into()),
-        None if item.is_none() => Err(Error::type_(name, must, at("none")).into()),
-        None => Err(Error::type_(name, must, at(&type_name(item))).into()),
+        Some(_) => Err(Error::value(name, ONE_ID, at("a number outside")).into()),
+        None if item.is_none() => Err(Error::type_(name, ONE_ID, at("none")).into()),
+        None => Err(Error::type_(name, ONE_ID, at(&type_name(item))).into()),
     }
 }

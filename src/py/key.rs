@@ -110,7 +110,7 @@ impl Key {
         Ok(key.into())
     }
 
-    /// A key from a whole number below 2^64, for tests and examples.
+    /// A key from an integer below 2^64, for tests and examples.
     ///
     /// Anyone can guess it, so never release anything under it. It obeys the same rules as any other key.
     ///

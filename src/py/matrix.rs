@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::law;
 use crate::law::parameters::Value;
 use crate::law::same::{Found, same};
-use crate::measure;
 use crate::number::bits;
 use crate::system::pool;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -110,13 +109,23 @@ impl Matrix {
         self.measured(py, law::Matrix::entropy_rate)
     }
 
-    /// The most bits a row can hold: ``log2(size)``.
+    /// The most bits a row can hold: ``log2(size)``, of the categories that can be true.
     ///
     /// >>> bs.blocks([4, 4]).max_bits
     /// 3.0
     #[getter]
     fn max_bits(&self) -> f64 {
-        bits::max_bits(self.family().size())
+        bits::max_bits(self.family().true_size())
+    }
+
+    /// How many codes are reported and never true: those from ``size - padding`` on. 0 except for
+    /// :func:`bistochastic.difference_set`.
+    ///
+    /// >>> bs.difference_set(1000, epsilon=1).padding, bs.uniform(5).padding
+    /// (365, 0)
+    #[getter]
+    fn padding(&self) -> u64 {
+        self.family().size() - self.family().true_size()
     }
 
     /// Definition 1: ``entropy_rate / max_bits``. 0 hides nothing, 1 hides everything.
@@ -247,36 +256,6 @@ impl Matrix {
         // A product takes a whole row through its factors.
         let numbers = family.composition().map_or(1, |_| size);
         detached(index.py(), numbers, || family.probability(u, v))
-    }
-
-    /// Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix keeps what is required.
-    ///
-    /// Its beta must be at least ``beta``, and its epsilon at most ``epsilon``.
-    ///
-    /// >>> bs.randomized_response(12, beta=0.6).require(beta=0.6)
-    /// >>> bs.k_anonymous(12, k=3).require(epsilon=5)
-    /// Traceback (most recent call last):
-    ///     ...
-    /// bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
-    #[pyo3(signature = (*, beta=None, epsilon=None))]
-    fn require(
-        &self,
-        py: Python<'_>,
-        beta: Option<&Bound<'_, PyAny>>,
-        epsilon: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let (beta, epsilon) = (
-            convert::real("beta", beta)?,
-            convert::real("epsilon", epsilon)?,
-        );
-        let own = |want: Option<f64>, number: PyResult<f64>| match want {
-            Some(want) => number.map(|own| Some((want, own))),
-            None => Ok(None),
-        };
-        Ok(measure::require(
-            own(beta, self.beta(py))?,
-            own(epsilon, self.epsilon(py))?,
-        )?)
     }
 
     /// Whether two matrices have the same entries, as exact fractions, whatever their families.

@@ -27,7 +27,7 @@ fn wholes<'py>(py: Python<'py>, numbers: &[u32]) -> PyResult<Wholes<'py>> {
     Ok(numbers.into_pyarray(py))
 }
 
-/// Whole numbers below `most` as the core counts them.
+/// Integers below `most` as the core counts them.
 fn codes(given: &[i64], most: usize) -> Result<Vec<u32>, Error> {
     let code = |&n: &i64| u32::try_from(n).ok().filter(|&n| (n as usize) < most);
     let outside = |i| {

@@ -27,6 +27,7 @@ mod entropy;
 mod exact;
 mod gradients;
 mod id;
+mod ids;
 mod key;
 mod law;
 mod matrix;
@@ -84,6 +85,8 @@ mod _core {
     #[pymodule_export]
     use super::gradients::Equations;
     #[pymodule_export]
+    use super::ids::{hold_ids, joined_ids};
+    #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
     use super::law::Matrix;
@@ -104,14 +107,15 @@ mod _core {
     use super::package::register;
     #[pymodule_export]
     use super::plan::{
-        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_row_key,
+        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key, plan_pseudonyms,
+        plan_row_key, plan_unit_key,
     };
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]
     use super::rebuild::{arrays, restore, restore_parts};
     #[pymodule_export]
-    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids};
+    use super::spelled::{SpelledIds, spelled_ids};
     #[pymodule_export]
     use super::structure::{
         classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,

@@ -53,8 +53,6 @@ pub static CORE: Slot = Slot::new("_core");
 pub static MATRIX: Slot = Slot::new("Matrix");
 /// The class of decompositions, over the core's terms.
 pub static DECOMPOSITION: Slot = Slot::new("Decomposition");
-/// A promise that is not kept.
-pub static GUARANTEE: Slot = Slot::new("GuaranteeError");
 /// A wanted number that is out of reach.
 pub static REACH: Slot = Slot::new("OutOfReachError");
 /// More bytes than there are.
@@ -67,10 +65,9 @@ pub static ITEMS: Slot = Slot::new("items");
 /// The texts or bytes of a column that is laid out as Arrow does.
 pub static SPELLED: Slot = Slot::new("spelled");
 
-const SLOTS: [&Slot; 8] = [
+const SLOTS: [&Slot; 7] = [
     &MATRIX,
     &DECOMPOSITION,
-    &GUARANTEE,
     &REACH,
     &MEMORY,
     &ARRAY,

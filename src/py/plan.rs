@@ -3,24 +3,22 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 
 use super::convert::type_name;
-use super::id::one_id;
+use super::ids::HeldIds;
 use super::key::Key;
 use super::law::Matrix;
-use super::randomize::{Columns, Draws, Keyed, run};
+use super::randomize::{Column, Draws};
 use super::secret::Secret;
-use super::spelled::SpelledIds;
 use super::widths::pair;
 use super::work::detached;
 use crate::draw::code::each;
-use crate::draw::derive::Label;
+use crate::draw::derive::{Label, Purpose};
 use crate::draw::key;
-use crate::draw::plan::{Pseudonyms, column_key, row_key};
-use crate::draw::randomize::block::{self, Column, Labels, Refused};
+use crate::draw::plan::{Pseudonyms, column_key, own_key};
+use crate::draw::randomize::block::{self, Labels, Refused};
 use crate::draw::tally;
 use crate::error::Error;
 use crate::system::{erase, pool};
@@ -83,7 +81,7 @@ pub fn plan_blocks<'py>(
         let codes = each!(pair, as_such, (codes, out) => {
             as_such((codes.as_slice()?, out.as_slice_mut()?))
         });
-        blocks.push(Column {
+        blocks.push(block::Column {
             names: labels,
             codes,
             missing: given.2.as_ref().map(|array| array.as_slice()).transpose()?,
@@ -100,8 +98,8 @@ pub fn plan_blocks<'py>(
         Refused::Call(error) => error,
         Refused::Code(column, row) => Error::value(
             "codes",
-            "be those of their matrix and stratum",
-            format!("another in column {column}, row {row}"),
+            "exist in their matrix and stratum",
+            format!("one outside in column {column}, row {row}"),
         ),
     })?;
     Ok(answers)
@@ -122,19 +120,14 @@ pub fn plan_ids<'py>(
     out: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
-    let secret = Secret::labelled(held(key)?, labels);
     let matrix = matrix.get().inner();
-    let size = matrix.family.size();
-    let columns = Columns::into(codes, size, out)?;
     let draws = Draws {
-        py,
         matrix,
-        secret: &secret,
+        secret: &Secret::labelled(held(key)?, labels),
+        column: Column::into(codes, matrix.family.size(), out)?,
+        threads: pool::threads(),
     };
-    let keyed = Keyed::ids(draws, ids, columns.len)?;
-    let sizes = (size, matrix.sampler().draws());
-    run(py, &columns, &keyed, pool::threads(), sizes)?;
-    columns.finish()
+    draws.by_ids(py, ids)
 }
 
 /// The key of the order of a numeric column: another for other values.
@@ -161,7 +154,27 @@ pub fn plan_column_key(
 /// The key of the rows of one release, where rows rather than people are addressed.
 #[pyfunction]
 pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
-    Ok(row_key(held(key)?, plan, release).into())
+    let labels = vec![Label::Text(release.into())];
+    Ok(own_key(held(key)?, Purpose::Rows, plan, labels).into())
+}
+
+/// The key of the units of one column: all of a unit's draws and its pseudonym follow the law of ids under it.
+#[pyfunction]
+pub fn plan_unit_key(key: &Bound<'_, PyAny>, plan: &str, column: &str) -> PyResult<Key> {
+    let labels = vec![Label::Text(column.into())];
+    Ok(own_key(held(key)?, Purpose::Units, plan, labels).into())
+}
+
+/// The key of the numbers inside one reported class of a binned column.
+#[pyfunction]
+pub fn plan_number_key(
+    key: &Bound<'_, PyAny>,
+    plan: &str,
+    columns: Vec<String>,
+    place: u64,
+) -> PyResult<Key> {
+    let labels = vec![Label::List(names(&columns)), Label::Integer(place.into())];
+    Ok(own_key(held(key)?, Purpose::Numbers, plan, labels).into())
 }
 
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.
@@ -173,37 +186,15 @@ pub fn plan_pseudonyms<'py>(
     ids: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<u8>>> {
     let pseudonyms = Pseudonyms::new(held(key)?, plan);
-    let n = ids.len()?;
+    let ids = HeldIds::new(ids)?;
     let numpy = py.import("numpy")?;
-    let out = numpy.call_method1("empty", ((n, 16), "uint8"))?;
+    let out = numpy.call_method1("empty", ((ids.len(), 16), "uint8"))?;
     let out = out.cast_into::<PyArray2<u8>>()?;
     {
         let mut to = out.readwrite();
-        let to = to.as_slice_mut()?;
-        if let Ok(held) = ids.cast::<SpelledIds>() {
-            let held = held.get();
-            detached(py, u64::MAX, || {
-                for (first, part) in held.parts() {
-                    let to = &mut to[16 * first..16 * (first + part.len())];
-                    pseudonyms.spelled(held.is_text(), part, to);
-                }
-            })?;
-        } else if let Ok(list) = ids.cast::<PyList>() {
-            for (i, (item, to)) in list.iter().zip(to.chunks_exact_mut(16)).enumerate() {
-                pseudonyms.one(&one_id("ids", &item, Some(i))?, to);
-                if i % 65_536 == 0 {
-                    py.check_signals()?;
-                }
-            }
-        } else if let Ok(ids) = ids.cast::<PyArray1<i64>>() {
-            let ids = ids.readonly();
-            let ids = ids.as_slice()?;
-            detached(py, 64 * n as u64, || pseudonyms.wholes(ids, to))?;
-        } else {
-            let ids = ids.cast::<PyArray1<u64>>()?.readonly();
-            let ids = ids.as_slice()?;
-            detached(py, 64 * n as u64, || pseudonyms.wholes(ids, to))?;
-        }
+        let (to, read) = (to.as_slice_mut()?, ids.read(0, ids.len())?);
+        let ids = read.ids();
+        detached(py, u64::MAX, || pseudonyms.fill(ids, to))?;
     }
     erase::stack();
     Ok(out)

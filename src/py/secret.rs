@@ -54,7 +54,7 @@ impl<'a> Secret<'a> {
     ) -> PyResult<Self> {
         let name = match stream {
             None => None,
-            Some(stream) => Some(text("stream", "be a text", stream)?),
+            Some(stream) => Some(text("stream", "be a string", stream)?),
         };
         let key = match key {
             None => None,

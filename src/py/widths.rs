@@ -1,4 +1,4 @@
-//! Arrays of whole numbers of any width: the one file here that knows how wide.
+//! Arrays of integers of any width: the one file here that knows how wide.
 
 use numpy::{
     Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1,
@@ -15,7 +15,7 @@ use crate::system::pool;
 
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
-/// An array of unsigned whole numbers.
+/// An array of unsigned integers.
 pub type Arrays<'py> = ByWidth<Array<'py, u8>, Array<'py, u16>, Array<'py, u32>, Array<'py, u64>>;
 
 type Read<'py, T> = PyReadonlyArray1<'py, T>;
@@ -41,12 +41,17 @@ fn read<'py, T: Element>(array: &Array<'py, T>) -> PyResult<PyReadonlyArray1<'py
     array.try_readonly().map_err(busy)
 }
 
+/// An array with one axis of this type, to be read.
+pub fn readable<'py, T: Element>(given: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    read(given.cast::<PyArray1<T>>()?)
+}
+
 fn bytes_of(array: &Bound<'_, PyAny>) -> usize {
     let array = array.cast::<PyUntypedArray>();
     array.map_or(8, |array| array.dtype().itemsize())
 }
 
-/// An array of unsigned whole numbers, of whatever width.
+/// An array of unsigned integers, of whatever width.
 pub fn array<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
     let other = |_| Error::type_(name, must, array_type(given));
     let width = Width::of_bytes(bytes_of(given));
@@ -58,9 +63,9 @@ pub fn held<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<
     Ok(each!(array(name, must, given)?, as_such, array => as_such(read(&array)?)))
 }
 
-/// The bits of whole numbers with or without a sign, and how many of those are no negative number.
+/// The bits of integers with or without a sign, and how many of those are no negative number.
 pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, u64)> {
-    let must = "be an array of whole numbers";
+    let must = "be an array of integers";
     let Ok(array) = given.cast::<PyUntypedArray>() else {
         return Err(Error::type_(name, must, type_name(given)).into());
     };
@@ -75,13 +80,13 @@ pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, 
 
 /// Codes to be read, and their reports to be written.
 pub fn pair<'py>(codes: &Bound<'py, PyAny>, out: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
-    let codes = array("codes", "be an array of unsigned whole numbers", codes)?;
+    let codes = array("codes", "be an array of unsigned integers", codes)?;
     Ok(each!(codes, as_such, codes => {
         as_such((read(&codes)?, out.cast::<PyArray1<_>>()?.try_readwrite().map_err(busy)?))
     }))
 }
 
-/// An array of whole numbers to come, and its bits to be written.
+/// An array of integers to come, and its bits to be written.
 pub fn written<'py>(
     py: Python<'py>,
     rows: usize,
@@ -90,13 +95,13 @@ pub fn written<'py>(
     // Through Python, so that an allocation that fails is a MemoryError.
     let out = py.import("numpy")?.call_method1("empty", (rows, dtype))?;
     let bits = out.call_method1("view", (format!("u{}", bytes_of(&out)),))?;
-    let room = each!(array("dtype", "be one of whole numbers", &bits)?, as_such, bits => {
+    let room = each!(array("dtype", "be one of integers", &bits)?, as_such, bits => {
         as_such(bits.try_readwrite().map_err(busy)?)
     });
     Ok((out, room))
 }
 
-/// Whole numbers as those of another type; None where one is not from 0 to below ``size``.
+/// Integers as those of another type; None where one is not from 0 to below ``size``.
 ///
 /// >>> bs._core.plan_recode(np.array([0, 2, 1]), 3, "uint8")
 /// array([0, 2, 1], dtype=uint8)

@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::hint::black_box;
+use std::ops::{Deref, DerefMut};
 
 use zeroize::Zeroizing;
 
@@ -40,6 +41,35 @@ pub fn all<T: Copy + Default>(numbers: &mut [T]) {
     numbers.fill(T::default());
     // Looked at, so that they are written.
     black_box(numbers);
+}
+
+/// Numbers on the heap, erased when dropped.
+pub struct Erased<T: Copy + Default>(Box<[T]>);
+
+impl<T: Copy + Default> From<Vec<T>> for Erased<T> {
+    fn from(numbers: Vec<T>) -> Self {
+        Erased(numbers.into())
+    }
+}
+
+impl<T: Copy + Default> Deref for Erased<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Copy + Default> DerefMut for Erased<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T: Copy + Default> Drop for Erased<T> {
+    fn drop(&mut self) {
+        all(&mut self.0);
+    }
 }
 
 /// Run `work`, which handles secrets, and overwrite its part of the stack, also where it is stopped by

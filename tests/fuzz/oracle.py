@@ -30,6 +30,12 @@ def rows(m: Any) -> Rows:
             return _classes([n // classes + (c < n % classes) for c in range(classes)])
         case "circulant":
             return _shares(n, lambda u, v: Fraction(p["first_row"][(v - u) % n], p["total"]))
+        case "difference_set":
+            k, (inside, outside) = len(p["residues"]), p["counts"]
+            total, held = k * inside + (n - k) * outside, set(p["residues"])
+            return _shares(
+                n, lambda u, v: Fraction(inside if (v - u) % n in held else outside, total)
+            )
         case "tridiagonal":
             alphas = p["alphas"] if isinstance(p["alphas"], list) else [p["alphas"]] * (n - 1)
             return _tridiagonal([Fraction(a, p["total"]) for a in alphas])

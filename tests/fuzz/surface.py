@@ -38,6 +38,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Displacement": lambda s: f"{s.matrix()}.displacement()",
     "Step": lambda s: "bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
+    "Allocation": lambda s: "bs.allocate([2, 5], beta=0.5)[0]",
+    "Choice": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)[0]",
+    "Strongest": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"

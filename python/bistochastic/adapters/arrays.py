@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
@@ -410,7 +410,11 @@ class Arrays:
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         column = self._given[name]
-        array = np.asarray(column) if isinstance(column, list) else column
+        array = column
+        if isinstance(column, list):
+            none = [each is None for each in column]
+            array = np.asarray([0 if each is None else each for each in column])
+            array = np.ma.array(array, mask=none) if any(none) else array
         missing, plain = _masked(array), np.ma.getdata(array)
         if plain.ndim != 1:
             raise WrongType("lists")
@@ -418,13 +422,47 @@ class Arrays:
             raise WrongType(f"dtype {plain.dtype}")
         return plain, nans(plain, missing)
 
-    def numbered(self, name: str, values: np.ndarray) -> Any:
-        """A column like that one, with these numbers."""
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """A column of the categories' own type in the place of that one."""
+        if isinstance(self._given[name], list):
+            return objects_of(labels, labels.kind, codes, missing).tolist()
+        if missing is None:
+            return np.array(labels.values)[codes]
+        return objects_of(labels, labels.kind, codes, missing)
+
+    def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
+        """A column of dates, and which rows are missing, if any."""
+        column = self._given[name]
+        masked = None if isinstance(column, list) else _masked(column)
+        plain = np.ma.getdata(column)
+        if isinstance(column, list) or plain.dtype.kind == "O":
+            kinds = set(map(type, plain.tolist() if isinstance(column, np.ndarray) else column))
+            zoned = any(getattr(each, "tzinfo", None) is not None for each in column)
+            if not kinds <= {date, datetime, type(None)} or zoned:
+                raise WrongType(" and ".join(sorted(kind.__name__ for kind in kinds)))
+            plain = np.array(column, dtype="M8[us]")
+        if plain.dtype.kind != "M":
+            raise WrongType(f"dtype {plain.dtype}")
+        missing = np.isnat(plain) if masked is None else np.isnat(plain) | masked
+        return plain, missing if missing.any() else None
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> Any:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         column = self._given[name]
         if isinstance(column, list):
-            return values.tolist()
-        found = values.astype(column.dtype, copy=False)
-        return np.ma.array(found) if isinstance(column, np.ma.MaskedArray) else found
+            return _with_none(values.astype(object), missing).tolist()
+        found = values if own or column.dtype.kind == "O" else values.astype(column.dtype)
+        if isinstance(column, np.ma.MaskedArray):
+            none = np.zeros(len(found), bool) if missing is None else missing
+            return np.ma.array(found, mask=none)
+        if missing is None:
+            return found
+        if found.dtype.kind not in "fM":
+            return _with_none(found.astype(object), missing)
+        found[missing] = np.nan if found.dtype.kind == "f" else np.datetime64("NaT")
+        return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
         """Ids as an array of whole numbers or texts, or a list; which are missing."""

@@ -63,9 +63,20 @@ class ArrowTable(Frame):
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
 
-    def numbered(self, name: str, values: np.ndarray) -> Cells:
-        """A column like that one, with these numbers."""
-        return pa.chunked_array([pa.array(values, self.column(name).type)])
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
+        """A column of the categories' own type in the place of that one."""
+        kinds = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
+        return labelled_as(kinds[labels.kind], labels, codes, missing)
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> Cells:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
+        if missing is not None:
+            # Nothing is left under a mask.
+            values = np.where(missing, np.zeros(1, values.dtype), values)
+        found = pa.array(values, mask=missing)
+        return pa.chunked_array([found if own else found.cast(self.column(name).type)])
 
     def texts(self, values: Sequence[str]) -> Cells:
         """A column of texts."""
@@ -106,6 +117,12 @@ class PlacedTable(ArrowTable):
         if holds == "text":
             return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
         return labelled_as(value_type(kind), labels, codes, missing)
+
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
+        """The same of a new column."""
+        if labels.kind != "text":
+            return super().relabelled(name, labels, codes, missing)
+        return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
 
 
 class Batch(ArrowTable):

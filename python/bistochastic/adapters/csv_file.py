@@ -36,6 +36,8 @@ _TYPES = {
     "boolean": pa.bool_(),
     "whole": pa.int64(),
     "decided": pa.float64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
 }
 # What other columns than texts may be spelled with.
 _IN_NUMBERS = " +-.:"
@@ -331,13 +333,20 @@ class CsvSource:
         if kind == "decided":
             return csv_numbers.pointed(texts, decimal).cast(pa.float64())
         texts = pc.utf8_trim_whitespace(texts)
-        if kind == "number":
+        if kind == "date":
+            days = pc.strptime(texts, format="%Y-%m-%d", unit="s", error_is_null=True)
+            days = days.cast(pa.date32())
+            # A day that there is not is read as another one, or not at all.
+            same = _flags(pc.equal(days.cast(pa.string()), texts))
+            csv_numbers.check(~(same | _flags(pc.is_null(texts))), name, kind, done)
+            return days
+        if kind in ("number", "float"):
             found, wrong, lost = csv_numbers.numbers(
                 csv_numbers.pointed(texts, decimal), loose=True
             )
             csv_numbers.check(wrong, name, "number", done)
             csv_numbers.check(lost, name, "exact", done)
-            return found
+            return found.cast(pa.float64()) if kind == "float" else found
         if kind == "integer":
             found = csv_numbers.whole(texts)
             if found is None:

@@ -25,6 +25,7 @@ _FORMS = {False: r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?" + _EXPONENT,
           True: r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT}  # fmt: skip
 _WHOLE = {False: r"^(0|-?[1-9][0-9]*)$", True: r"^-?[0-9]+$"}
 _WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers",
+          "date": "days such as 2026-01-31",
           "boolean": "truth values, as its categories are",
           "exact": "numbers that can be kept digit for digit: whole ones below 2^63 in magnitude, "
                    "or all of them with up to 15 digits"}  # fmt: skip

@@ -31,6 +31,19 @@ class Relation(ArrowTable):
             self._types[name] = f"ENUM({entries})"
         return super().labelled(name, labels, codes, missing)
 
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """A column of the categories' own type in the place of that one."""
+        self._types.pop(name)
+        return super().relabelled(name, labels, codes, missing)
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> Any:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
+        if own:
+            self._types.pop(name)
+        return super().numbered(name, values, missing, own=own)
+
     def is_declared(self, name: str) -> bool:
         """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
         return "ENUM(" in self._types[name]

@@ -105,14 +105,22 @@ class Table(Protocol):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
 
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """A column of the categories' own type in the place of that one."""
+
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values."""
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, and which rows are missing, if any."""
+        """A numeric column, 0 where it is missing; which rows are missing, if any."""
 
-    def numbered(self, name: str, values: np.ndarray) -> Any:
-        """A column like that one, with these numbers."""
+    def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
+        """A column of dates without a time zone, and which rows are missing, if any."""
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> Any:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
         """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
@@ -257,13 +265,25 @@ class Frame:
         if not (series.dtype.is_integer() or series.dtype.is_float()):
             raise WrongType(series.dtype)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
-        if missing.any():
-            return np.zeros(len(missing)), missing
         dtype = str(series.dtype).lower()
         if dtype not in ("float32", "float64") and not hasattr(np, dtype):
             raise WrongType(series.dtype)
-        values = np.asarray(series.to_numpy(), dtype=dtype)
-        return values, nans(values, None)
+        some = bool(missing.any())
+        values = np.asarray((series.fill_null(0) if some else series).to_numpy(), dtype=dtype)
+        return values, nans(values, missing if some else None)
+
+    @reading
+    def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
+        """A column of dates without a time zone, and which rows are missing, if any."""
+        import narwhals.stable.v2 as nw
+
+        series = self._frame.get_column(name)
+        dtype = series.dtype
+        if dtype != nw.Date and (dtype != nw.Datetime or dtype.time_zone is not None):
+            raise WrongType(dtype)
+        values = np.asarray(series.cast(nw.Datetime("us")).to_numpy(), dtype="M8[us]")
+        missing = np.isnat(values)
+        return values, missing if missing.any() else None
 
     @reading
     def ids(self, name: str) -> tuple[Any, Mask | None]:

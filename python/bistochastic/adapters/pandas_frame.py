@@ -131,9 +131,26 @@ class PandasFrame(Frame):
         dtype = self.column(name).dtype
         return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
 
-    def numbered(self, name: str, values: np.ndarray) -> pd.Series:
-        """A column like that one, with these numbers."""
-        return pd.Series(pd.array(values, dtype=self.column(name).dtype))
+    def relabelled(
+        self, name: str, labels: Labels, codes: Codes, missing: Mask | None
+    ) -> pd.Series:
+        """A column of the categories' own type in the place of that one."""
+        dtype = {"text": "str", "integer": "Int64", "boolean": "boolean"}[labels.kind]
+        if missing is None and labels.kind != "text":
+            dtype = dtype.lower().removesuffix("ean")
+        return pd.Series(arrays.objects_of(labels, labels.kind, codes, missing), dtype=dtype)
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> pd.Series:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
+        kind: Any = values.dtype if own else self.column(name).dtype
+        if own and missing is not None and values.dtype.kind == "i":
+            kind = "Int64"
+        found = pd.array(values, dtype=kind)
+        if missing is not None:
+            found = found.take(np.where(missing, -1, np.arange(len(found))), allow_fill=True)
+        return pd.Series(found)
 
     def texts(self, values: Sequence[str]) -> pd.Series:
         """A column of texts, also where there is none of them."""

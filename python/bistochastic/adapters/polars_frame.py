@@ -113,9 +113,22 @@ class PolarsFrame(Frame):
         enums = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
         return frame.with_columns(enums) if enums else frame
 
-    def numbered(self, name: str, values: np.ndarray) -> pl.Series:
-        """A column like that one, with these numbers."""
-        return pl.Series(values).cast(self.column(name).dtype)
+    def relabelled(
+        self, name: str, labels: Labels, codes: Codes, missing: Mask | None
+    ) -> pl.Series:
+        """A column of the categories' own type in the place of that one."""
+        places = pl.Series(codes.astype(np.uint32, copy=False))
+        if missing is not None:
+            places = places.set(pl.Series(missing), None)
+        return pl.Series(list(labels.values)).gather(places)
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> pl.Series:
+        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
+        found = pl.Series(values)
+        found = found if own else found.cast(self.column(name).dtype)
+        return found if missing is None else found.set(pl.Series(missing), None)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
         """A column of texts."""

@@ -197,9 +197,9 @@ def _meant(where: str) -> Iterator[None]:
 
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("original"):
-        true = pairs.moved(attribute._read(pairs.original)).astype(np.float64)
+        true = pairs.moved(attribute._read(pairs.original).values).astype(np.float64)
     with _meant("released"):
-        released = attribute._read(pairs.released).astype(np.float64)
+        released = attribute._read(pairs.released).values.astype(np.float64)
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
@@ -220,7 +220,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
     with _meant("released"):
-        after = attribute._encode(pairs.released)
+        after = attribute._encode(pairs.released, released=True)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (

@@ -7,10 +7,13 @@ from bistochastic.cli import (
     estimate,
     inspect,
     keys,
+    ledger,
     plans,
     protect,
+    regress,
     reports,
     shows,
+    transitions,
 )
 from bistochastic.cli.group import main
 
@@ -21,9 +24,12 @@ __all__ = [
     "estimate",
     "inspect",
     "keys",
+    "ledger",
     "main",
     "plans",
     "protect",
+    "regress",
     "reports",
     "shows",
+    "transitions",
 ]

@@ -77,7 +77,7 @@ def audit(
     key = None if key_file is None else read_key(key_file)
     with steps() as progress:
         progress("reading", 0.0)
-        types = kinds(made)
+        types, typed = kinds(made), kinds(made, released=True)
         # Ids are strings, as in `protect`.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
         _refuse_swapped(original, released, made)
@@ -85,7 +85,7 @@ def audit(
         texts = [name for path, what in ((original, "original"), (released, "released"))
                  for name in _texts(path, what)]  # fmt: skip
         written = replace(dialect, encoding="utf-8")
-        after = _released(released, {**dict.fromkeys(ids, "text"), **types}, written, texts)
+        after = _released(released, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
         known = {**dict.fromkeys(_ids(after, ids), "text"), **types}
         before = _original(original, after, known, dialect, texts)
         progress("reading", 1.0)

@@ -234,7 +234,7 @@ def _plan(
         say(in_shell(sentence), err=out is None)
 
 
-def _check(file: Path, as_json: bool, **asked: float | None) -> None:
+def _check(file: Path, as_json: bool, **asked: Any) -> None:
     """Print the plan in a file, and raise what is wrong with it."""
     plan = read_plan(file, "file")
     say_json(plan.preview().to_dict()) if as_json else say(plan.preview())

@@ -41,12 +41,20 @@ _FILE = click.Path(path_type=Path)
     "--rerandomize-numeric", is_flag=True, help="Re-randomize numeric columns in this wave."
 )
 @click.option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
+@click.option(
+    "--unit-pseudonym", multiple=True, metavar="COLUMN=NAME",
+    help="Replace the column of a unit, e.g. a household's, by a keyed hash, so named.",
+)  # fmt: skip
+@click.option("--count-units", is_flag=True, help="State the number of units in the certificate.")
 @click.option("--shuffle", is_flag=True, help="Put the rows in a random order.")
 @click.option(
     "--certificate",
     type=_FILE,
     help="Write the certificate here.  [default: OUT.certificate.json]",
 )
+@click.option("--ledger", type=_FILE, help="Enter the release in this file before the draw.")
+@click.option("--dataset", help="Name of the data set in the ledger: one name, the same people.")
+@click.option("--budget", type=float, help="Most that epsilon of a column may sum up to there.")
 @reads_csv
 def protect(
     source: Path,
@@ -55,7 +63,10 @@ def protect(
     key_file: Path | None,
     after: str | None,
     certificate: Path | None,
+    ledger: Path | None,
+    budget: float | None,
     dialect: Dialect,
+    unit_pseudonym: tuple[str, ...],
     **options: object,
 ) -> None:
     """Protect the file IN by a plan and write it to OUT, with a certificate next to it.
@@ -83,6 +94,7 @@ def protect(
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
+    from bistochastic.models.ledger import Ledger
     from bistochastic.plan.options import Options
 
     if not out.name:
@@ -100,7 +112,12 @@ def protect(
         raise ValueError("`certificate` must be another file than `out`; got the same")
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
-    settings = Options.of(made, key=key, after=wave, **options)
+    if ledger is None and budget is not None:
+        raise ValueError("`--budget` must be given with --ledger; got none")
+    entries = None if ledger is None else Ledger(ledger, budget)
+    settings = Options.of(
+        made, key=key, after=wave, ledger=entries, unit_pseudonym=_named(unit_pseudonym), **options
+    )
     earlier = read_earlier(out)
     try:
         with steps() as progress:
@@ -130,6 +147,18 @@ def _next(source: Path, out: Path, plan: Path, target: Path, found: Certificate)
     if not found.shuffled:
         commands.insert(0, f"bistochastic audit {files[0]} {files[1]} --plan {files[2]}")
     return "\n".join(f"  {command}" for command in commands)
+
+
+def _named(pairs: tuple[str, ...]) -> dict[str, str]:
+    """``COLUMN=NAME`` as a column and a name, each column once."""
+    found = {}
+    for pair in pairs:
+        column, mark, name = pair.rpartition("=")
+        if not mark or column in found:
+            got = f"`{shown(column)}` twice" if mark else f"`{shown(pair)}`"
+            raise ValueError(f"`--unit-pseudonym` must be COLUMN=NAME, each once; got {got}")
+        found[column] = name
+    return found
 
 
 def _same(one: Path, other: Path) -> bool:

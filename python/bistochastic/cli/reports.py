@@ -17,7 +17,9 @@ _FILE = click.Path(path_type=Path)
 
 @main.command(short_help="Write a report for a board or a lawyer.")
 @click.argument("file", type=_FILE)
-@click.option("--out", required=True, type=_FILE, metavar="REPORT.html", help="File to write.")
+@click.option(
+    "--out", required=True, type=_FILE, metavar="REPORT.html", help="Write the report to this file."
+)
 @click.option("--title", help="Title of the page; by default the name of the plan.")
 @click.option("--publisher", help="Who publishes, printed below the title.")
 @click.option("--date", help="Date, printed below the title as given.")

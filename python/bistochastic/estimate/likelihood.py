@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, operators
 from bistochastic.estimate.effort import Patience
 from bistochastic.patience import interruptible
-from bistochastic.structure import Kron, composition, two_valued
+from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def maximum(
     with operators.said_of("estimate", matrix):
         inverse = operators.solve(matrix, reports)
     search = _Search(matrix, reports, patience or Patience())
-    if (inverse >= 0).all():
+    if (inverse >= 0).all() and not matrix.padding:
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
         if gap <= search.wanted:
@@ -96,13 +96,14 @@ class _Search:
     """Shares through the matrix, and slopes of the likelihood back."""
 
     def __init__(self, matrix: Matrix, reports: Array, patience: Patience) -> None:
-        self.matrix, self.size = matrix, matrix.size
+        self.matrix, self.size = matrix, matrix.size - matrix.padding
+        self.true = true_codes(matrix)
         quick = _core.structure_is_singular(matrix) is not None
         self.direct = matrix.size <= (_QUICK if quick else _DENSE)
         # Without a structure every product is dense, so that the matrix is written down once.
         made = composition(matrix)
         bare = not quick and made is None
-        self.dense = matrix.to_dense() if self.direct or bare else None
+        self.dense = matrix.to_dense()[self.true] if self.direct or bare else None
         self.joint = self.dense is None and isinstance(made, Kron)
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
@@ -124,23 +125,19 @@ class _Search:
 
     def write_down(self) -> None:
         """The matrix as an array, for Newton's equations as they stand."""
-        self.dense, self.direct, self.joint = self.matrix.to_dense(), True, False
+        self.dense, self.direct, self.joint = self.matrix.to_dense()[self.true], True, False
 
     def forth(self, x: Array) -> Array:
         """``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
-        return self._structured(x, back=False)
+        return np.asarray(operators.from_truths(self.matrix, x[None, :])[0])
 
     def back(self, y: Array) -> Array:
         """``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
-        return self._structured(y, back=True)
-
-    def _structured(self, x: Array, *, back: bool) -> Array:
-        row = np.ascontiguousarray(x)[None, :]
-        return np.asarray(operators.forth(self.matrix, row, back=back)[0])
+        return np.asarray(operators.to_truths(self.matrix, y[None, :])[0])
 
     def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
         """Newton's equations by conjugate gradients, for matrices that are never written down."""
@@ -150,15 +147,19 @@ class _Search:
             bare = self.dense
             parts = self.equations.dense
             self.tables = [part.to_dense() for part in parts] if bare is None else [bare]
-        everywhere = np.zeros(self.size)
+        everywhere, codes = np.zeros(self.matrix.size), self.matrix.size
         everywhere[self.seen] = weights
+        if self.matrix.padding:
+            # Shares of codes that are never true stay 0.
+            root, z, right = (_spread(x, self.true, codes, at) for x, at in
+                              ((root, 0.0), (z, 1.0), (right, 0.0)))  # fmt: skip
         turns = max(0, min(_TURNS, self.most - self.steps))
         if self.patience.left < math.inf:
             # A turn is a step there and back, as a look is.
             turns = max(1, min(turns, int(self.patience.left / max(2 * self.slow, 1e-6)) - 2))
         found, taken = self.equations.solve(self.tables, everywhere, root, z, right, within, turns)
         self.steps += taken
-        return found
+        return found[self.true]
 
     def look(self, pi: Array) -> tuple[float, Array, Array]:
         """The log-likelihood per record, the factor of the next step, and the expected reports."""
@@ -188,10 +189,16 @@ class _Search:
         """The gap, and by how much more the rounding of a transform may have lowered it."""
         gap = self.gap(factor)
         if self.noise and gap < math.inf:
-            table = np.zeros(self.size)
+            table = np.zeros(self.matrix.size)
             table[self.seen] = self.phi * self.noise / expected**2
             gap += float(self.back(table).max())
         return gap
+
+
+def _spread(x: Array, true: Any, codes: int, at: float) -> Array:
+    found = np.full(codes, at)
+    found[true] = x
+    return found
 
 
 def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float]:

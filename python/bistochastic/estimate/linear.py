@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, operators, structure
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.fieller import fieller
 from bistochastic.kept import kept
@@ -38,7 +38,8 @@ class Factor:
 
     ``back`` has the pseudo-responses of each level that is asked about: an array of levels x codes,
     or one for each code of the axis ``by``. A ``matrix`` stands for its inverse, which is never
-    written down. Neither of them is an axis in clear, which stays as it is.
+    written down; codes that are never true are left out. Neither of them is an axis in clear, which
+    stays as it is.
     """
 
     axis: int
@@ -50,12 +51,14 @@ class Factor:
     def whole(self, rows: Array, kind: str) -> Array:
         """Rows through the inverse of the matrix, all levels of which are asked about."""
         assert self.matrix is not None
+        true = slice(self.matrix.size - self.matrix.padding)
         if kind == "told":
-            return rows
+            return rows[:, true]
         if kind == "squares":
-            return np.stack([intervals.squared_rows(self.matrix, row)[0] for row in rows])
+            squares = [intervals.squared_rows(self.matrix, row)[0][true] for row in rows]
+            return np.stack(squares)
         # All levels together add 1, so that their product with the sum is themselves.
-        return np.asarray(operators.solve(self.matrix, rows.T)).T
+        return np.asarray(operators.solve(self.matrix, rows.T)).T[:, true]
 
     def of(self, kind: str) -> tuple[Array, ...] | None:
         """Its arrays to some power: ``back``, ``told``, squares, or together with their sum."""
@@ -86,6 +89,15 @@ class Map:
     columns: tuple[int, ...]
     order: tuple[int, ...]
 
+    @classmethod
+    def back_from(cls, matrix: Matrix) -> Map:
+        """The way back from the reports of one matrix, an axis for each factor of a kron."""
+        parts = structure.axes(matrix) or [matrix]
+        shape = tuple(part.size for part in parts)
+        factors = tuple(Factor(i, matrix=part) for i, part in enumerate(parts))
+        true = tuple(part.size - part.padding for part in parts)
+        return cls(shape, factors, true, tuple(range(len(parts))))
+
     @property
     def cells(self) -> int:
         """How many cells are asked about."""
@@ -104,7 +116,8 @@ class Map:
             if factor.matrix is not None:
                 moved = np.moveaxis(found, axis, -1)
                 rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
-                found = np.moveaxis(factor.whole(rows, kind).reshape(moved.shape), -1, axis)
+                whole = factor.whole(rows, kind).reshape(*moved.shape[:-1], -1)
+                found = np.moveaxis(whole, -1, axis)
                 continue
             if arrays is None:
                 continue
@@ -125,7 +138,9 @@ class Map:
         least, most = np.ones(1), np.ones(1)
         for factor, size in zip(self.factors, self.shape, strict=True):
             if factor.matrix is not None:
-                low, high = intervals.extremes(factor.matrix)
+                true = slice(size - factor.matrix.padding)
+                ends = intervals.extremes(factor.matrix)
+                low, high = ends[0][true], ends[1][true]
             elif factor.back is None:
                 low, high = np.zeros(size), np.ones(size)
             else:
@@ -162,6 +177,8 @@ class Tallies:
     pieces: tuple[NDArray[np.intp], NDArray[np.intp], Array, NDArray[np.intp]] | None = None
     replicates: Array | None = None
     scale: float = 1.0
+    lost: str = ""
+    """Why there are no errors, if there are none."""
 
     @property
     def degrees(self) -> float:
@@ -173,7 +190,8 @@ class Tallies:
     @property
     def is_plain(self) -> bool:
         """Whether all records count alike."""
-        return not self.weighted and self.pieces is None and len(self.units) == 1
+        simple = self.pieces is None and not self.lost
+        return not self.weighted and simple and len(self.units) == 1
 
     def clusters(self, cells: int) -> Iterator[tuple[NDArray[np.intp], Array]]:
         """Tables of some clusters at a time, with their strata."""
@@ -226,8 +244,13 @@ class Linear:
     def reported(self) -> Array:
         """The shares among the reports."""
         told = self.map.of(self.tallies.sums.sum(axis=0)[None], "told")[0]
-        total = told.sum()
+        total = self.tallies.sums.sum() if self.exact else told.sum()
         return np.asarray(told / total if total > 0 else told)
+
+    def _whole(self, tables: Array, cells: Array) -> Array:
+        """The total of the domain in each table: of all reports if it is known."""
+        held = tables.reshape(len(cells), -1) if self.exact else cells
+        return np.asarray(held.sum(axis=1))
 
     @kept
     def _moments(self) -> tuple[Array, Array, float]:
@@ -237,11 +260,12 @@ class Linear:
             return self._of_noise()
         if tallies.replicates is not None:
             found = self.map.of(tallies.replicates)
-            away, whole = found - self.totals, found.sum(axis=1) - self.totals.sum()
+            away, whole = found - self.totals, self._whole(tallies.replicates, found) - self.total
             every = tallies.scale * np.einsum("ij,ij->j", away, away)
             return every, tallies.scale * (whole @ away), float(tallies.scale * (whole @ whole))
         nn, nd, dd = np.zeros(self.map.cells), np.zeros(self.map.cells), 0.0
         means = self.map.of(tallies.sums)
+        wholes = self._whole(tallies.sums, means)
         if tallies.pieces is None:
             squares = self.map.of(tallies.squares, "squares")
             crosses = self.map.of(tallies.squares, "cross")
@@ -251,7 +275,7 @@ class Linear:
             domains = np.zeros(len(means))
             for strata, tables in tallies.clusters(math.prod(self.map.shape)):
                 found = self.map.of(tables)
-                whole = found.sum(axis=1)
+                whole = self._whole(tables, found)
                 np.add.at(squares, strata, found**2)
                 np.add.at(crosses, strata, found * whole[:, None])
                 np.add.at(domains, strata, whole**2)
@@ -259,7 +283,7 @@ class Linear:
             if units < 2:
                 return np.full_like(nn, math.inf), nd, math.inf
             more = units / (units - 1)
-            whole = means[h].sum()
+            whole = wholes[h]
             nn += more * (squares[h] - means[h] ** 2 / units)
             nd += more * (crosses[h] - means[h] * whole / units)
             dd += more * float(domains[h] - whole**2 / units)
@@ -283,8 +307,7 @@ class Linear:
         if self.tallies.replicates is None or self.fixed:
             return None
         cells = self.map.of(self.tallies.replicates)
-        told = self.tallies.replicates.reshape(len(cells), -1) if self.exact else cells
-        totals = told.sum(axis=1, keepdims=True)
+        totals = self._whole(self.tallies.replicates, cells)[:, None]
         shares = np.divide(cells, totals, out=np.full_like(cells, math.nan), where=totals > 0)
         away = shares - self.shares
         # What rounding alone moves has not moved.
@@ -298,6 +321,8 @@ class Linear:
     @kept
     def variance(self) -> Array:
         """The variance of each share."""
+        if self.tallies.lost:
+            raise ValueError(self.tallies.lost)
         p = self.shares
         if not self.total > 0 or self.silent:
             return np.full_like(p, math.inf)
@@ -323,7 +348,7 @@ class Linear:
         if self._away is not None:
             return np.asarray(tallies.scale * (self._away.T @ self._away))
         responses = self.map.of(np.eye(codes).reshape(codes, *self.map.shape))
-        centred = responses - np.outer(responses.sum(axis=1), p)
+        centred = responses - np.outer(self._whole(np.eye(codes), responses), p)
         if self.fixed:
             weights = tallies.squares.sum(axis=0).reshape(-1)
             spread = (centred.T * weights) @ centred

@@ -11,7 +11,7 @@ from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage, tallies
 from bistochastic.estimate.axes import of_categories
 from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.estimate.linear import Linear, Map, Tallies
 from bistochastic.estimate.result import Estimate
 from bistochastic.estimate.sample import wrong_weight
 
@@ -49,7 +49,8 @@ def estimate(
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
     asked = Patience.of(how, progress, gap, seconds)
-    axes = () if categories is None or by_class else of_categories(categories, matrix.size)
+    truths = matrix.size - matrix.padding
+    axes = () if categories is None or by_class else of_categories(categories, truths)
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"
@@ -89,6 +90,10 @@ def of_counts(
     if classes:
         return _class_totals(matrix, seen, n, who)
     reports = seen / records
+    if matrix.padding:
+        told = Tallies(n, seen[None], seen[None], np.array([n]))
+        linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
+        return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
     frequencies, gap, steps = fitted(matrix, reports, records, how, patience)
     return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
 
@@ -96,13 +101,16 @@ def of_counts(
 def fitted(
     matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
-    """Shares by a method, the gap that is left of the likelihood, and the steps taken."""
+    """Shares by a method, the gap that is left of the likelihood, and the steps taken.
+
+    There is one share for each code that can be true.
+    """
     if how == "mle":
         return likelihood.maximum(matrix, reports, patience)
     if how == "shrunk":
         return shrinkage.shrunk(matrix, reports, records, patience)
     with operators.said_of("estimate", matrix):
-        frequencies = operators.solve(matrix, reports)
+        frequencies = operators.solve(matrix, reports)[structure.true_codes(matrix)]
     return (project(frequencies) if how == "simplex" else frequencies), 0.0, 0
 
 
@@ -124,8 +132,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     _core.count(unsigned, matrix.size)
     _records, sums, squares = _core.cross([unsigned], [matrix.size], given)
     told = Tallies(len(array), sums[None], squares[None], np.array([len(array)]), weighted=True)
-    factors = (Factor(0, matrix=matrix),)
-    return Map((matrix.size,), factors, (matrix.size,), (0,)), told
+    return Map.back_from(matrix), told
 
 
 def weight_array(name: str, given: object, rows: int) -> Array:
@@ -171,7 +178,8 @@ def of_linear(
         shares = linear.shares
     if how != "inverse" and fit is None:
         assert matrix is not None
-        fit = fitted(matrix, linear.reported, effective(tallies_), how, patience)
+        sums = tallies_.sums.sum(axis=0).reshape(-1)
+        fit = fitted(matrix, sums / sums.sum(), effective(tallies_), how, patience)
     frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
     return Estimate(
         frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, measures, operators
+from bistochastic import _core, measures, operators, structure
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
@@ -27,12 +27,12 @@ _DENSE = 1500
 
 def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
-    law = measures.distribution("prior", matrix.size, prior)
+    law = measures.prior_of(matrix, prior)
     count = _core.as_whole("records", records, 1)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
     with operators.said_of("standard_error", matrix):
         spread, _ = intervals.scatter(matrix, reports, law)
-    return np.sqrt(spread / count)
+    return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
 
 def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
@@ -67,6 +67,10 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     count, r = _core.as_whole("records", records, 1), matrix.size
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("standard_error", matrix))
+    if matrix.padding:
+        many = r - matrix.padding
+        each = standard_error(matrix, np.full(many, 1 / many), count)
+        return math.sqrt(float((each**2).mean()))
     total = _inverse_squares(matrix)
     if total is None or not math.isfinite(total):
         return None
@@ -116,8 +120,10 @@ def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.9
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
 
-def largest_variance(matrix: Matrix) -> float:
+def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     """The largest variance of a pseudo-response over all shares and all true distributions.
+
+    With ``share`` only over those distributions that give the share in question this value.
 
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
@@ -128,7 +134,7 @@ def largest_variance(matrix: Matrix) -> float:
     if matrix.size == 1:
         return 0.0
     own, other = _mean_squares(matrix)
-    t = np.clip((own - other) / 2, 0.0, 1.0)
+    t = np.clip((own - other) / 2, 0.0, 1.0) if share is None else share
     return float(np.max(t * own + (1 - t) * other - t * t))
 
 

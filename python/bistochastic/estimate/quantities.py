@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.fieller import fieller
 from bistochastic.estimate.intervals import confidence_of, mean_bounds
+from bistochastic.words import shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -17,7 +19,7 @@ class Quantity:
     """A number about the original: a count, a mean, a covariance or a correlation.
 
     >>> Quantity("mean", 2.5, 0.1, 400, "sampled", 399)
-    <mean 2.5, standard error 0.1, 95 % from 2.30341 to 2.69659; 400 records (sampled)>
+    <mean 2.5, standard error 0.1, 95% from 2.30341 to 2.69659; 400 records (sampled)>
     """
 
     name: str
@@ -36,6 +38,18 @@ class Quantity:
     """For a count of records that count alike: the least and the most that a record can add."""
     notes: tuple[str, ...] = ()
     """What has to be said of it."""
+    shift: tuple[float, float] = (0.0, 0.0)
+    """How far below and above it the same number of the original may be, beside the error: of a
+    binned column by the widths of the classes, of a permuted one by how far its numbers move."""
+
+    def original(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Bounds of the same number of the original: :meth:`interval`, widened by :attr:`shift`.
+
+        >>> Quantity("mean", 2.5, 0.1, 400, "fixed", shift=(0.5, 0.5)).original(0.9)
+        (1.835..., 3.164...)
+        """
+        low, high = self.interval(confidence)
+        return low - self.shift[0], high + self.shift[1]
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Lower and upper bounds, cut to what the quantity can be.
@@ -74,7 +88,7 @@ class Quantity:
 
     def _said(self) -> str:
         low, high = self.interval()
-        return f"95 % from {low:.6g} to {high:.6g}"
+        return f"95% from {low:.6g} to {high:.6g}"
 
     def __repr__(self) -> str:
         plural = "s" * (self.records != 1)
@@ -90,7 +104,7 @@ class Quantity:
         pairs = [
             ("value", f"{self.value:.6g}"),
             ("standard error", f"{self.standard_error:.6g}"),
-            ("95 % interval", self._said().removeprefix("95 % ")),
+            ("95% interval", self._said().removeprefix("95% ")),
             ("records", f"{self.records:,} ({self.population})"),
         ]
         notes = [element("p", f"note: {text}") for text in self.notes]
@@ -106,7 +120,7 @@ class Ratio(Quantity):
 
     >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
     ...       _variances=(4.0, 0.0, 9.0))
-    <ratio 0.5, standard error 0.5, 95 % unbounded: what it is a share of may be 0; 100 records ...
+    <ratio 0.5, standard error 0.5, 95% unbounded: what it is a share of may be 0; 100 records ...
     """
 
     numerator: float = math.nan
@@ -162,4 +176,73 @@ class Ratio(Quantity):
     def _said(self) -> str:
         if self.is_bounded():
             return super()._said()
-        return "95 % unbounded: what it is a share of may be 0"
+        return "95% unbounded: what it is a share of may be 0"
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile:
+    """A quantile of a binned column: the class it is in, and the classes it may be in.
+
+    ``category`` is the class of the quantile by maximum likelihood. The unbiased proportion
+    ``shares[i]`` of records is in class ``i`` or below, with ``standard_errors[i]``. The quantile
+    of the original is in the class of the quantile of the binned column.
+
+    >>> Quantile("age", 0.5, "[18, 65]", ("[0, 18)", "[18, 65]"), (0, 18, 65), (0.2, 1.0),
+    ...          (0.02, 0.0), 400, "sampled", 399)
+    <quantile 0.5 of `age` in [18, 65], 95 % from 18 to 65; 400 records (sampled)>
+    """
+
+    column: str
+    q: float
+    category: str
+    categories: tuple[str, ...]
+    ends: tuple[Any, ...]
+    """The ends of the classes; infinite beyond open ones."""
+    shares: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+    records: int
+    population: str
+    degrees: float = math.inf
+    notes: tuple[str, ...] = ()
+
+    def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
+        """The lower and the upper end of the classes that the quantile may be in.
+
+        A class is left out if too few records are estimated up to its end, or enough up to its
+        start, by Student's t with :attr:`degrees` (Woodruff's interval).
+        """
+        alpha = 1 - confidence_of(confidence)
+        if self.degrees < 1 or not all(map(math.isfinite, self.standard_errors)):
+            return self.ends[0], self.ends[-1]
+        t = quantiles.student(alpha, self.degrees)
+        every = list(zip(self.shares, self.standard_errors, strict=True))
+        # The records below the first class are none.
+        pairs = zip([(0.0, 0.0), *every], every, strict=False)
+        inside = [
+            i for i, ((below, e), (share, f)) in enumerate(pairs)
+            if below - t * e < self.q <= share + t * f
+        ]  # fmt: skip
+        inside.append(self.categories.index(self.category))
+        return self.ends[min(inside)], self.ends[max(inside) + 1]
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        plural = "s" * (self.records != 1)
+        line = (
+            f"<quantile {self.q:g} of `{shown(self.column)}` in {self.category}, 95 % from {low} "
+            f"to {high}; {self.records:,} record{plural} ({self.population})>"
+        )
+        return "\n".join([line, *(f"note: {text}" for text in self.notes)])
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, facts, fragment
+
+        low, high = self.interval()
+        pairs = [
+            ("class", self.category),
+            ("95 % interval", f"from {low} to {high}"),
+            ("records", f"{self.records:,} ({self.population})"),
+        ]
+        notes = [element("p", f"note: {text}") for text in self.notes]
+        title = f"Quantile {self.q:g} of {shown(self.column)}"
+        return fragment(facts(pairs, caption=title), notes)

@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -355,15 +356,10 @@ class Estimate:
         >>> list(found.to_frame("pandas"))  # doctest: +SKIP
         ['reported', 'frequency', 'standard_error', 'low', 'high']
         """
-        known = ("pandas", "polars")
-        if library is not None and not isinstance(library, str):
-            got = type(library).__name__
-            raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
-        if library is not None and library not in known:
-            raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+        check_library(library)
         shown = arguments.one_of("value", value, VALUES)
         if not _core.as_flag("wide", wide):
-            return self._framed({**self._levels(), **self._columns()}, library)
+            return framed({**self._levels(), **self._columns()}, self._make, library)
         if len(self.axes) < 2:
             must = "`wide` must be asked of a table of two or more columns"
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
@@ -373,20 +369,31 @@ class Estimate:
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
-        return self._framed(columns, library)
+        return framed(columns, self._make, library)
 
-    def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        if self._make is not None and library is None:
-            return self._make(columns)
-        for name in ("pandas", "polars") if library is None else (library,):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            return module.DataFrame(columns)
-        if library is None:
-            raise ImportError("`to_frame` must find pandas or polars; got neither")
-        raise ImportError(f"`to_frame` must find {library}; got none: install it")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain Python values, for JSON; numbers that are unknown are None.
+
+        >>> import bistochastic as bs
+        >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
+        >>> estimate.to_dict()["table"][1]
+        {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
+        """
+        columns: dict[str, Any] = {**self._levels(), **self._columns()}
+        plain = {
+            name: list(values)
+            if isinstance(values, list)
+            else [x if math.isfinite(x) else None for x in values.tolist()]
+            for name, values in columns.items()
+        }
+        rows = zip(*plain.values(), strict=True)
+        return {
+            "records": self.records,
+            "method": self.method,
+            "population": self.population,
+            "table": [dict(zip(plain, row, strict=True)) for row in rows],
+            "notes": list(self.notes),
+        }
 
     def plot(self, *, axes: object = None) -> Figure:
         """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
@@ -425,7 +432,9 @@ class Estimate:
 
     @property
     def _is_quick(self) -> bool:
-        return self._linear is not None or intervals.is_quick(self._law)
+        if self._linear is not None:
+            return not self._linear.tallies.lost
+        return intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
         # What is only to be looked at must not take long.
@@ -459,7 +468,8 @@ class Estimate:
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
         if self._linear is not None and self._linear.tallies.weighted:
             records += f" with weights of {self.total:,.6g}"
-        if self._linear is not None and not self._linear.tallies.is_plain:
+        lost = self._linear is not None and self._linear.tallies.lost
+        if self._linear is not None and not self._linear.tallies.is_plain and not lost:
             records += f", {self.degrees:,.0f} degrees of freedom"
         later = "95% intervals" if self._is_quick else "intervals on request"
         people = ", a fixed population" if self.population == "fixed" else ""
@@ -543,3 +553,29 @@ class Estimate:
             tuple(each[int(i)] for each, i in zip(words, at, strict=False))
             for at in zip(*places, strict=True)
         ]
+
+
+def check_library(library: object) -> None:
+    """Refuse what is no library of frames."""
+    if library is not None and not isinstance(library, str):
+        got = type(library).__name__
+        raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
+    if library is not None and library not in ("pandas", "polars"):
+        raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+
+
+def framed(
+    columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
+) -> Any:
+    """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
+    from bistochastic.adapters.results import made_by
+
+    check_library(library)
+    if make is not None and library is None:
+        return make(columns)
+    for name in ("pandas", "polars") if library is None else (library,):
+        with suppress(ImportError):
+            return made_by(name, columns)
+    if library is None:
+        raise ImportError("`to_frame` must find pandas or polars; got neither")
+    raise ImportError(f"`to_frame` must find {library}; got none: install it")

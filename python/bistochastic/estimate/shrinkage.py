@@ -59,9 +59,10 @@ def shrunk(
     patience = patience or Patience()
     kron = composition(matrix)
     if not isinstance(kron, Kron):
-        guess = np.full(matrix.size, 1 / matrix.size)
+        size = matrix.size - matrix.padding
+        guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
-        return _drawn(matrix, reports, records, guess, told, matrix.size - 1, patience)
+        return _drawn(matrix, reports, records, guess, told, size - 1, patience)
     factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
@@ -74,7 +75,7 @@ def shrunk(
     # marginals are fitted, so that theirs says nothing more about the weight.
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
-    degrees = matrix.size - 1 - sum(factor.size - 1 for factor in factors)
+    degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
     return _drawn(matrix, reports, records, guess, told, degrees, patience)
 
 
@@ -90,7 +91,7 @@ def _drawn(
     expected = _forth(matrix, guess)
     if degrees > 0 and told > 0:
         chi = n * math.fsum((reports - expected) ** 2 / expected)
-        weight = _weight(chi, n, told, degrees, matrix.size)
+        weight = _weight(chi, n, told, degrees, len(guess))
     else:
         weight = math.inf
     pi, steps = guess, 1
@@ -126,29 +127,28 @@ def _information(matrix: Matrix, shares: Array) -> float:
     The trace of a product of matrices: rows ``z sqrt(shares)`` through P, squared, where the z are
     unit vectors or, beyond some size, random signs.
     """
-    r = matrix.size
+    r = len(shares)
     expected = _forth(matrix, shares)
     root = np.sqrt(shares)
     if r <= _EXACT:
-        return float((operators.forth(matrix, np.diag(root)) ** 2 / expected).sum()) - 1
+        return float((operators.from_truths(matrix, np.diag(root)) ** 2 / expected).sum()) - 1
     signs = np.random.default_rng(0)
     total = 0.0
     for _ in range(_PROBES):
         row = (root * signs.choice([-1.0, 1.0], r))[None, :]
-        total += float((operators.forth(matrix, row) ** 2 / expected).sum())
+        total += float((operators.from_truths(matrix, row) ** 2 / expected).sum())
     return total / _PROBES - 1
 
 
 def _forth(matrix: Matrix, pi: Array) -> Array:
     # A transform may leave a little below 0 where there is nothing.
-    row = np.ascontiguousarray(pi[None, :])
-    return np.asarray(np.maximum(operators.forth(matrix, row)[0], 1e-300))
+    return np.asarray(np.maximum(operators.from_truths(matrix, pi[None, :])[0], 1e-300))
 
 
 def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
     """The slope of the likelihood per record; its mean under pi is 1."""
-    ratio = np.ascontiguousarray((reports / expected)[None, :])
-    return np.asarray(np.maximum(operators.forth(matrix, ratio, back=True)[0], 0.0))
+    ratio = (reports / expected)[None, :]
+    return np.asarray(np.maximum(operators.to_truths(matrix, ratio)[0], 0.0))
 
 
 def _climb(

@@ -41,9 +41,12 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     if (certificate.files or {}).get(path.name) not in (None, digest(path)):
         raise ValueError("`source` must be the file of its certificate; got one that was changed")
     # What numbers are is decided from all of a column.
-    known = {column: kind for column, kind in kinds(certificate.plan).items() if kind != "number"}
+    held = kinds(certificate.plan, released=True).items()
+    known = {column: kind for column, kind in held if kind not in ("number", "float")}
     if certificate.ids is not None and certificate.ids.id_column:
         known.setdefault(certificate.ids.id_column, "text")
+    for unit in certificate.units:
+        known.setdefault(unit.column, "text")
     protected = {c for attribute in certificate.plan.attributes for c in attribute.columns}
     table = opened(path, "source", known, dialect=dialect)
     try:

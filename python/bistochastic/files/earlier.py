@@ -77,7 +77,14 @@ def _has_same_noise(one: Certificate, other: Certificate) -> bool:
     if one.key_fingerprint in (None, "insecure") or one.key_fingerprint != other.key_fingerprint:
         return False
     rows = [
-        None if each.ids is None else (each.ids.id_column, each.ids.kind, each.ids.row_columns)
+        None
+        if each.ids is None
+        else (
+            each.ids.id_column,
+            each.ids.kind,
+            each.ids.row_columns,
+            [(unit.column, unit.kind) for unit in each.units],
+        )
         for each in (one, other)
     ]
     if rows[0] != rows[1]:

@@ -19,20 +19,21 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
+from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
+from bistochastic.plan.attributes import Binned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import numpy as np
-
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.scatter import Scatter
     from bistochastic.adapters.table_files import Source
     from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.columns import Numbers
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
 
@@ -57,6 +58,8 @@ def protect_file(
     places = [column for column, kind in known.items() if kind == "text"]
     if options.wave is not None:
         known.setdefault(options.wave.id_column, "text")
+    for unit in options.units(plan):
+        known.setdefault(unit, "text")
     table = opened(source, "in", known, places if form == ".parquet" else (), dialect)
     try:
         if form == ".parquet":
@@ -92,15 +95,18 @@ def _spelled(path: Path) -> str:
     return path.name.encode("utf-8", "backslashreplace").decode()
 
 
-def kinds(plan: Plan) -> dict[str, str]:
-    """What the columns of a CSV file hold, as far as the plan says."""
+def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
+    """What the columns of a CSV file hold, as far as the plan says: the original's, or released."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
         if attribute.whole_column:
             found[attribute.column] = "number"
             continue
-        for column, labels in zip(attribute.columns, attribute.axes, strict=True):
-            found[column] = labels.kind
+        for at, (column, labels) in enumerate(zip(attribute.columns, attribute.axes, strict=True)):
+            raw = None if released else attribute._raw[at]
+            found[column] = labels.kind if raw is None else raw[0].kind
+        if isinstance(attribute, Binned) and not (released and attribute.output == "interval"):
+            found[attribute.column] = "date" if attribute.bins.dated else "float"
         if attribute.groups is not None:
             found[attribute.groups.column] = attribute.groups.labels.kind
     return found
@@ -108,7 +114,7 @@ def kinds(plan: Plan) -> dict[str, str]:
 
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
-) -> dict[str, np.ndarray]:
+) -> dict[str, Numbers]:
     """The numeric columns, read whole and permuted, one after the other."""
     from bistochastic.plan.stream import permuted
 
@@ -117,11 +123,14 @@ def _numbers(
         return {}
     # Before the file is read for it, as a column may be missing.
     options.layout(plan, list(table.schema.names))
+    grouping = list(dict.fromkeys(a.within for a in numeric.values() if a.within is not None))
+    # Before numbers are read, as these then leave out what they hold.
+    by = as_table(table.table(grouping, grouping)) if grouping else None
     read = table_files.numbers(table, list(numeric), lambda share: progress("reading", share))
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)
-        values = attribute._read(read.pop(column))
+        values = attribute._read(read.pop(column), by)
         found[column] = permuted(plan, options, column, values)
         del values
     return found
@@ -131,7 +140,7 @@ def _written(
     plan: Plan,
     table: Source,
     options: Options,
-    numbers: dict[str, np.ndarray],
+    numbers: dict[str, Numbers],
     whole: Whole,
     part: Path,
     form: str,

@@ -68,7 +68,7 @@ padding:.7rem 1rem;margin:1rem 0}
 .bs-box{border:2px solid var(--ink);border-radius:8px;padding:.6rem 1rem;margin:1rem 0;
 background:var(--panel)}
 .bs-box .bs-table{margin:.2rem 0 0;width:100%}.bs-box tr:last-child>*{border-bottom:0}
-.bs-box th{width:15.5rem}
+.bs-box th{width:15rem}.bs-box th,.bs-box td{padding-left:0}
 .bs-tiles{display:flex;flex-wrap:wrap;gap:.2rem 2.2rem;margin:.2rem 0}
 .bs-tiles strong{font-size:1.7rem;line-height:1.2}
 .bs-contents ol{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;padding:0;list-style:none}

@@ -4,50 +4,19 @@ Numbers are rounded so that privacy is never overstated: up what an attacker gai
 remains hidden.
 """
 
-from bistochastic.measures.bits import SLACK, entropy, log2_up
-from bistochastic.measures.channel import (
-    Average,
-    Capacity,
-    average,
-    capacity,
-    mutual_information,
-)
-from bistochastic.measures.columns import column
+from bistochastic.measures.bits import guaranteed_max_leakage, log2_up
 from bistochastic.measures.costs import (
     cost_table,
     expected_cost,
     mean_distance,
-    metric_epsilon,
     ordinal_cost,
     ordinal_epsilon,
 )
-from bistochastic.measures.leakage import guaranteed_max_leakage
-from bistochastic.measures.priors import best_guess, distribution, posterior, remaining_uncertainty
-from bistochastic.measures.survey import TABLE, Lines, deniability, lines
+from bistochastic.measures.priors import distribution, posterior, prior_of
+from bistochastic.measures.survey import TABLE, deniability, line_betas, lines, require
 
 __all__ = [
-    "SLACK",
-    "TABLE",
-    "Average",
-    "Capacity",
-    "Lines",
-    "average",
-    "best_guess",
-    "capacity",
-    "column",
-    "cost_table",
-    "deniability",
-    "distribution",
-    "entropy",
-    "expected_cost",
-    "guaranteed_max_leakage",
-    "lines",
-    "log2_up",
-    "mean_distance",
-    "metric_epsilon",
-    "mutual_information",
-    "ordinal_cost",
-    "ordinal_epsilon",
-    "posterior",
-    "remaining_uncertainty",
-]
+    "TABLE", "cost_table", "deniability", "distribution", "expected_cost", "guaranteed_max_leakage",
+    "line_betas", "lines", "log2_up", "mean_distance", "ordinal_cost", "ordinal_epsilon",
+    "posterior", "prior_of", "require",
+]  # fmt: skip

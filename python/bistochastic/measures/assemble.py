@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bistochastic import measures
+from bistochastic.measures import bits, channel, costs, priors, survey
 from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
 from bistochastic.progress import watched
@@ -63,18 +63,20 @@ def _profile(
     full: bool,
     tell: Callable[[float], object] | None,
 ) -> Profile:
-    size = matrix.size
-    costs = None if cost is None else measures.cost_table(size, cost)
-    belief = None if prior is None else measures.distribution("prior", size, prior)
+    if cost is not None and matrix.padding:
+        must = "`cost` must be given for a matrix whose codes can all be true"
+        raise ValueError(f"{must}; got {matrix.padding} that are never true")
+    table = None if cost is None else costs.cost_table(matrix.size, cost)
+    belief = None if prior is None else priors.prior_of(matrix, prior)
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
-    mean = measures.average(matrix, full=full)
-    found = measures.lines(matrix, gammas, full=full)
+    mean = channel.average(matrix, full=full)
+    found = survey.lines(matrix, gammas, full=full)
     parts: list[Callable[[], list[Entry]]] = [
         lambda: _average(matrix, mean),
         lambda: _lines(matrix, mean, found),
         lambda: _attacker(matrix, mean, found, full=full),
         lambda: [_epsilon(matrix, found)],
-        lambda: [] if costs is None else _cost(matrix, costs, belief, full=full),
+        lambda: [] if table is None else _cost(matrix, table, belief, full=full),
         lambda: _deniability(matrix, found),
         lambda: _analyst(matrix, found, full=full),
         lambda: [] if belief is None else _belief(matrix, found, belief),
@@ -90,7 +92,7 @@ def _profile(
     return Profile(matrix, tuple(entries))
 
 
-def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
+def _average(matrix: Matrix, mean: channel.Average) -> list[Entry]:
     known = status_of(mean.exact)
     return [
         Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
@@ -98,39 +100,25 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
     ]
 
 
-def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
-    from fractions import Fraction
-
+def _lines(matrix: Matrix, mean: channel.Average, found: survey.Lines | None) -> list[Entry]:
     if found is None:
         return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
-
-    def share(bits: float) -> float:
-        # The worst line is perfect if and only if all lines are.
-        if mean.beta == 1:
-            return 1.0
-        if bits == mean.bits:
-            return mean.beta
-        most = measures.log2_up(matrix.size)
-        beta = min(bits / most, math.nextafter(1.0, 0.0))
-        return (
-            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
-        )
-
+    betas = survey.line_betas(matrix, found, mean.bits, mean.beta)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
-        Entry(f"worst_{line}", share(bits), known, f"matrix {line} {place}: {down(bits)} bits")
-        for line, (place, bits) in pairs
+        Entry(f"worst_{line}", beta, known, f"matrix {line} {place}: {down(held)} bits")
+        for (line, (place, held)), beta in zip(pairs, betas, strict=True)
     ]
 
 
 def _attacker(
-    matrix: Matrix, mean: measures.Average, found: measures.Lines | None, *, full: bool
+    matrix: Matrix, mean: channel.Average, found: survey.Lines | None, *, full: bool
 ) -> list[Entry]:
-    told = measures.mutual_information(matrix, mean)
-    best = measures.capacity(matrix, found, full=full)
-    size = matrix.size
-    allowed = measures.guaranteed_max_leakage(mean.beta, size)
+    told = channel.mutual_information(matrix, mean)
+    best = channel.capacity(matrix, found, full=full)
+    size = matrix.size - matrix.padding
+    allowed = bits.guaranteed_max_leakage(mean.beta, size)
     if found is None:
         why = "by beta only"
         guess = [
@@ -142,10 +130,10 @@ def _attacker(
         chance = found.peaks / size
         guess = [
             Entry("guessing_probability", min(1.0, _up(chance)), known, before=1 / size),
-            Entry("max_leakage", measures.log2_up(found.peaks), known),
+            Entry("max_leakage", bits.log2_up(found.peaks), known),
         ]
     return [
-        Entry("mutual_information", told, status_of(mean.exact)),
+        Entry("mutual_information", told, status_of(mean.exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
         *guess,
         Entry("guaranteed_max_leakage", allowed, status_of(mean.exact), "whatever the matrix"),
@@ -158,7 +146,7 @@ def _up(x: Fraction) -> float:
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
+def _epsilon(matrix: Matrix, found: survey.Lines | None) -> Entry:
     known = status_of(matrix.is_exact)
     witness = None if found is None else found.witness
     if math.isinf(matrix.epsilon):
@@ -180,17 +168,17 @@ def _cost(
 ) -> list[Entry]:
     size = matrix.size
     ordinal = isinstance(cost, str)
-    if size <= measures.TABLE or full:
+    if size <= survey.TABLE or full:
         dense = matrix.to_dense()
-        mean = Entry("expected_cost", measures.expected_cost(dense, cost, belief), "exact")
+        mean = Entry("expected_cost", costs.expected_cost(dense, cost, belief), "exact")
         if ordinal or size**3 <= _TRIPLES or full:
-            return [Entry("metric_epsilon", measures.metric_epsilon(dense, cost), "exact"), mean]
+            return [Entry("metric_epsilon", costs.metric_epsilon(dense, cost), "exact"), mean]
         why = "too many pairs of rows to compare; full=True compares them"
         return [missing("metric_epsilon", why), mean]
     if not ordinal:
         return [missing(name, _TOO_LARGE) for name in ("metric_epsilon", "expected_cost")]
-    metric = measures.ordinal_epsilon(matrix)
-    walk = None if belief is not None else measures.ordinal_cost(matrix)
+    metric = costs.ordinal_epsilon(matrix)
+    walk = None if belief is not None else costs.ordinal_cost(matrix)
     return [
         missing("metric_epsilon", _TOO_LARGE) if metric is None
         else Entry("metric_epsilon", metric[0], status_of(metric[1])),
@@ -199,7 +187,7 @@ def _cost(
     ]  # fmt: skip
 
 
-def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
+def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
     names = ["deniability_1", "deniability_2", "deniability_epsilon"]
     if found is None:
         entries = [missing(name, _TOO_LARGE) for name in names]
@@ -210,13 +198,13 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         ]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all true values are alike.
-        entries[2:] = [Entry(names[2], matrix.size, "exact")]
+        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
     elif found is not None:
-        entries[2] = replace(entries[2], note="true values left possible")
+        entries[2] = replace(entries[2], note="true values that stay possible")
     return entries
 
 
-def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> list[Entry]:
+def _analyst(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
     truth = matrix.truthfulness
     ergodic = matrix.is_ergodic
     return [
@@ -229,25 +217,25 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     ]  # fmt: skip
 
 
-def _varah(found: measures.Lines | None) -> Entry:
+def _varah(found: survey.Lines | None) -> Entry:
     if found is None:
         return missing("varah_bound", _TOO_LARGE)
     spare = 2 * found.least_diagonal - 1
     if spare <= 0:
-        return missing("varah_bound", "some truthful probability is at most 1/2")
+        return missing("varah_bound", "some true value is reported with probability at most 1/2")
     return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
 
 
-def _belief(matrix: Matrix, found: measures.Lines | None, prior: Array) -> list[Entry]:
-    guess, exact = measures.best_guess(matrix, prior, None if found is None else found.peaks)
+def _belief(matrix: Matrix, found: survey.Lines | None, prior: Array) -> list[Entry]:
+    guess, exact = priors.best_guess(matrix, prior, None if found is None else found.peaks)
     blind = float(prior.max())
     note = f"{up(blind)} without a reported value"
     entry = Entry("best_guess", guess, status_of(exact), note, before=blind)
     if found is None or found.row_bits is None:
         names = ("remaining_uncertainty", "effective_alternatives")
         return [*(missing(name, _TOO_LARGE) for name in names), entry]
-    left = measures.remaining_uncertainty(matrix, found.row_bits, prior)
-    before = measures.entropy(prior)
+    left = priors.remaining_uncertainty(matrix, found.row_bits, prior)
+    before = bits.entropy(prior)
     note = f"{before:.6g} bits without a reported value"
     return [
         Entry("remaining_uncertainty", left, "exact", note, before=before),

@@ -45,7 +45,7 @@ def mutual_information(matrix: Matrix, mean: Average) -> float:
     if mean.beta == 1:
         return 0.0
     rate = mean.bits
-    most = log2_up(matrix.size)
+    most = log2_up(matrix.size - matrix.padding)
     return most if rate == 0 else math.nextafter(most - rate, math.inf)
 
 
@@ -92,7 +92,7 @@ def _capacity(
         return Capacity(min(log2_up(r), bits), 0.0, "")
     if structure.shift_invariant(matrix):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
-        certain = average(matrix, full=full).exact
+        certain = average(matrix, full=full).exact and not matrix.padding
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
         return _by_parts(matrix, known)

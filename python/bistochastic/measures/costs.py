@@ -66,6 +66,8 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
 
 def mean_distance(matrix: Matrix) -> float | None:
     """The mean of ``|u - v|`` under a uniform truth, None if only all entries would tell."""
+    if matrix.padding:
+        return None
     found = ordinal_cost(matrix)
     if found is None and matrix.size <= TABLE:
         found = expected_cost(matrix.to_dense(), "ordinal", None)

@@ -9,10 +9,11 @@ import numpy as np
 
 from bistochastic import _core, arguments, operators, structure
 from bistochastic.measures.bits import SLACK, entropy
-from bistochastic.measures.columns import column
 from bistochastic.measures.survey import TABLE
+from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -20,6 +21,38 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
+
+
+# Size up to which a product is written out for one column.
+_PRODUCT = 512
+
+
+def column(matrix: Matrix, v: int) -> Array:
+    """Column ``v`` as doubles, by the structure of the matrix."""
+    return by_parts(matrix, lambda part, found: _column(part, v, found))
+
+
+def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
+    match composition(matrix):
+        case Kron() as kron:
+            joint = np.ones(1)
+            place = matrix.size
+            for factor in wide_factors(kron):
+                place //= factor.size
+                joint = np.multiply.outer(joint, column(factor, v // place % factor.size))
+            return joint.reshape(-1)
+        case Mixture() as mixture:
+            total = np.zeros(matrix.size)
+            for weight, part in mixture:
+                total += weight * found(part)
+            return total
+        case Product(parts=(first, second)):
+            if matrix.size <= _PRODUCT:
+                return np.ascontiguousarray(matrix.to_dense()[:, v])
+            row = np.ascontiguousarray(found(second)[None, :])
+            # A transform leaves a little rounding where there is nothing.
+            return np.asarray(np.maximum(operators.forth(first, row, back=True)[0], 0.0))
+    return _core.column(matrix, v)
 
 
 def distribution(name: str, size: int, given: object) -> Array:
@@ -38,12 +71,21 @@ def distribution(name: str, size: int, given: object) -> Array:
     return numbers / total
 
 
+def prior_of(matrix: Matrix, given: object) -> Array:
+    """A distribution of the true categories, over all codes: 0 at those that are only reported."""
+    found = np.zeros(matrix.size)
+    where = structure.true_codes(matrix)
+    found[where] = distribution("prior", matrix.size - matrix.padding, given)
+    return found
+
+
 def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
     """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
     code = _core.as_code("v", v, matrix.size)
-    if prior is None:
+    if prior is None and not matrix.padding:
         return column(matrix, code)
-    joint = distribution("prior", matrix.size, prior) * column(matrix, code)
+    given = 1.0 if prior is None else prior_of(matrix, prior)
+    joint = (given * column(matrix, code))[structure.true_codes(matrix)]
     total = math.fsum(joint)
     if not total > 0:
         raise ValueError(

@@ -33,7 +33,7 @@ WORDS: dict[str, tuple[str, int]] = {
     "expected_cost": ("expected cost of a reported value", 0),
     "deniability_1": ("true values deniable at gamma 1", 0),
     "deniability_2": ("true values deniable at gamma 2", 0),
-    "deniability_epsilon": ("true values deniable, gamma e^epsilon", 0),
+    "deniability_epsilon": ("true values deniable at gamma e^epsilon", 0),
     "truthfulness": ("truthful probability, mean", 0),
     "is_ergodic": ("ergodic", 0),
     "rank": ("rank", 0),

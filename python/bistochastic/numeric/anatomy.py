@@ -138,54 +138,39 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
-    with watched("making classes", progress) as tell:
-        found = _anatomized(frame, quasi_identifiers, sensitive, k, l, key, stream)
-        if tell is not None:
-            tell(1.0)
-        return found
-
-
-def _anatomized(
-    frame: object,
-    quasi_identifiers: object,
-    sensitive: object,
-    k: int,
-    l: int | None,  # noqa: E741
-    key: Key | None,
-    stream: str | None,
-) -> Anatomy:
-    k = _core.as_whole("k", k, 2)
-    read = Frame.of("frame", frame)
-    known = read.named("quasi_identifiers", quasi_identifiers)
-    hidden = read.named("sensitive", sensitive)
-    for i, name in enumerate(hidden):
-        if name in known:
-            must = "`sensitive` must name other columns than `quasi_identifiers`"
-            raise ValueError(f"{must}; got one of them at position {i}")
-    if CLASS in (*known, *hidden):
-        must = f"`frame` must have no column {CLASS!r} among those that are named"
-        raise ValueError(f"{must}; got one, which the tables have too")
-    if read.records < k:
-        raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
-    codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
-    if l is not None:
-        l = _core.as_whole("l", l, 2)  # noqa: E741
-        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
-        found = None
-    else:
-        found = of_frame(read, quasi_identifiers, k).classes
-    columns = np.concatenate([codes[name] for name in (*known, *hidden)])
-    classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
-    sizes = np.bincount(classes)
-    return Anatomy(
-        read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
-        read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
-        {name: _surest(classes, sizes, codes[name]) for name in hidden},
-        read.records,
-        len(sizes),
-        k,
-        l,
-    )
+    with watched("making classes", progress, ends=True):
+        k = _core.as_whole("k", k, 2)
+        read = Frame.of("frame", frame)
+        known = read.named("quasi_identifiers", quasi_identifiers)
+        hidden = read.named("sensitive", sensitive)
+        for i, name in enumerate(hidden):
+            if name in known:
+                must = "`sensitive` must name other columns than `quasi_identifiers`"
+                raise ValueError(f"{must}; got one of them at position {i}")
+        if CLASS in (*known, *hidden):
+            must = f"`frame` must have no column {CLASS!r} among those that are named"
+            raise ValueError(f"{must}; got one, which the tables have too")
+        if read.records < k:
+            raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
+        codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
+        if l is not None:
+            l = _core.as_whole("l", l, 2)  # noqa: E741
+            _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+            found = None
+        else:
+            found = of_frame(read, quasi_identifiers, k).classes
+        columns = np.concatenate([codes[name] for name in (*known, *hidden)])
+        classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
+        sizes = np.bincount(classes)
+        return Anatomy(
+            read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
+            read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
+            {name: _surest(classes, sizes, codes[name]) for name in hidden},
+            read.records,
+            len(sizes),
+            k,
+            l,
+        )
 
 
 def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741

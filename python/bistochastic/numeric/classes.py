@@ -34,7 +34,7 @@ class Classes(Shown):
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
     >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
-    <Classes: 4 records in 2 classes of 2, information loss 0.08324 %>
+    <Classes: 4 records in 2 classes of 2, information loss 0.08324%>
     >>> found.classes, found.sizes, found.order
     (array([0, 1, 0, 1]), array([2, 2]), array([0, 2, 1, 3]))
     """
@@ -61,7 +61,7 @@ class Classes(Shown):
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
             f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
-            f" {self.information_loss:.4g} %>"
+            f" {self.information_loss:.4g}%>"
         )
 
 
@@ -108,32 +108,25 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
-    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71 %>
+    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
     >>> m = bs.blocks(found.sizes)
     >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
     True
     """
-    with watched("making classes", progress) as tell:
-        found = _microaggregated(X, k)
-        if tell is not None:
-            tell(1.0)
-        return found
-
-
-def _microaggregated(table_given: object, k: int) -> Microaggregation:
     k = _core.as_whole("k", k, 2)
-    given = _numbers(table_given)
-    if given.ndim not in (1, 2):
-        raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
-    table = given if given.ndim == 2 else given[:, None]
-    if not table.shape[1]:
-        raise ValueError("`X` must have at least one column; got none")
-    rows = _rows("X", table.shape)
-    rows[:] = table
-    found = _group(rows, [_NUMBER] * rows.shape[1], k)
-    means = _core.class_means(rows, found.classes, found.sizes)
+    with watched("making classes", progress, ends=True):
+        given = _numbers(X)
+        if given.ndim not in (1, 2):
+            raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
+        table = given if given.ndim == 2 else given[:, None]
+        if not table.shape[1]:
+            raise ValueError("`X` must have at least one column; got none")
+        rows = _rows("X", table.shape)
+        rows[:] = table
+        found = _group(rows, [_NUMBER] * rows.shape[1], k)
+        means = _core.class_means(rows, found.classes, found.sizes)
     centroids = means if given.ndim == 2 else means[:, 0]
     centroids.setflags(write=False)
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
@@ -192,11 +185,8 @@ def k_anonymous_classes(
     array([0, 1, 0, 1, 0, 1])
     """
     k = _core.as_whole("k", k, 2)
-    with watched("making classes", progress) as tell:
-        found = of_frame(Frame.of("frame", frame), quasi_identifiers, k)
-        if tell is not None:
-            tell(1.0)
-        return found
+    with watched("making classes", progress, ends=True):
+        return of_frame(Frame.of("frame", frame), quasi_identifiers, k)
 
 
 def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:

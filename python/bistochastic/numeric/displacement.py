@@ -50,7 +50,7 @@ class Displacement:
     than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
     drawn. Moves are shares of N places: ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over
     individuals and draws, and ``furthest``, which nobody exceeds. ``unmoved`` is the expected share
-    of those who stay in their place. Places are ranks where ``permute`` is called with
+    of those who do not move. Places are ranks where ``permute`` is called with
     ``order="rank"``. It is no share of those who keep their value: equal values are exchanged
     without effect.
 
@@ -76,15 +76,15 @@ class Displacement:
         if self.joint_entropy is not None and self.joint_share is not None:
             joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
         return [
-            ("individuals", str(self.size)),
+            ("records", str(self.size)),
             ("beta of the column", f"{math.floor(self.beta * 1e4) / 1e4:.4f}"),
             ("joint entropy", joint),
             ("mean move", f"{self.mean:.4%} of all places"),
-            ("a tenth moves at most", f"{self.p10:.4%}"),
-            ("half move at most", f"{self.p50:.4%}"),
-            ("90 % move at most", f"{self.p90:.4%}"),
-            ("nobody moves beyond", f"{self.furthest:.4%}"),
-            ("stay in their place", f"{self.unmoved:.4%} of the individuals"),
+            ("10% move at most", f"{self.p10:.4%}"),
+            ("50% move at most", f"{self.p50:.4%}"),
+            ("90% move at most", f"{self.p90:.4%}"),
+            ("all move at most", f"{self.furthest:.4%}"),
+            ("do not move", f"{self.unmoved:.4%} of the records"),
         ]
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Displacement:
 
     def __repr__(self) -> str:
         return (
-            f"<Displacement of {self.size} records: beta {down(self.beta)}, half move at most "
+            f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
             f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
         )
 

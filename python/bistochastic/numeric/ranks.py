@@ -52,9 +52,9 @@ class PermutationDistance(Shown):
     >>> import bistochastic as bs
     >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
     5 records, ranks moved
-    column  10 %  50 %  90 %  not moved
-    ------  ----  ----  ----  ---------
-    0          0     0     2       60 %
+    column  10%  50%  90%  not moved
+    ------  ---  ---  ---  ---------
+    0         0    0    2        60%
     """
 
     distances: Any
@@ -86,10 +86,10 @@ class PermutationDistance(Shown):
         # Quantiles, never a record.
         rows = []
         for name, column in zip(self.columns, self.table.T, strict=True):
-            still = f"{100 * float((column == 0).mean()):.3g} %"
+            still = f"{100 * float((column == 0).mean()):.3g}%"
             levels = np.quantile(column, _LEVELS)
             rows.append([shown(name), *(f"{level:.6g}" for level in levels), still])
-        header = ["column", *(f"{100 * level:g} %" for level in _LEVELS), "not moved"]
+        header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
         return f"{self.records} records, ranks moved\n{table(header, rows)}"
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ release, ``stream`` the same in pieces, ``waves`` one release after another, ``r
 on a client, ``certificate`` what can be said of a release.
 """
 
-from bistochastic.plan.attributes import Categorical, Groups, Joint, Numeric
+from bistochastic.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.function import BatchFunction
@@ -20,6 +20,7 @@ from bistochastic.plan.waves import ByIds
 
 __all__ = [
     "BatchFunction",
+    "Binned",
     "Bits",
     "ByIds",
     "Categorical",

@@ -7,17 +7,21 @@ of a numeric column comes later. All are frozen, and equal where they do the sam
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
+from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
-from bistochastic.plan.columns import Coded, Missing, Whole
-from bistochastic.words import about, cut, down, prefix, shown, up
+from bistochastic.plan.bins import Bins, clipped
+from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
+from bistochastic.words import about, cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bistochastic.adapters.frames import Codes, Mask, Table
 
 MISSING = ("raise", "keep", "category")
 
@@ -192,7 +196,39 @@ def _checked(
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
     flag = _core.as_flag("categories_from_data", options["categories_from_data"])
-    return columns, axes, chosen, missing, held, impossible, flag
+    unit = None if options["unit"] is None else named("unit", options["unit"])
+    if unit in columns:
+        raise ValueError("`unit` must be an unprotected column; got the column itself")
+    recode = _recoded(columns, axes, missing, options.get("recode"))
+    return columns, axes, chosen, missing, held, impossible, flag, unit, recode
+
+
+def _recoded(
+    columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
+) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
+    """For each column, values of the data and the categories that they become; None is missing."""
+    if not given:
+        return ()
+    must = "`recode` must be a dict from values to categories"
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    unknown = [column for column in given if column not in columns]
+    if unknown:
+        raise ValueError(f"`recode` must be by column; got `{shown(unknown[0])}`, which is none")
+    found = []
+    for column, labels in zip(columns, axes, strict=True):
+        pairs = given.get(column) or {}
+        if not hasattr(pairs, "items"):
+            raise TypeError(f"{must}; got {type(pairs).__name__}")
+        codes = [None if to is None else labels.code(to) for to in pairs.values()]
+        for code, to in zip(codes, pairs.values(), strict=True):
+            if code is None and (to is not None or missing == "raise"):
+                what = "a missing value" if to is None else "an undeclared one"
+                raise ValueError(f"`recode` must lead to declared categories; got {what}")
+        raw = Labels.of("recode", list(pairs)).values if pairs else ()
+        to_ = [None if code is None else labels.values[code] for code in codes]
+        found.append(tuple(zip(raw, to_, strict=True)))
+    return tuple(found)
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -252,6 +288,10 @@ class Categorical(Coded):
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
     the last, so that not answering is protected like an answer.
 
+    ``unit`` names a column of units, such as households: the column is drawn once per unit, and all
+    records of a unit must agree in it. ``recode={"01": "north", "99": None}`` maps values of the
+    data to categories before anything is checked; None makes them missing. Other values stay.
+
     >>> import bistochastic as bs
     >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
@@ -273,12 +313,15 @@ class Categorical(Coded):
         missing: Missing = "raise",
         groups: Any = None,
         categories_from_data: bool = False,
+        unit: str | None = None,
+        recode: Mapping[Label, Label | None] | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
-        options = {
+        options: dict[str, Any] = {
             "matrix": matrix, "missing": missing, "groups": groups,
-            "categories_from_data": categories_from_data,
+            "categories_from_data": categories_from_data, "unit": unit,
+            "recode": recode and {name: recode},
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
@@ -312,7 +355,7 @@ class Joint(Coded):
     ``impossible`` lists combinations that cannot occur. The law is then one over those that remain,
     in the same order, and beta is of log2 of their number; such a combination in the data is an
     error. ``missing="category"`` gives each column one more category. ``missing="keep"`` needs all
-    columns of a row missing together.
+    columns of a row missing together. ``unit`` is one for all columns; ``recode`` is by column.
 
     >>> import bistochastic as bs
     >>> bs.Joint(("a", "b"), [["x", "y"], [1, 2, 3]], "randomized_response", beta=0.7)
@@ -333,6 +376,8 @@ class Joint(Coded):
         groups: Any = None,
         impossible: Iterable[Sequence[Label | None]] = (),
         categories_from_data: bool = False,
+        unit: str | None = None,
+        recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
         **parameters: Any,
     ) -> None:
         if isinstance(columns, str):
@@ -344,7 +389,7 @@ class Joint(Coded):
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
-            "categories_from_data": categories_from_data,
+            "categories_from_data": categories_from_data, "unit": unit, "recode": recode,
         }  # fmt: skip
         with about(names):
             lists = arguments.items("categories", "be a list for each column", categories)
@@ -364,6 +409,152 @@ class Joint(Coded):
 
     def _repr_html_(self) -> str:
         return _html(self)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Binned(Categorical):
+    """A column of numbers or dates in public classes, each reported by the law of its row.
+
+    Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned
+    column can be drawn in batches, on engines, by ids and on clients.
+
+    ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
+    ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
+    ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
+    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise.
+    ``top`` and ``bottom`` replace larger and smaller values first. The matrix is given as for
+    :class:`Categorical`; ordinal families such as ``"geometric"`` prefer classes that are near.
+
+    ``output`` says what is published for a reported class:
+
+    * ``"interval"``: its label, such as ``[18, 65)``;
+    * ``"midpoint"``: the middle of the class;
+    * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It is
+      drawn from the reported class alone, so it reveals nothing more. Open classes have none.
+
+    >>> import bistochastic as bs
+    >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
+    >>> age
+    <Binned `age`, 3 classes: geometric, beta 0.6...>
+    >>> age.categories
+    ('[0, 18)', '[18, 65)', '[65, 120]')
+    >>> bs.Binned("age", breaks=[0, 65, 18], family="geometric", epsilon=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: column `age`: `breaks` must increase; got one that does not at 2
+    """
+
+    bins: Bins = field(default_factory=lambda: Bins((0, 1)))
+    output: Literal["interval", "midpoint", "number"] = "interval"
+    step: int | float | None = None
+    top: Any = None
+    bottom: Any = None
+
+    def __init__(
+        self,
+        column: str,
+        breaks: Iterable[Any] | None = None,
+        family: families.Family | None = None,
+        *,
+        width: Any = None,
+        low: Any = None,
+        high: Any = None,
+        open: Iterable[str] = (),
+        output: Literal["interval", "midpoint", "number"] = "interval",
+        step: float | None = None,
+        top: Any = None,
+        bottom: Any = None,
+        matrix: Matrix | None = None,
+        missing: Missing = "raise",
+        groups: Any = None,
+        unit: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        name = named("column", column)
+        options = {
+            "matrix": matrix, "missing": missing, "groups": groups, "categories_from_data": False,
+            "unit": unit,
+        }  # fmt: skip
+        with about([name]):
+            bins = Bins.of(breaks, width, low, high, open)
+            axes = (Labels(bins.names, "text"),)
+            held = _checked((name,), axes, family, options, parameters)
+            given = arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            if given != "interval" and bins.open:
+                must = '`output` must be "interval" with open classes, which have no number'
+                raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
+            ends = clipped(bottom, top, bins)
+        Coded.__init__(self, *held)
+        set_ = object.__setattr__
+        for key, value in (
+            ("bins", bins),
+            ("output", given),
+            ("bottom", ends[0]),
+            ("top", ends[1]),
+        ):
+            set_(self, key, value)
+        with about([name]):
+            set_(self, "step", _step(step, given, bins))
+            if given == "number":
+                _ = self.numbers
+
+    @kept
+    def numbers(self) -> tuple[Any, Any, Any]:
+        """All numbers that may be reported, where those of each class begin, and how many."""
+        assert self.step is not None
+        return self.bins.numbers(self.step)
+
+    def _part(
+        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
+    ) -> tuple[Codes, Mask | None]:
+        if released and self.output == "interval":
+            return super()._part(at, table, first, narrowed=narrowed, released=released)
+        ends = (None, None) if released else (self.bottom, self.top)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
+        codes, outside = self.bins.codes(values)
+        if outside is not None and missing is not None:
+            outside &= ~missing
+        if outside is not None and outside.any():
+            many, there = int(outside.sum()), row(int(outside.argmax()), first)
+            got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
+            raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
+        return codes, missing
+
+    @property
+    def _has_numbers(self) -> bool:
+        return self.output == "number"
+
+    def _is_relabelled(self, name: str) -> bool:
+        return self.output == "interval"
+
+    def _made(
+        self, table: Table, name: str, codes: Codes, missing: Mask | None, places: Any
+    ) -> Any:
+        if self.output == "interval":
+            return table.relabelled(name, self.axes[0], codes, missing)
+        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        found = values[codes if self.output == "midpoint" else places]
+        return table.numbered(name, found, missing, own=not self.bins.dated)
+
+    def __repr__(self) -> str:
+        return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
+
+
+def _step(given: Any, output: str, bins: Bins) -> int | float | None:
+    """The step between numbers inside a class: 1 for whole numbers and days, if none is given."""
+    if output != "number":
+        if given is not None:
+            raise TypeError('`step` must go with output="number"; got another output')
+        return None
+    if given is None:
+        if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
+            raise TypeError("`step` must be given, as the breaks are no whole numbers; got none")
+        return 1
+    step = _core.as_real("step", "be a positive number", given)
+    if not 0 < step < math.inf or (bins.dated and step != int(step)):
+        days = ", of whole days" * bins.dated
+        raise ValueError(f"`step` must be a positive number{days}; got {step:g}")
+    return int(step) if step == int(step) and step < 2**53 else step
 
 
 def _line(attribute: Coded) -> str:
@@ -428,6 +619,12 @@ class Numeric(Whole):
     :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
     neighbouring values, so that a family of small steps exchanges similar values.
 
+    ``within="region"`` permutes inside the groups of an unprotected column: the mean of each group
+    is published, and stays exact. ``missing="keep"`` leaves missing numbers as they are. In both
+    cases a group with fewer than ``min_group`` numbers raises, and the stated bits are the least
+    that any group from this size on has. Say ``k``, ``keep`` or ``epsilon`` then, not ``beta``.
+    ``top`` and ``bottom`` replace larger and smaller numbers first.
+
     ``how="permute"`` gives every record another's value: the set of values is published as it
     is, so that epsilon is infinite. ``how="average"`` gives class means; nothing in it is
     random, so that it counts no bits.
@@ -448,6 +645,11 @@ class Numeric(Whole):
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
         how: Literal["permute", "average"] = "permute",
+        within: str | None = None,
+        min_group: int = 10,
+        missing: Literal["raise", "keep"] = "raise",
+        bottom: float | None = None,
+        top: float | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
@@ -469,8 +671,18 @@ class Numeric(Whole):
             if order is not None:
                 arguments.one_of("order", order, ("rank",))
             arguments.one_of("how", how, ("permute", "average"))
+            arguments.one_of("missing", missing, ("raise", "keep"))
+            by = None if within is None else named("within", within)
+            least = _core.as_whole("min_group", min_group, 2)
+            low, high = clipped(bottom, top)
+            if by == name:
+                raise ValueError("`within` must be an unprotected column; got the column itself")
+            if by is not None or missing == "keep":
+                _check_grouped(family, parameters, least)
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, how)
+        super().__init__(
+            name, family, given, matrix, order, how, by, least, missing, low, high
+        )  # fmt: skip
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -492,9 +704,26 @@ class Numeric(Whole):
                 assert self.matrix is not None
                 must = f"`matrix` must have a row for each of {n} records"
                 raise ValueError(f"{must}; got {self.matrix.size}")
-            given = {key: list(value) if isinstance(value, tuple) else value
-                     for key, value in self.given}  # fmt: skip
-            return bound_to(self, make(family, n, given))
+            return bound_to(self, self._matrix_for(n))
+
+    def _matrix_for(self, n: int) -> Matrix:
+        """The matrix over ``n`` records."""
+        given = {key: list(value) if isinstance(value, tuple) else value
+                 for key, value in self.given}  # fmt: skip
+        return make(self.family or "", n, given)
+
+    @property
+    def _example(self) -> Matrix:
+        """A matrix of the family, over its own records or a few."""
+        return self.matrix or self._matrix_for(max(self.min_group, 100))
+
+    @property
+    def least_bits(self) -> float:
+        """The bits of the smallest group, or of any larger one: see :func:`_check_grouped`."""
+        k = dict(self.given).get("k")
+        if k is not None:
+            return families.uniform(int(k)).entropy_rate
+        return self._matrix_for(self.min_group).entropy_rate
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
@@ -523,6 +752,7 @@ class Numeric(Whole):
 
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
+        order += "" if self.within is None else f" within `{shown(self.within)}`"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         drawn = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
         if self.matrix is not None:
@@ -530,10 +760,35 @@ class Numeric(Whole):
         return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {drawn}>"
 
 
+def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
+    """Refuse what has no known least bits over all sizes of groups from the smallest on.
+
+    Classes of at least k records hide log2 k bits or more in a group of any size. Of randomized
+    response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for
+    a fixed truthful probability p, and ``log2(e + n - 1) - p epsilon log2(exp 1)`` for a fixed
+    epsilon, with e its exponential and p = e / (e + n - 1), which falls. So the smallest group has
+    the least.
+    """
+    for name in ("beta", "share"):
+        if parameters.get(name) is not None:
+            must = f"`{name}` must not be given where the sizes of groups come from the data"
+            cure = "use k, keep or epsilon"
+            raise TypeError(f'{must}, as with within and missing="keep"; got it: {cure}')
+    if family is None:
+        raise TypeError("`matrix` must be given by a family for groups of any size; got a matrix")
+    k = parameters.get("k")
+    if k is not None and not least >= _core.as_whole("k", k, 1):
+        raise ValueError(f"`min_group` must be at least k; got {least}")
+    if k is None and structure.two_valued(make(family, least, parameters)) is None:
+        must = "`family` must have k, or be randomized_response or uniform, for groups of any size"
+        raise ValueError(f"{must}; got {shown(family)}")
+
+
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
-    a, bound = attribute, object.__new__(Numeric)
-    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.how)
+    bound = object.__new__(Numeric)
+    held = {each.name: getattr(attribute, each.name) for each in fields(Whole)}
+    Whole.__init__(bound, **{**held, "matrix": matrix})
     return bound
 
 
@@ -548,6 +803,7 @@ Attribute = Categorical | Joint | Numeric
 
 __all__ = [
     "Attribute",
+    "Binned",
     "Categorical",
     "Groups",
     "Joint",

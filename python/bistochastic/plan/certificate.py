@@ -15,6 +15,7 @@ from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.keywords import ReportOptions, taking
+from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown, table, visible, visible_lines
 
@@ -66,6 +67,8 @@ class Certificate:
     """The engine that did the work, if it was one."""
     declared_categories: tuple[str, ...] = ()
     """Unprotected columns whose type publishes all their categories, in order."""
+    units: tuple[Unit, ...] = ()
+    """The units that columns were drawn by, and the kind of their ids."""
     files: dict[str, str] | None = field(default=None, compare=False)
     """The SHA-256 of each protected file as written, by its base name; None for a table."""
     _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
@@ -103,7 +106,8 @@ class Certificate:
     def _columns(self) -> int:
         protected = sum(len(attribute.columns) for attribute in self.plan.attributes)
         pseudonym = self.ids is not None and self.ids.pseudonym is not None
-        return protected + len(self.unprotected_columns) + pseudonym
+        units = sum(unit.pseudonym is not None for unit in self.units)
+        return protected + len(self.unprotected_columns) + pseudonym + units
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
@@ -123,11 +127,34 @@ class Certificate:
                 found.append("that values of a person differ, if their reported values differ")
             if self.ids.pseudonym is not None:
                 found.append(f"which rows belong to one person, by `{shown(self.ids.pseudonym)}`")
+            if drawn_by(self.plan):
+                found.append("that a value of a unit changed, if its reported value changed")
+        found += [
+            f"which records belong to one unit of `{shown(u.column)}`, by `{shown(u.pseudonym)}`"
+            for u in self.units if u.pseudonym is not None
+        ]  # fmt: skip
         return tuple(found)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What you need to know about the key and the release, in sentences."""
+        found = []
+        if drawn_by(self.plan) and self.ids is not None and not self.ids.row_columns:
+            found.append(
+                "A unit that splits, or that gets a new id, is re-randomized: its epsilon adds."
+            )
+        if not all(unit.checked for unit in self.units):
+            found.append(
+                "The records of a unit were compared within each batch of the engine, not across "
+                "batches."
+            )
+        found += [
+            f"There are {unit.count:,} units by `{shown(unit.column)}`."
+            for unit in self.units if unit.count is not None
+        ]  # fmt: skip
+        return (*self._key_notes(), *found)
+
+    def _key_notes(self) -> tuple[str, ...]:
         if not self.key_stored:
             return (
                 "The key was generated for this release and discarded. The noise cannot be "
@@ -363,6 +390,8 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
 def _moves(attribute: Numeric) -> Displacement | None:
     """Measure how far the matrix moves values; None if the matrix is too large."""
     assert attribute.matrix is not None
+    if attribute.grouped:
+        return None
     try:
         return attribute.matrix.displacement()
     except ValueError:
@@ -371,7 +400,7 @@ def _moves(attribute: Numeric) -> Displacement | None:
 
 def _moved(attribute: Attribute) -> list[str]:
     """Say how far values move between ranks, for which beta says little."""
-    if not attribute.whole_column or attribute.order is None:
+    if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []
     moves = _moves(attribute)
     if moves is None or attribute.how == "average":

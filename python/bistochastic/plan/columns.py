@@ -15,7 +15,7 @@ from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.kept import kept
-from bistochastic.labels import spelled_as
+from bistochastic.labels import Labels, spelled_as
 from bistochastic.words import prefix, row, shown
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.frames import Codes, Mask, Table
     from bistochastic.families import Family
-    from bistochastic.labels import Label, Labels
+    from bistochastic.labels import Label
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Groups
 
@@ -52,6 +52,9 @@ class Coded:
     groups: Groups | None
     impossible: tuple[tuple[Label | None, ...], ...]
     categories_from_data: bool
+    unit: str | None = None
+    recode: tuple[tuple[tuple[Label, Label | None], ...], ...] = ()
+    """Values of the data and the categories that they become, for each column."""
 
     @kept
     def size(self) -> int:
@@ -98,17 +101,56 @@ class Coded:
             cells.append(code)
         return np.array(cells, dtype=np.int64)
 
-    def _encode(self, table: Table, first: int | None = 0, *, narrowed: bool = True) -> Encoded:
+    @kept
+    def _raw(self) -> tuple[tuple[Labels, Codes] | None, ...]:
+        """For each column that is recoded, the values that it may hold, and the code of each."""
+        found: list[tuple[Labels, Codes] | None] = []
+        for pairs, labels in zip(self.recode or ((),) * len(self.axes), self.axes, strict=True):
+            given = Labels.of("recode", [value for value, _ in pairs]) if pairs else None
+            if given is None:
+                found.append(None)
+                continue
+            rest = [x for x in labels.values if given.code(x) is None] * (given.kind == labels.kind)
+            codes = [labels.code(x) for x in (*(to for _, to in pairs), *rest)]
+            # What is recoded to a missing value comes behind all categories.
+            places = [len(labels) if code is None else code for code in codes]
+            held = Labels((*given.values, *rest), given.kind)
+            found.append((held, np.array(places, narrow(len(labels) + 1))))
+        return tuple(found)
+
+    def _part(
+        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
+    ) -> tuple[Codes, Mask | None]:
+        """The codes of one column and which rows are missing."""
+        raw = None if released else self._raw[at]
+        if raw is None:
+            return read(table, self.columns[at], self.axes[at], first, narrowed=narrowed)
+        codes, missing = read(table, self.columns[at], raw[0], first)
+        codes, size = raw[1][codes], len(self.axes[at])
+        none = codes == size
+        if none.any():
+            missing = none if missing is None else missing | none
+            codes[none] = 0
+        return codes, missing
+
+    def _encode(
+        self,
+        table: Table,
+        first: int | None = 0,
+        *,
+        narrowed: bool = True,
+        released: bool = False,
+    ) -> Encoded:
         """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
 
         ``first`` is the number of the first row, where the table is a piece of a larger one, and
         None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column where they need not be.
+        as wide as the column where they need not be. ``released``: of a protected table.
         """
         names = self.columns
         if self.missing == "category":
             for name in names:
-                if not table.can_be_missing(name):
+                if not self._is_relabelled(name) and not table.can_be_missing(name):
                     must = (
                         'must have a type that can be missing where missing="category", as reports'
                     )
@@ -117,8 +159,8 @@ class Coded:
         # Parts of a combination are narrow, so that they can be put together.
         narrowed = narrowed or len(names) > 1
         parts = [
-            read(table, name, labels, first, narrowed=narrowed)
-            for name, labels in zip(names, self.axes, strict=True)
+            self._part(at, table, first, narrowed=narrowed, released=released)
+            for at in range(len(names))
         ]
         masks = [missing for _codes, missing in parts]
         stays: Mask | None = None
@@ -143,8 +185,31 @@ class Coded:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
 
-    def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
-        """The columns with these codes, as the table's library has them."""
+    @property
+    def _has_numbers(self) -> bool:
+        """Whether a number is drawn inside each reported class."""
+        return False
+
+    def _is_relabelled(self, name: str) -> bool:
+        """Whether a column leaves with another type than it came with."""
+        raw = self._raw[self.columns.index(name)]
+        return raw is not None and raw[0].kind != self.axes[self.columns.index(name)].kind
+
+    def _made(
+        self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Any
+    ) -> Any:
+        """One column with these codes."""
+        labels = self.axes[self.columns.index(name)]
+        make = table.relabelled if self._is_relabelled(name) else table.labelled
+        return make(name, labels, codes, missing)
+
+    def _decode(
+        self, table: Table, codes: Codes, stays: Mask | None, places: Any = None
+    ) -> dict[str, Any]:
+        """The columns with these codes, as the table's library has them.
+
+        ``places``: of numbers inside the classes of a binned column.
+        """
         if self.impossible:
             cells = self.cells
             # How many impossible cells stand before each: those with at most as many possible ones.
@@ -165,7 +230,7 @@ class Coded:
                 digit = np.where(missing, digit.dtype.type(0), digit)
             if len(names) > 1 or self.missing == "category":
                 digit = digit.astype(narrow(len(labels)), copy=False)
-            found[name] = table.labelled(name, labels, digit, missing)
+            found[name] = self._made(table, name, digit, missing, places)
         return found
 
 
@@ -176,38 +241,117 @@ class Whole:
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
     axes: ClassVar[tuple[()]] = ()
-    missing: ClassVar[Literal["raise"]] = "raise"
     groups: ClassVar[None] = None
+    unit: ClassVar[None] = None
     column: str
     family: Family | None
     given: tuple[tuple[str, Any], ...]
     matrix: Matrix | None
     order: Literal["rank"] | None
     how: Literal["permute", "average"]
+    within: str | None = None
+    min_group: int = 10
+    missing: Literal["raise", "keep"] = "raise"
+    bottom: Any = None
+    top: Any = None
 
-    def _read(self, table: Table) -> NDArray[Any]:
-        """The values of the column in a table."""
+    @property
+    def grouped(self) -> bool:
+        """Whether numbers are permuted among some of the records, of which the data say how many:
+        those of a group, or those that are not missing."""
+        return self.within is not None or self.missing == "keep"
+
+    def _read(self, table: Table, by: Table | None = None) -> Numbers:
+        """The values of the column in a table; groups may be in a table of their own."""
         name = self.column
-        try:
-            values, missing = table.numbers(name)
-        except WrongType as error:
-            kind = error.kind
-        else:
-            if missing is not None:
-                first = int(np.argmax(missing))
-                got = f"{int(missing.sum())}, the first in row {first}"
-                cure = "leave such rows out, or fill them in, before they are protected"
-                raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
-            if values.dtype.kind == "f" and not np.isfinite(values).all():
-                first = int(np.argmin(np.isfinite(values)))
+        values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
+        if missing is not None and self.missing == "raise":
+            first = int(np.argmax(missing))
+            got = f"{int(missing.sum())}, the first in row {first}"
+            cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
+            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+        if self.how == "average" and values.dtype.kind != "f":
+            must = "must hold floats where class means are released, as means are"
+            raise TypeError(f"{prefix([name])}{must}; got whole numbers")
+        codes = (
+            None if self.within is None else _groups_of(table if by is None else by, self.within)
+        )
+        found = Numbers(values, missing, codes)
+        if self.grouped:
+            few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
+            if few:
+                by_ = "" if self.within is None else f" in each group of `{shown(self.within)}`"
+                must = f"must hold {self.min_group} or more numbers{by_}, as min_group says"
+                raise ValueError(f"{prefix([name])}{must}; got {min(few)}")
+        return found
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers: the values, which are missing, and the code of each row's group."""
+
+    values: NDArray[Any]
+    missing: Mask | None = None
+    groups: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def parts(self) -> list[NDArray[np.intp]]:
+        """The rows that numbers are permuted among: those of each group that are not missing."""
+        rows = (
+            np.arange(len(self.values)) if self.missing is None else np.flatnonzero(~self.missing)
+        )
+        if self.groups is None:
+            return [rows]
+        codes = self.groups[rows]
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=int(self.groups.max(initial=-1)) + 1))
+        return np.split(rows[order], ends[:-1])
+
+
+def _groups_of(table: Table, column: str) -> NDArray[np.intp]:
+    """The code of each row's group, in the order of the values; none may be missing."""
+    codes, values = levels(table, column)
+    if None in values:
+        at = int(np.argmax(codes == values.index(None)))
+        must = "must not be missing, as numbers are permuted within its groups"
+        raise ValueError(f"{prefix([column])}{must}; got one in row {at}")
+    return codes
+
+
+def read_numbers(
+    table: Table,
+    name: str,
+    first: int | None,
+    ends: tuple[Any, Any],
+    *,
+    dated: bool = False,
+) -> tuple[NDArray[Any], Mask | None]:
+    """Numbers or dates of a column, none beyond its ends, and which rows are missing."""
+    try:
+        values, missing = table.dates(name) if dated else table.numbers(name)
+    except WrongType as error:
+        kind = error.kind
+    else:
+        if values.dtype.kind == "f":
+            infinite = np.isinf(values)
+            if infinite.any():
+                at = row(int(np.argmax(infinite)), first)
                 raise ValueError(
-                    f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
+                    f"{prefix([name])}must hold finite numbers; got an infinite one in {at}"
                 )
-            if self.how == "average" and values.dtype.kind != "f":
-                must = "must hold floats where class means are released, as means are"
-                raise TypeError(f"{prefix([name])}{must}; got whole numbers")
-            return values
-        raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
+            if missing is not None:
+                values = np.where(missing, values.dtype.type(0), values)
+        for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
+            if end is not None:
+                if values.dtype.kind in "iu" and end != int(end):
+                    must = "`top` and `bottom` must be whole for a column of whole numbers"
+                    raise TypeError(f"{prefix([name])}{must}; got a fraction")
+                values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
+        return values, missing
+    what = "dates without a time zone" if dated else "whole numbers or floats"
+    raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
 
 
 def read(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
     from bistochastic.plan.columns import Coded
+    from bistochastic.plan.plan import Plan
 
 
 def weakest(attribute: Coded) -> Matrix:
@@ -173,6 +174,11 @@ def _numeric(attribute: Numeric) -> Measures:
     )
     if law is None:
         return found
+    if attribute.grouped:
+        # The least over all groups that there may be, of all records.
+        bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
+        beta = _down(Fraction(bits) / Fraction(log2_up(law.size))) if law.size > 1 else 1.0
+        return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
     # One permutation serves the whole column, so that a mixture hides what its weakest part hides.
     beta = 0.0 if average and law.size > 1 else column_beta(law)
     bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
@@ -234,6 +240,25 @@ def epsilon(parts: Iterable[Measures]) -> float:
     total = sum((Fraction(x) for x in listed), Fraction(0))
     found = float(total)
     return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
+def pooled(plan: Plan, m: int) -> float:
+    """The epsilon of all columns of ``m`` records of one unit, the worst over all units.
+
+    Columns drawn by the unit count once, all others once per record: equal true values attain it.
+
+    >>> import bistochastic as bs
+    >>> roof = bs.Categorical("roof", range(3), "randomized_response", epsilon=1, unit="home")
+    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=2)
+    >>> plan = bs.Plan([roof, sex], drop=["home"])
+    >>> [round(pooled(plan, m), 6) for m in (1, 2, 10)]
+    [3.0, 5.0, 21.0]
+    """
+    every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
+    return max(
+        epsilon(p for a, p in every for _ in range(1 if unit and a.unit == unit else m))
+        for unit in plan.units or ("",)
+    )
 
 
 def _down(number: Fraction) -> float:

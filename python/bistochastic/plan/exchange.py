@@ -12,6 +12,7 @@ import json
 import math
 import re
 from contextlib import contextmanager
+from datetime import date
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.plan import formats
 from bistochastic.plan.attributes import (
     Attribute,
+    Binned,
     Categorical,
     Joint,
     Numeric,
@@ -30,6 +32,7 @@ from bistochastic.plan.attributes import (
     bound_to,
     make,
 )
+from bistochastic.plan.bins import Bins
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -91,9 +94,19 @@ def attribute_data(attribute: Attribute) -> Fields:
             found["requested"] = {name: number(value) for name, value in attribute.given}
         if attribute.matrix is not None:
             found["matrix"] = exchange.plain(attribute.matrix)
-        return {**found, "order": attribute.order or "none", "how": attribute.how}
+        found |= {"order": attribute.order or "none", "how": attribute.how}
+        if attribute.grouped:
+            if attribute.within is not None:
+                found["within"] = attribute.within
+            found["min_group"] = attribute.min_group
+        if attribute.missing != "raise":
+            found["missing"] = attribute.missing
+        return {**found, **_ends(attribute)}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
-    if len(attribute.columns) > 1:
+    if isinstance(attribute, Binned):
+        breaks = [_day(x) for x in attribute.bins.breaks]
+        found = {"kind": "binned", "column": attribute.column, "breaks": breaks}
+    elif len(attribute.columns) > 1:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
     else:
         found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
@@ -109,7 +122,28 @@ def attribute_data(attribute: Attribute) -> Fields:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
     if attribute.categories_from_data:
         found["categories_from_data"] = True
+    if attribute.unit is not None:
+        found["unit"] = attribute.unit
+    recode = [[[_label(x) for x in pair] for pair in each] for each in attribute.recode]
+    if any(recode):
+        found["recode"] = recode if len(attribute.columns) > 1 else recode[0]
+    if isinstance(attribute, Binned):
+        bins = {"open": list(attribute.bins.open), "output": attribute.output}
+        found |= {name: value for name, value in bins.items() if value}
+        if attribute.step is not None:
+            found["step"] = attribute.step
+        found |= _ends(attribute)
     return found
+
+
+def _ends(attribute: Any) -> Fields:
+    ends = {"bottom": attribute.bottom, "top": attribute.top}
+    return {name: _day(x) for name, x in ends.items() if x is not None}
+
+
+def _day(x: Any) -> Any:
+    """A break as plain data: a date as ISO 8601 writes it."""
+    return x.isoformat() if hasattr(x, "isoformat") else x
 
 
 def plain(plan: Plan) -> Fields:
@@ -121,7 +155,12 @@ def plain(plan: Plan) -> Fields:
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
         **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
-        **({"requirement": plan.requirement} if plan.requirement else {}),
+        **({} if plan.units is None else {"units": list(plan.units)}),
+        **(
+            {"requirement": {n: number(x) for n, x in plan.requirement.items()}}
+            if plan.requirement
+            else {}
+        ),
     }
 
 
@@ -210,13 +249,60 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("matrix", "groups", "missing", "categories_from_data")
+def _missing(here: Here) -> str:
+    given = here["missing"].text() if "missing" in here else "raise"
+    return str(formats.current("missing", given))
+
+
+_COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit")
+
+
+def _read_binned(here: Here) -> Binned:
+    plain = ("breaks", "width", "low", "high", "open", "output", "step", "bottom", "top")
+    here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
+    column = here["column"].text()
+    with about([column]):
+        given = {name: _brk(here[name]) for name in plain if name in here}
+        ends = {name: given.get(name) for name in ("breaks", "width", "low", "high")}
+        bins = Bins.of(**ends, open=given.get("open", ()))
+        options: Fields = {name: value for name, value in given.items() if name not in ends}
+        missing: Any = _missing(here)
+        size = len(bins.names) + (missing == "category")
+        if "unit" in here:
+            options["unit"] = here["unit"].text()
+        if "matrix" in here:
+            options["matrix"] = _matrix(here["matrix"], size)
+        if "groups" in here:
+            options["groups"] = _groups(here["groups"], size)
+        return Binned(column, bins.breaks, missing=missing, **options)
+
+
+def _brk(here: Here) -> Any:
+    """A number, a text, or a list of these; TOML has dates, too."""
+    value = here.value
+    if isinstance(value, list):
+        return [_brk(item) for item in here.items()]
+    if isinstance(value, bool) or not isinstance(value, int | float | str | date):
+        raise here.refuse("be a number or a date", here.kind)
+    return value
+
+
+def _recode(here: Here) -> dict[Any, Any]:
+    """Pairs of values and categories, no value twice."""
+    pairs = [_labels(pair) for pair in here.items()]
+    for pair, item in zip(pairs, here.items(), strict=True):
+        if len(pair) != 2:
+            raise item.refuse("be a value and a category", f"{len(pair)}")
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise here.refuse("name each value once", "one twice")
+    return found
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
     joint = kind == "joint"
     name = "columns" if joint else "column"
-    more = ("impossible",) if joint else ()
+    more = ("recode", "impossible") if joint else ("recode",)
     here.keys(("kind", name, "categories"), (*_COMMON, *more))
     columns = here["columns"].texts() if joint else here["column"].text()
     with about(columns if isinstance(columns, list) else [columns]):
@@ -228,20 +314,27 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         impossible = [_labels(cell) for cell in here["impossible"].items()] if (
             "impossible" in here
         ) else []  # fmt: skip
-        missing = formats.current(
-            "missing", here["missing"].text() if "missing" in here else "raise"
-        )
+        missing = _missing(here)
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
         options: Fields = {"missing": missing}
         if "categories_from_data" in here:
             options["categories_from_data"] = here["categories_from_data"].flag()
+        if "unit" in here:
+            options["unit"] = here["unit"].text()
         if "matrix" in here:
             options["matrix"] = _matrix(here["matrix"], size)
         if "groups" in here:
             options["groups"] = _groups(here["groups"], size)
         if joint:
+            if "recode" in here:
+                by = [_recode(item) for item in here["recode"].items()]
+                if len(by) != len(columns):
+                    raise here["recode"].refuse("be a list for each column", f"{len(by)}")
+                options["recode"] = dict(zip(columns, by, strict=True))
             return Joint(columns, lists, impossible=impossible, **options)
+        if "recode" in here:
+            options["recode"] = _recode(here["recode"])
         return Categorical(columns, lists, **options)  # type: ignore[arg-type]
 
 
@@ -258,12 +351,15 @@ def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
 
 
 def _read_numeric(here: Here) -> Numeric:
-    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "how"))
+    more = ("within", "min_group", "missing", "bottom", "top")
+    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "how", *more))
     column = here["column"].text()
     with about([column]):
         order = here["order"].text() if "order" in here else "rank"
         how = here["how"].text() if "how" in here else "permute"
         options: Fields = {"order": None if order == "none" else order, "how": how}
+        options |= {name: _brk(here[name]) for name in more if name in here}
+        options["missing"] = _missing(here)
         law = _matrix(here["matrix"], None) if "matrix" in here else None
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
@@ -276,6 +372,7 @@ def _read_numeric(here: Here) -> Numeric:
 _READERS: dict[str, Callable[[Here], Attribute]] = {
     "categorical": lambda here: _read_coded(here, "categorical"),
     "joint": lambda here: _read_coded(here, "joint"),
+    "binned": _read_binned,
     "numeric": _read_numeric,
 }
 
@@ -300,7 +397,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER, "requirement"))
+    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement")
+    here.keys(("version", "attributes"), more)
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
@@ -311,10 +409,22 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         keep = here["keep"].value
         if keep != "*":
             keep = here["keep"].texts()
-    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
+    if "impossible" in here:
+        # Written by hand: as soon as it is read, it is part of the attributes.
+        lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
     if "requirement" in here:
         lists["requirement"] = _numbers(here["requirement"])
     return kind(attributes, name=name, keep=keep, **lists)
+
+
+def _rule(here: Here) -> dict[str, list[Any]]:
+    """An edit rule: a category, or a list of them, for each column."""
+    here.table()
+    return {
+        column: _labels(here[column] if isinstance(value, list) else Here([value], here.path))
+        for column, value in here.value.items()
+    }
 
 
 def parse_json(text: object) -> Here:

@@ -20,6 +20,7 @@ from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
+from bistochastic.plan.units import drawn_by, replaced
 from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
 
@@ -57,6 +58,7 @@ class BatchFunction:
     after: Certificate | Literal["first"] | None
     redraw: bool
     pseudonym: str | None
+    unit_pseudonym: tuple[tuple[str, str], ...] = ()
     _expected: Any = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
 
@@ -89,7 +91,8 @@ class BatchFunction:
         key = self.key.read()
         pieces = table.to_batches()
         # Put together first, columns would be copied. Many short pieces take longer than that.
-        if 1 < len(pieces) <= table.num_rows // _SHORT:
+        # Records of a unit are compared within what is done at once.
+        if 1 < len(pieces) <= table.num_rows // _SHORT and not drawn_by(self.plan):
             # What is wrong is said below, of the whole table.
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
@@ -120,7 +123,7 @@ class BatchFunction:
 
     def _run(self, names: list[str], key: _core.Key | None) -> Run:
         """What is done with tables of these columns; without a key, for their schema."""
-        options = Options(key, self.release_name, _wave(self), False)
+        options = Options(key, self.release_name, _wave(self), False, dict(self.unit_pseudonym))
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
@@ -155,6 +158,8 @@ class BatchFunction:
         key = self.key.read()
         run = self._run(known.names, key)
         run.piece(opened(known.empty_table()), None)
+        for column in run.units:
+            run.units[column] = id_kind(known.field(column).type)
         columns = self.row_columns if self.id_column is None else (self.id_column,)
         kinds = [id_kind(known.field(column).type) for column in columns]
         wave = _wave(self)
@@ -170,6 +175,7 @@ class BatchFunction:
         else:
             people = waves.People(1)
             people.see_kind(kinds[0])
+            people.units = run.units
             wave.refuse_changed(self.plan, key, people)
             by = wave.outcome(self.plan, key, people, counted=False)
             if most is not None:
@@ -215,6 +221,7 @@ def batch_function(
     after: object = None,
     redraw: object = False,
     pseudonym: object = None,
+    unit_pseudonym: object = None,
     shuffle: object = False,
     allow_insecure: object = False,
 ) -> BatchFunction:
@@ -241,17 +248,18 @@ def batch_function(
         raise ValueError(f"{must}; got {got}")
     label = None if release_name is None else named("release_name", release_name)
     again = _core.as_flag("redraw", redraw)
+    by_unit = tuple(replaced(plan, unit_pseudonym).items())
     if id_column is not None:
         wave = waves.Wave.of(id_column, after, again, pseudonym, False, 1)
         wave.check_plan(plan, label)
         return BatchFunction(
-            plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym
+            plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym, by_unit
         )  # fmt: skip
     columns = _names(row_columns)
     if label is None:
         raise ValueError("`release_name` must name the file whose rows are addressed; got none")
     waves.refuse_without_ids(after, again, pseudonym, False, 1)
-    return BatchFunction(plan, key, None, columns, label, None, False, None)
+    return BatchFunction(plan, key, None, columns, label, None, False, None, by_unit)
 
 
 def _names(given: Any) -> tuple[str, ...]:

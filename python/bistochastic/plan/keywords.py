@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, ParamSpec, TypedDict, TypeVar
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from bistochastic.plan.certificate import Certificate
@@ -39,6 +39,7 @@ class ReleaseOptions(TypedDict, total=False):
     after: Certificate | Literal["first"] | None
     redraw: bool
     pseudonym: str | None
+    unit_pseudonym: Mapping[str, str] | None
     allow_insecure: bool
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bistochastic import _core
-from bistochastic.plan import waves
+from bistochastic.plan import units, waves
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from bistochastic.models.ledger import Spending
     from bistochastic.plan.plan import Plan
 
 # A file of one row would make its report a fixed function of the value, under a key that is kept.
@@ -30,6 +31,14 @@ class Options:
     release_name: str | None
     wave: waves.Wave | None
     shuffle: bool
+    unit_pseudonym: dict[str, str] = field(default_factory=dict)
+    count_units: bool = False
+    spending: Spending | None = None
+
+    def spend(self) -> None:
+        """Enter the release in the ledger, if there is one: before the first draw, and once."""
+        if self.spending is not None:
+            self.spending()
 
     @classmethod
     def of(
@@ -45,22 +54,41 @@ class Options:
         rerandomize_numeric: object = False,
         shuffle: object = False,
         max_rows_per_id: object = 1,
+        unit_pseudonym: object = None,
+        count_units: object = False,
         allow_insecure: object = False,
+        ledger: object = None,
+        dataset: object = None,
     ) -> Options:
         """The options of ``protect``, under their names there."""
+        from bistochastic.models.ledger import spending
+
         plan._refuse_undecided()
         given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
-                 "allow_insecure": allow_insecure}  # fmt: skip
+                 "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
         held = _checked(key, release_name, id_column, flags["allow_insecure"])
         label = None if release_name is None else named("release_name", release_name)
         ids = (after, flags["redraw"], pseudonym, flags["rerandomize_numeric"], max_rows_per_id)
+        replaced = units.replaced(plan, unit_pseudonym)
+        wave = None
         if id_column is None:
             waves.refuse_without_ids(*ids)
-            return cls(held, label, None, flags["shuffle"])
-        wave = waves.Wave.of(id_column, *ids)
-        wave.check_plan(plan, label)
-        return cls(held, label, wave, flags["shuffle"])
+            by = [*units.drawn_by(plan), *replaced]
+            if held is not None and by:
+                must = f"`id_column` must be given with a key to draw by unit, `{shown(by[0])}`"
+                got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
+                raise ValueError(f"{must}; got {got}")
+        else:
+            wave = waves.Wave.of(id_column, *ids)
+            wave.check_plan(plan, label)
+        spent = spending(ledger, dataset, plan, label, held, ids=wave is not None)
+        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"], spent)
+
+    def units(self, plan: Plan) -> tuple[str, ...]:
+        """The columns of units that are read: for draws and pseudonyms, or all to be counted."""
+        more = (plan.units or ()) if self.count_units else ()
+        return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
 
     def check_rows(self, plan: Plan, rows: int) -> None:
         """Refuse a table that is too short for what the plan does with it."""
@@ -80,7 +108,7 @@ class Options:
         wave = self.wave
         protected = plan._protected
         own = None if wave is None else wave.id_column
-        for column in _needed(plan, own, argument):
+        for column in [*_needed(plan, own, argument), *self.units(plan)]:
             if column not in names:
                 raise ValueError(
                     f"{prefix([column])}must be in `{argument}`; got none of that name"
@@ -95,7 +123,9 @@ class Options:
                     layout.append(name)
                 if wave is not None and wave.pseudonym is not None:
                     layout.append(wave.pseudonym)
-            elif name not in plan.drop:
+            if name in self.unit_pseudonym:
+                layout.append(self.unit_pseudonym[name])
+            elif name != own and name not in plan.drop:
                 known = plan.keep == "*" or name in plan.keep or name in protected
                 (layout if known else unknown).append(name)
         if unknown:
@@ -113,6 +143,7 @@ def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     needed += plan.keep if plan.keep != "*" else []
     needed += plan.drop if argument == "frame" else ()
     needed += [a.groups.column for a in plan.attributes if a.groups is not None]
+    needed += [a.within for a in plan._numeric if a.within is not None]
     return needed if id_column is None else [*needed, id_column]
 
 

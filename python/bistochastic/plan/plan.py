@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+    from bistochastic.models.ledger import Ledger
+    from bistochastic.models.panels import Transitions
+    from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
+    from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
         """A dataset or a scanner of pyarrow."""
@@ -56,7 +60,7 @@ if TYPE_CHECKING:
 
 
 # What a publisher can require: arguments of ``Plan.require``.
-REQUIRED = ("beta", "min_beta", "epsilon")
+REQUIRED = ("beta", "min_beta", "epsilon", "pooled")
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
-    _required: tuple[tuple[str, float], ...] = ()
+    units: tuple[str, ...] | None = None
+    _required: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -84,6 +89,11 @@ class Plan(_Fields):
     ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
+
+    ``units`` names unprotected columns that group records, such as a household's number. Records of
+    one unit may share true values, so their reported values can be pooled: preview, certificate and
+    report state the bound for several records of a unit. ``unit=`` of an attribute implies it. A
+    plan that keeps columns and says nothing of units gets a warning; ``units=[]`` silences it.
 
     ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
     the plan and shown in reports, and nothing is protected by a plan that does not meet it.
@@ -110,20 +120,30 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
-        requirement: Mapping[str, float] | None = None,
+        units: Iterable[str] | None = None,
+        impossible: Iterable[Mapping[str, Any]] = (),
+        requirement: Mapping[str, float | tuple[int, float]] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "`attributes` must hold Categorical, Joint and Numeric"
+                must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
         open_ones = _columns("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
+        if impossible:
+            from bistochastic.plan.rules import joined
+
+            listed = joined(listed, impossible)
+        implied = [a.unit for a in listed if a.unit is not None]
+        grouping = None if units is None and not implied else tuple(
+            dict.fromkeys([*_columns("units", units or ()), *implied])
+        )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones, required)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, grouping, required)
         self._check()
 
     @kept
@@ -156,13 +176,17 @@ class Plan(_Fields):
                 got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
-        for attribute in self.attributes:
-            if attribute.groups is None:
-                continue
-            column = attribute.groups.column
+        for column in self.units or ():
+            if seen.get(column) in ("an attribute", "`undecided`"):
+                which = "protects" if column in self._protected else "does not decide"
+                must = "`units` must name unprotected columns"
+                raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
+        by = [(a, "groups", a.groups.column) for a in self.attributes if a.groups is not None]
+        within = [(a, "within", a.within) for a in self._numeric if a.within is not None]
+        for attribute, name, column in (*by, *within):
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
-                must = f"`groups` must be by a column that the plan keeps; got `{shown(column)}`"
+                must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod
@@ -354,10 +378,10 @@ class Plan(_Fields):
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
         return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    requirement=self.requirement or None)  # fmt: skip
+                    units=self.units, requirement=self.requirement or None)  # fmt: skip
 
     @property
-    def requirement(self) -> dict[str, float]:
+    def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; empty if none.
 
         >>> import bistochastic as bs
@@ -393,12 +417,16 @@ class Plan(_Fields):
         beta: float | None = None,
         min_beta: float | None = None,
         epsilon: float | None = None,
+        pooled: tuple[int, float] | None = None,
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
         record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
         of records keeps no promise.
+
+        ``pooled=(m, epsilon)`` is of all columns of ``m`` records of one unit: the epsilon of the
+        columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -415,9 +443,14 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
-        wanted = wanted or self.requirement
-        if not wanted:
-            must = "`require` must be given beta, min_beta or epsilon, or the plan a requirement"
+        many = None if pooled is None else _pair_of(pooled)
+        if not wanted and many is None:
+            wanted = {n: x for n, x in self.requirement.items() if n != "pooled"}
+            many = self.requirement.get("pooled")
+        if not wanted and many is None:
+            must = (
+                f"`require` must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
+            )
             raise ValueError(f"{must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
@@ -427,19 +460,22 @@ class Plan(_Fields):
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-            least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
-            got = _exact(weakest.beta or 0.0)
+            least = f"`beta` must be at least {exact(wanted['min_beta'])}"
+            got = exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
+            least = f"`beta` must be at least {exact(wanted['beta'])} over all attributes"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
+            raise GuaranteeError(f"{least}; got {exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
+            most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = _exact(self.epsilon)
+            got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+        if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
+            most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.
@@ -488,6 +524,9 @@ class Plan(_Fields):
         rerandomize_numeric: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -511,9 +550,15 @@ class Plan(_Fields):
         ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
         change reported values by ids, or without a key; it is noted in the certificate.
 
+        Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
+        unit must agree in such a column. The unit's own column is kept or dropped, as the plan
+        says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
+        ``count_units=True`` adds the number of units to the certificate.
+
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
-        ``progress`` is that of :meth:`Matrix.decompose`.
+        ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
+        the release is entered before anything is drawn; ``dataset`` names the people it is about.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -530,6 +575,9 @@ class Plan(_Fields):
             rerandomize_numeric=rerandomize_numeric,
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
+            count_units=count_units,
+            ledger=ledger,
+            dataset=dataset,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -541,6 +589,9 @@ class Plan(_Fields):
         *,
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -551,7 +602,8 @@ class Plan(_Fields):
 
         Rows are drawn as they are read, so that an error may come after some of them: nothing of
         a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one is refused.
+        before all of it is known, so that a plan with one is refused. A ``ledger`` is that of
+        :meth:`protect`; the release is entered when the first rows are drawn.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -562,7 +614,10 @@ class Plan(_Fields):
         from bistochastic.plan.options import Options
         from bistochastic.plan.stream import protect_batches
 
-        said = Options.of(self, key=key, max_rows_per_id=max_rows_per_id, **options)
+        said = Options.of(
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units,
+            ledger=ledger, dataset=dataset, **options,
+        )  # fmt: skip
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -663,6 +718,22 @@ class Plan(_Fields):
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
+    def client_json(self) -> str:
+        """Write what a device needs to answer for itself, as JSON for clients in any language.
+
+        The text holds columns, categories, names, digests and the integers of each draw. No client
+        computes with floating point. ``docs/protocol.md`` says how a client uses it, and
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.client_json()[:27]
+        '{"protocol":1,"name":"plan"'
+        """
+        from bistochastic.plan.client import client_json
+
+        return client_json(self)
+
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
@@ -686,6 +757,57 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
+        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
+
+        The view ``<table>_corrected`` has all columns of the table, and a column
+        ``"column=category"`` for each category of a protected column. Its sum estimates how many
+        true values are that category, in any group of unprotected columns. Products of columns of
+        different attributes estimate combinations. Columns of integers also get ``"column score"``,
+        for totals and means.
+
+        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> print(plan.sql("sqlite"))
+        CREATE VIEW "protected_corrected" AS SELECT
+          t.*,
+          (SELECT count(*) FROM "protected") AS bs_n,
+          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
+        FROM "protected" AS t;
+        <BLANKLINE>
+        """
+        from bistochastic.tables.sql import sql
+
+        return sql(self, dialect, table)
+
+    def collector(self, *tables: str | Sequence[str]) -> Collector:
+        """Make an empty collector, which counts reported records as they arrive.
+
+        ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
+        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
+        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
+        ``ratio``. Its memory does not grow with the number of records.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add({"sex": "F"})
+        >>> collector
+        <Collector of 1 records: sex>
+        >>> collector.add({"sex": "X"})
+        Traceback (most recent call last):
+            ...
+        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        """
+        from bistochastic.tables.collector import Collector
+
+        return Collector(self, tables)
 
     @taking(Survey)
     def estimate(
@@ -761,7 +883,7 @@ class Plan(_Fields):
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
         >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95 % from 12.4392 to 48.3396; 100 records (sampled)>
+        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -806,9 +928,13 @@ class Plan(_Fields):
         """The mean of a column of a protected ``frame``, also inside a domain.
 
         ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers need none, nor do columns of numbers. A permuted column keeps its mean; inside a
-        domain or under weights it has to be permuted by randomized response, and the ``frame`` has
-        to be the whole release.
+        are numbers need none, nor do columns of numbers. For a :class:`Binned` column they are the
+        middles of the classes.
+
+        A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
+        the column was permuted by randomized response; otherwise a bound is stated for how far it
+        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original`
+        has bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
@@ -819,6 +945,32 @@ class Plan(_Fields):
         from bistochastic.tables import moments
 
         return moments.mean(self, frame, column, scores, where, population, survey)
+
+    @taking(Survey)
+    def quantile(
+        self,
+        frame: object,
+        column: str,
+        q: float = 0.5,
+        *,
+        where: Mapping[str, object] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        **survey: Unpack[Survey],
+    ) -> Quantile:
+        """Estimate in which class of a :class:`Binned` column the quantile ``q`` lies.
+
+        The quantile of the original is in the same class as the quantile of the binned column. The
+        bounds are the ends of all classes that it may be in, by Woodruff's interval.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
+        >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
+        >>> plan.quantile({"age": ages}, "age")
+        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        """
+        from bistochastic.tables import moments
+
+        return moments.quantile(self, frame, column, q, where, population, survey)
 
     @taking(Survey)
     def covariance(
@@ -875,6 +1027,122 @@ class Plan(_Fields):
         return moments.covariance(
             self, frame, columns, scores, where, population, survey, "correlation"
         )
+
+    @taking(Survey)
+    def regress(
+        self,
+        frame: object,
+        formula: str,
+        *,
+        model: Literal["linear", "logistic", "multinomial", "poisson"],
+        method: Literal["corrected", "likelihood"] | None = None,
+        **survey: Unpack[Survey],
+    ) -> Regression:
+        """Estimate the coefficients of a regression on the original, from a protected ``frame``.
+
+        ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
+        Outcome and covariates may be protected or not. Protected columns with numbers as categories
+        enter as numbers, others as categories; ``C(education)`` makes categories of numbers. Names
+        with other characters than letters are in backticks.
+
+        * ``"linear"``: corrected moments. The outcome is a number, or whether a column of two
+          categories has the second one. It takes numbers permuted by randomized response, too.
+        * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
+          with the first. If only the outcome is protected, the default is its likelihood.
+        * ``"poisson"``: the corrected score, with a log link.
+
+        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
+        It has smaller errors if the model is true. If the model is an approximation, it estimates
+        another number than the original table would give: Hausman's test is a hint.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are those of :meth:`estimate`. It
+        raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
+        information is positive definite.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
+        ...                keep=["y"])
+        >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
+        >>> plan.regress(frame, "y ~ x", model="linear").coefficients.round(3)
+        array([0.095, 2.414])
+        """
+        from bistochastic.models.regression import regress
+
+        return regress(self, frame, formula, model, method, survey)
+
+    @taking(Survey)
+    def transitions(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        columns: Sequence[str] | str,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Transitions:
+        """Estimate how many people moved between categories from one protected wave to the next.
+
+        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The plan
+        draws by ids, so people with the same true value have the same reported value in both
+        waves, and the table takes that into account. If the second wave has another plan, name it
+        as ``plan2``; a release brings its own. Where matrix or key differ, the noise is unrelated.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave. It
+        raises :class:`bistochastic.errors.SingularMatrixError` if pairs cannot be told apart.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": [1, 2, 3, 4] * 1, "job": ["no", "no", "yes", "yes"]}
+        >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
+        >>> plan.transitions(one, two, columns="job", id_column="person").counts.round(2)
+        array([[0.6, 0.8],
+               [0.3, 2.3]])
+        """
+        from bistochastic.models.panels import transitions
+
+        return transitions(self, wave1, wave2, columns, id_column, pseudonym, plan2, survey)
+
+    @taking(Survey)
+    def change(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        where: Mapping[str, object] | None = None,
+        given: Mapping[str, object] | None = None,
+        column: str | None = None,
+        scores: object = None,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Quantity:
+        """Estimate by how much a proportion, a ratio or a mean changed between two waves.
+
+        ``where`` asks for the proportion of records that meet the conditions, among those that meet
+        ``given`` if there is one. ``column`` and ``scores`` ask for a mean, as in :meth:`mean`.
+        ``id_column`` or ``pseudonym`` says which records are of the same people: true values and
+        memoised noise that they have in common make the error of the change smaller.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": range(100), "job": ["no", "yes"] * 50}
+        >>> two = {"person": range(100), "job": ["no", "yes", "yes", "yes"] * 25}
+        >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
+        <change 0.5, standard error 0.0870388, 95 % from 0.327297 to 0.672703; 200 records ...
+        note: from 0.5 to 1
+        note: 100 of 100 and 100 records are of the same ids
+        """
+        from bistochastic.models.panels import change
+
+        return change(
+            self, wave1, wave2, where=where, given=given, column=column, scores=scores,
+            id_column=id_column, pseudonym=pseudonym, later=plan2, survey=survey,
+        )  # fmt: skip
 
     def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
         """Compute calibration weights for use in other software: one per record.
@@ -978,12 +1246,20 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
 
 
+def _pair_of(given: object) -> tuple[int, float]:
+    """A number of records and an epsilon."""
+    must = "`pooled` must be (m, epsilon), a number of records and a bound"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return _core.as_whole("pooled", given[0], 1), _core.as_real("pooled", "be a number", given[1])
+
+
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Names of columns, or a star for all."""
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 
 
-def _requirement(given: object) -> tuple[tuple[str, float], ...]:
+def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
     """What a publisher requires: some arguments of ``require``, in their order there."""
     must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
@@ -991,11 +1267,14 @@ def _requirement(given: object) -> tuple[tuple[str, float], ...]:
     for name in given:
         if name not in REQUIRED:
             raise ValueError(f"{must}; got `{shown(name)}`")
-    found = {name: _core.as_real(name, "be a finite number", given[name])
-             for name in REQUIRED if name in given}  # fmt: skip
+    found: dict[str, Any] = {
+        name: _pair_of(given[name]) if name == "pooled"
+        else _core.as_real(name, "be a finite number", given[name])
+        for name in REQUIRED if name in given
+    }  # fmt: skip
     for name, x in found.items():
-        if not isfinite(x):
-            raise ValueError(f"`{name}` must be a finite number; got {x:g}")
+        if not isfinite(x[1] if name == "pooled" else x):
+            raise ValueError(f"`{name}` must be a finite number; got {x}")
     if not found:
         raise ValueError(f"{must}; got none")
     return tuple(found.items())
@@ -1005,10 +1284,10 @@ def _each(columns: tuple[str, ...]) -> str:
     return "it" if len(columns) == 1 else "them"
 
 
-def _exact(x: float) -> str:
+def exact(x: float) -> str:
     """All digits that tell a number from its neighbours.
 
-    >>> _exact(0.6), _exact(1.0)
+    >>> exact(0.6), exact(1.0)
     ('0.6', '1')
     """
     return repr(x).removesuffix(".0")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
-from bistochastic.plan.definitions import together
+from bistochastic.plan.definitions import epsilon as total
+from bistochastic.plan.definitions import pooled, together
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bistochastic.markup import Markup
     from bistochastic.plan.attributes import Attribute
@@ -105,6 +106,15 @@ def warnings(plan: Plan) -> list[str]:
     if plan.keep or plan._numeric:
         found.append("unprotected and numeric columns can reveal protected columns that they are "
                      f"correlated with ({_audit('giveaways')})")  # fmt: skip
+    if plan.keep and plan.units is None:
+        what = "that the plan does not name" if plan.keep == "*" else ", ".join(
+            f"`{shown(column)}`" for column in plan.keep
+        )  # fmt: skip
+        found.append(
+            f"no units are declared: if one of the unprotected columns {what} groups records that "
+            "share true values, as a household does, their reported values can be pooled. Name it "
+            "in units, or write units=[]"
+        )
     return found
 
 
@@ -215,6 +225,11 @@ def totals(plan: Plan) -> list[str]:
     width = max(len(name) for name, _ in sums)
     lines = [f"{name.ljust(width)}  {text}" for name, text in sums]
     lines += [LINKED for name, _, _ in betas(plan) if name == "permuted numbers"]
+    lines += [
+        f"{prefix(a.columns)}drawn together, because some combinations cannot occur: beta and "
+        "epsilon of each column are those of all"
+        for a in plan._coded if a.impossible
+    ]  # fmt: skip
     return [*lines, *several(plan)]
 
 
@@ -259,10 +274,10 @@ def several(plan: Plan) -> list[str]:
     >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
     'A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, ...
     """
-    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
-
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
+    if plan.units:
+        return [*by_unit(plan), *_pooled(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, tell more."]
     which, epsilon = "", plan.epsilon
@@ -270,15 +285,53 @@ def several(plan: Plan) -> list[str]:
         # Of the columns that have a bound, the one that tells most.
         worst = max(finite, key=lambda each: each.epsilon)
         which, epsilon = prefix(worst.columns), worst.epsilon
-    most = exponential(epsilon)
-    each = [f"{percent(after(STATED[0], most**m))} by {m}" for m in MANY]
-    each[0] += " record"
-    suspicion = "a suspicion" if which else "A suspicion"
+    grows = _grows(lambda m: m * epsilon)
     return [
         f"{one}. Of m records with the same true value, as in a household, epsilon is m times as "
         "large: related values never tell more.",
-        f"{which}{suspicion} of {percent(STATED[0])} becomes at most {', '.join(each)}.",
+        f"{which}{grows}" if which else grows[0].upper() + grows[1:],
     ]
+
+
+def _grows(epsilon: Callable[[int], float]) -> str:
+    """What a suspicion becomes by so many records, by the epsilon of all of them."""
+    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
+
+    each = [
+        f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} by {m}"
+        for m, e in ((m, epsilon(m)) for m in MANY)
+    ]
+    each[0] += " record"
+    return f"a suspicion of {percent(STATED[0])} becomes at most {', '.join(each)}."
+
+
+def by_unit(plan: Plan) -> list[str]:
+    """The sums of the columns that are drawn once per unit, a line for each unit."""
+    every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
+    found = []
+    for unit in plan.units or ():
+        parts = [part for a, part in every if a.unit == unit]
+        bits = together(parts)
+        if bits is not None:
+            sums = f"{down(bits.bits)} of {bits.max_bits:.6g} bits, epsilon {up(total(parts))}"
+            columns = prefix(c for part in parts for c in part.columns)
+            found.append(f"{columns}drawn once per unit of `{shown(unit)}`: {sums}, per unit")
+    return found
+
+
+def _pooled(plan: Plan, one: str) -> list[str]:
+    """The bound of the reported values of several records of one unit."""
+    by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
+    found = [
+        f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn "
+        "by the unit count once, the epsilon of each other column m times."
+    ]
+    single = [
+        part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+        if a.unit is None and math.isfinite(part.epsilon)
+    ]  # fmt: skip
+    found += grouped((e.columns, _grows(lambda m, e=e: m * e.epsilon)) for e in single)  # type: ignore[misc]
+    return [*found, f"All columns of m records of a unit: {_grows(lambda m: pooled(plan, m))}"]
 
 
 def undecided(plan: Plan) -> list[str]:

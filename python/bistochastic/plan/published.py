@@ -55,7 +55,8 @@ class Fact:
       way that everyone can undo;
     * ``"categories"``: some categories of a column, whenever they are true; ``"sometimes"``: after
       some reports;
-    * ``"missing"``: who is missing;
+    * ``"missing"``: who is missing; ``"units"``: records that belong to one unit of ``by``;
+    * ``"groups"``: the mean of the numbers in every group of ``by``;
     * ``"values"``: the set of all numbers; ``"means"``: those of classes; ``"places"``: whose
       number it is, in so many of the places;
     * ``"order"``: the order of the rows;
@@ -99,7 +100,8 @@ def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     """Those of one attribute."""
     if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
-    return _of_coded(attribute)
+    units = [Fact("units", c, by=attribute.unit) for c in attribute.columns if attribute.unit]
+    return [*_of_coded(attribute), *units]
 
 
 def certain(attribute: Attribute) -> dict[str, str]:
@@ -159,6 +161,10 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     column = attribute.column
     average = attribute.how == "average"
     seen = Fact("means" if average else "values", column)
+    if attribute.grouped:
+        by = attribute.within or ""
+        missing = [Fact("missing", column)] if attribute.missing == "keep" else []
+        return [seen, *[Fact("groups", column, by=by)] * bool(by), *missing]
     matrix = attribute.matrix
     if matrix is None:
         try:
@@ -502,8 +508,11 @@ def _said(fact: Fact, columns: list[str]) -> str:
         "rest": "every column that the plan does not name",
         "column": f"column{s} {names}: {its} nothing",
         "renamed": f"column{s} {names}: {its} values in a fixed way that everyone can undo",
+        "units": f"which records may belong to one unit of `{shown(by)}`: all of a unit have the "
+        f"same reported value in {names}",
         "missing": f"who is missing in column{s} {names}{where}",
         "values": f"the set of all numbers in {names}, and how often each occurs",
+        "groups": f"the mean and the set of the numbers of {names} in every group of `{shown(by)}`",
         "means": f"the mean of every class of numbers in {names}",
         "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
         "order": "the order of the rows",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bistochastic.adapters.arrays import Arrays
+from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import like
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.waves import Ids
 from bistochastic.sources import secret_of
-from bistochastic.words import prefix
+from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +33,10 @@ def respond(
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
     options = Options(secret_of(key, allow_insecure), None, None, False)
+    for coded in plan._coded:
+        if coded.unit is not None:
+            must = "must not be drawn by unit for one record, as a client holds no other record"
+            raise ValueError(f"{prefix(coded.columns)}{must}; got unit `{shown(coded.unit)}`")
     table: Any = Record({name: record[name] for name in record.keys()})  # noqa: SIM118 - any mapping
     run = Run(plan, table.names, options, argument="record", narrowed=False)
     for attribute in run.numeric:
@@ -71,6 +77,33 @@ class Record:
         if missing is not None:
             return [None]
         return [(self._spelled.get(name) or labels.values)[int(codes[0])]]
+
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """The category of a code; None if it is missing."""
+        return [None if missing is not None else labels.values[int(codes[0])]]
+
+    def numbers(self, name: str) -> tuple[Any, Mask | None]:
+        """The number, 0 if it is missing, and whether it is."""
+        return self._one(name, Arrays.numbers)
+
+    def dates(self, name: str) -> tuple[Any, Mask | None]:
+        """The date, and whether it is missing."""
+        return self._one(name, Arrays.dates)
+
+    def _one(self, name: str, read: Any) -> tuple[Any, Mask | None]:
+        value = self._given[name]
+        if value is None or (isinstance(value, float) and value != value):
+            return np.zeros(1, "M8[D]" if read is Arrays.dates else np.int64), _MISSING
+        if isinstance(value, bool):
+            raise WrongType("bool")
+        found: tuple[Any, Mask | None] = read(Arrays({name: [value]}), name)
+        return found
+
+    def numbered(
+        self, name: str, values: Any, missing: Mask | None = None, *, own: bool = False
+    ) -> Any:
+        """The number; None if it is missing."""
+        return [None] if missing is not None else values.tolist()
 
     def can_be_missing(self, name: str) -> bool:
         """Whether a value can be missing: any can."""

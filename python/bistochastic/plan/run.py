@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.adapters.arrays import words
+from bistochastic.adapters.arrays import narrow, words
+from bistochastic.families import uniform
 from bistochastic.kept import kept
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, prefix
+from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
+from bistochastic.plan.columns import Numbers
+from bistochastic.plan.units import Met, certified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,10 +31,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
+    from bistochastic.plan.attributes import Categorical, Joint
     from bistochastic.plan.columns import Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import ByIds, Ids
+
+    Drawn = tuple[Categorical | Joint, Encoded]
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,9 @@ class Piece:
     """The number of the first row; None in a batch of an engine, which does not say it."""
     last: bool
     encoded: list[Encoded]
-    values: dict[str, NDArray[Any]]
+    values: dict[str, Numbers]
     ids: Ids | None
+    units: dict[str, Ids]
 
 
 class Run:
@@ -64,7 +71,7 @@ class Run:
         options: Options,
         *,
         rows: int | None = None,
-        numbers: Mapping[str, NDArray[Any]] | None = None,
+        numbers: Mapping[str, Numbers] | None = None,
         row_columns: tuple[str, ...] = (),
         narrowed: bool | None = None,
         argument: str = "frame",
@@ -90,6 +97,10 @@ class Run:
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
             self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
+        self._met = {
+            column: Met(plan, _core.plan_unit_key(self._key, plan.name, column), column)
+            for column in options.units(plan)
+        }
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
@@ -98,6 +109,11 @@ class Run:
     def _people(self) -> waves.People:
         """Who was met so far."""
         return waves.People(1 if self._options.wave is None else self._options.wave.max_rows_per_id)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """What the ids of units are, by their column."""
+        return self._people.units
 
     def read(
         self, table: Table, first: int | None = 0, last: bool = True, ids: Ids | None = None
@@ -115,7 +131,12 @@ class Run:
             if number.column not in self._numbers:
                 values[number.column] = number._read(table)
                 self._done(1)
-        return Piece(table, first, last, encoded, values, ids or self._ids(table, first))
+        units = {}
+        for column, met in self._met.items():
+            units[column] = met.read(table, first, hashed=column in self._options.unit_pseudonym)
+            met.check(units[column], encoded, first)
+            self.units[column] = met.kind
+        return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
 
     def _ids(self, table: Table, first: int | None) -> Ids | None:
         """What stands for each row, if its position does not."""
@@ -133,26 +154,28 @@ class Run:
     def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
         """The rows protected, as the library of the table has them; in order, if there is one."""
         table, start = piece.table, piece.first or 0
-        if piece.ids is not None:
-            drawn = self._by_ids(piece.encoded, piece.ids, piece.first is None and table.together)
-        else:
-            drawn = self._by_blocks(piece.encoded, start // BLOCK, piece.last)
+        if table.rows:
+            self._options.spend()
+        drawn = self._codes(piece, start)
         self._done(len(drawn))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
-            new.update(attribute._decode(table, codes, source.missing))
+            places = self._places(attribute, codes, piece) if attribute._has_numbers else None
+            new.update(attribute._decode(table, codes, source.missing, places))
             self._done(1)
         for each in self.numeric:
             found = self._numbers.get(each.column)
             if found is None:
                 found = moved(self.plan, self._options, each, piece.values[each.column])
                 self._done(1)
-            else:
-                found = found[start : start + table.rows]
-            new[each.column] = table.numbered(each.column, found)
+            here = slice(start, start + table.rows) if each.column in self._numbers else slice(None)
+            none = None if found.missing is None else found.missing[here]
+            new[each.column] = table.numbered(each.column, found.values[here], none)
         wave = self._options.wave
         if wave is not None and wave.pseudonym is not None and piece.ids is not None:
             new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
+        for column, name in self._options.unit_pseudonym.items():
+            new[name] = table.texts(piece.units[column].pseudonyms())
         self.clear = tuple(name for name in self._layout if name not in new)
         self._declared = tuple(name for name in self.clear if table.is_declared(name))
         return table.made({name: new.get(name) for name in self._layout}, order)
@@ -161,33 +184,47 @@ class Run:
         """Some rows protected."""
         return self.drawn(self.read(table, first, last))
 
-    def _by_blocks(self, encoded: list[Encoded], first: int, last: bool) -> list[Codes]:
+    def _codes(self, piece: Piece, start: int) -> list[Codes]:
+        """Draw all attributes: those with a unit by it, the others by ids or by position."""
+        every = list(zip(self._coded, piece.encoded, strict=True))
+        own = [(a, each) for a, each in every if a.unit is None]
+        if piece.ids is not None:
+            together = piece.first is None and piece.table.together
+            drawn = iter(self._by_ids(own, piece.ids, together))
+        else:
+            drawn = iter(self._by_blocks(own, start // BLOCK, piece.last))
+        return [
+            next(drawn) if a.unit is None
+            else self._one_by_ids(a, each, piece.units[a.unit].values, None, self._met[a.unit].key)
+            for a, each in every
+        ]  # fmt: skip
+
+    def _by_blocks(self, every: list[Drawn], first: int, last: bool) -> list[Codes]:
         """Reports by position, from block number ``first`` on, up to the end where ``last``."""
-        if not encoded:
+        if not every:
             return []
         given = [
-            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
-            for a, e in zip(self._coded, encoded, strict=True)
+            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices)) for a, e in every
         ]
         release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
-    def _by_ids(self, encoded: list[Encoded], ids: Ids, together: bool) -> list[Codes]:
+    def _by_ids(self, every: list[Drawn], ids: Ids, together: bool) -> list[Codes]:
         """Reports by ids; ``together``: in one array, where all codes are of one type."""
-        room: Any = [None] * len(encoded)
-        types = {each.codes.dtype for each in encoded}
+        room: Any = [None] * len(every)
+        types = {each.codes.dtype for _, each in every}
         if together and len(types) == 1:
-            room = np.empty((len(encoded), len(encoded[0].codes)), types.pop())
-        every = zip(self._coded, encoded, room, strict=True)
+            room = np.empty((len(every), len(every[0][1].codes)), types.pop())
         return [
-            self._one_by_ids(attribute, each, ids.values, out) for attribute, each, out in every
+            self._one_by_ids(attribute, each, ids.values, out, self._key)
+            for (attribute, each), out in zip(every, room, strict=True)
         ]
 
     def _one_by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
+        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any, key: _core.Key
     ) -> Codes:
         """Those of one attribute, each group by its own law."""
-        columns, key, name = list(attribute.columns), self._key, self.plan.name
+        columns, name = list(attribute.columns), self.plan.name
         with about(columns):
             if encoded.groups is None:
                 [law] = attribute.matrices
@@ -198,6 +235,33 @@ class Run:
                 codes, some = encoded.codes[rows], _some(ids, rows)
                 out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
             return out
+
+    def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
+        """Where the number of each row stands among all numbers of the classes.
+
+        It is uniform in the reported class, and depends on this class, the address and the column.
+        """
+        name, columns = self.plan.name, list(attribute.columns)
+        if attribute.unit is not None:
+            key, ids = self._met[attribute.unit].key, piece.units[attribute.unit].values
+        elif piece.ids is not None:
+            key, ids = self._key, piece.ids.values
+        else:
+            # By position: another file under the same label shares them, and shows nothing by it.
+            key = _core.plan_row_key(self._key, name, self._options.release_name or "")
+            ids = np.arange(piece.table.rows) + (piece.first or 0)
+        _, starts, counts = attribute.numbers
+        found = np.zeros(len(codes), np.int64)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(counts) + 1))
+        for place, many in enumerate(counts.tolist()):
+            rows = order[ends[place] : ends[place + 1]]
+            found[rows] = starts[place]
+            if many > 1 and len(rows):
+                own = _core.plan_number_key(key, name, columns, place)
+                law, none = uniform(many), np.zeros(len(rows), narrow(many))
+                found[rows] += _core.plan_ids(own, name, columns, law, none, _some(ids, rows))
+        return found
 
     def certificate(
         self, records: int, *, ids: ByIds | None = None, engine: str | None = None
@@ -219,21 +283,45 @@ class Run:
             package=_version(),
             engine=engine,
             declared_categories=self._declared,
-        )
+            units=certified(
+                self.plan, options, self.units,
+                {column: met.count for column, met in self._met.items()},
+                () if ids is None else ids.carried, checked=engine is None,
+            ),
+        )  # fmt: skip
 
 
-def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:
+def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
     """A numeric column, permuted or averaged under a key that depends on all of it."""
-    matrix: Any = attribute.matrix
+    values = numbers.values
+    options.spend()
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)
+        if attribute.grouped:
+            # Who is missing and which groups there are enters, too: no two draws share words.
+            none = np.zeros(len(values), bool) if numbers.missing is None else numbers.missing
+            groups = np.zeros(len(values), np.intp) if numbers.groups is None else numbers.groups
+            more = [part.astype(np.uint64) for part in (none, groups)]
+            kind, all_words = f"{kind} in groups", np.concatenate([all_words, *more])
         labels = plan.name, options.release_name or "", attribute.column
         own = _core.plan_column_key(options.key, *labels, kind, all_words)
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
-        move = matrix.average if attribute.how == "average" else matrix.permute
-        return np.asarray(move(values, **given))
+        if not attribute.grouped:
+            return Numbers(_move(attribute, attribute.matrix, values, given))
+        found = values.copy()
+        for group, rows in enumerate(numbers.parts()):
+            if len(rows):
+                stream = {"stream": f"plan group {group}"} if "key" in given else {}
+                law = attribute._matrix_for(len(rows))
+                found[rows] = _move(attribute, law, values[rows], given | stream)
+        return Numbers(found, numbers.missing)
+
+
+def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, Any]) -> Any:
+    move = law.average if attribute.how == "average" else law.permute
+    return np.asarray(move(values, **given))
 
 
 @cache

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.plan import exchange, formats
+from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown
 
@@ -53,10 +54,25 @@ def _digests(here: Here) -> dict[str, str]:
     return dict(here.value)
 
 
+def _units(here: Here) -> list[Unit]:
+    """What is said of units, a table for each of their columns."""
+    found = []
+    for item in here.items():
+        item.keys(tuple(field.name for field in fields(Unit)))
+        kind, count = item["kind"].text(), item["count"]
+        if not set(kind.split(" and ")) <= _KINDS:
+            raise item["kind"].refuse(f"be made of {', '.join(sorted(_KINDS))}", _short(kind))
+        many = None if count.value is None else count.whole(0, MOST)
+        name, pseudonym = _name(item["column"]), _optional(item["pseudonym"])
+        found.append(Unit(name, kind, item["checked"].flag(), pseudonym, many))
+    return found
+
+
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class. Files stay the last.
 LATER: dict[str, Callable[[Here], Any]] = {
     "declared_categories": Here.texts,
+    "units": _units,
     "files": _digests,
 }
 LATER_IDS: dict[str, Callable[[Here], Any]] = {
@@ -67,7 +83,10 @@ LATER_IDS: dict[str, Callable[[Here], Any]] = {
 def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     """What is set of fields that came later, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
+    return {
+        name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
+        for name, v in found.items()
+    }  # fmt: skip
 
 
 def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
@@ -133,6 +152,11 @@ def _certificate(cls: type[C], here: Here) -> C:
     if not set(found.declared_categories) <= set(found.unprotected_columns):
         must, got = "name columns that the plan keeps", "one of another name"
         raise here["declared_categories"].refuse(must, got)
+    listed = [unit.column for unit in found.units]
+    carried = [] if ids is None else [a.unit for a in ids.carried]
+    known = {*(plan.units or ()), *carried}
+    if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
+        raise ValueError("`units` must name the units of the plan, each once; got others")
     given = found.to_dict()
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}

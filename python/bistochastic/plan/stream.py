@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.run import Run, moved
@@ -18,8 +16,7 @@ from bistochastic.plan.run import Run, moved
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from bistochastic.plan.columns import Numbers
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.run import Piece
@@ -66,7 +63,7 @@ class Stream:
         schema: Any,
         options: Options,
         *,
-        numbers: Mapping[str, NDArray[Any]] | None = None,
+        numbers: Mapping[str, Numbers] | None = None,
         places: bool = False,
     ) -> None:
         from bistochastic.adapters.record_batches import Pieces
@@ -126,7 +123,7 @@ class Stream:
         return self._run.read(self._held.take(rows), first, last)
 
 
-def _records(plan: Plan, numbers: Mapping[str, NDArray[Any]]) -> int | None:
+def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
     """How many there are, if numbers say so; a numeric column without them is refused."""
     numeric = plan._numeric
     for attribute in numeric:
@@ -139,16 +136,16 @@ def _records(plan: Plan, numbers: Mapping[str, NDArray[Any]]) -> int | None:
     return len(numbers[numeric[0].column]) if numeric else None
 
 
-def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) -> NDArray[Any]:
+def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Numbers:
     """A numeric column of the plan, permuted or averaged: ``numbers`` of a :class:`Stream`.
 
-    ``values`` are all of the column, in the order of the rows, as whole numbers or floats.
+    They are all of the column, in the order of the rows, as whole numbers or floats.
     """
-    options.check_rows(plan, len(values))
+    options.check_rows(plan, len(numbers))
     if plan.requirement:
-        plan.for_records(len(values))._meet_requirement()
+        plan.for_records(len(numbers))._meet_requirement()
     [attribute] = [a for a in plan._numeric if a.column == column]
-    return moved(plan, options, attribute.for_records(len(values)), np.asarray(values))
+    return moved(plan, options, attribute.for_records(len(numbers)), numbers)
 
 
 class ProtectedBatches:

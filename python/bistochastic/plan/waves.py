@@ -63,6 +63,8 @@ class People:
         self._rising: Rising | None = Rising()
         self._before = 0
         self._kinds: set[str] = set()
+        self.units: dict[str, str] = {}
+        """What the ids of units are, by their column."""
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
@@ -84,7 +86,7 @@ class People:
 
     def see(self, values: Any) -> None:
         """Note what ids are, without counting them."""
-        self._kinds |= _kinds(values)
+        self._kinds |= kinds(values)
 
     def see_kind(self, kind: str) -> None:
         """Note what ids are, by its name."""
@@ -98,7 +100,7 @@ class People:
     @property
     def kind(self) -> str:
         """What the ids are."""
-        return " and ".join(sorted(self._kinds)) or "none"
+        return kind_of(self._kinds)
 
 
 class Rising:
@@ -293,6 +295,11 @@ class Wave:
         kind = people.kind
         if "none" not in (kind, earlier.ids.kind) and earlier.ids.kind != kind:
             found.append(f"ids that are {kind}, where they were {earlier.ids.kind}")
+        for unit in earlier.units:
+            kind = people.units.get(unit.column, "none")
+            if "none" not in (kind, unit.kind) and unit.kind != kind:
+                units = f"units by `{shown(unit.column)}` that are {kind}"
+                found.append(f"{units}, where they were {unit.kind}")
         before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan._coded:
@@ -426,8 +433,10 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
             found.append("another number of categories" if sizes else "other categories")
     if then.missing != now.missing and "category" in (then.missing, now.missing):
         found.append("another treatment of missing values")
-    elif not found and _laws(then) != _laws(now):
+    elif not found and laws_of(then) != laws_of(now):
         found.append("another law")
+    if then.unit != now.unit:
+        found.append("another unit")
     return found
 
 
@@ -436,7 +445,8 @@ def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
     return [[spelling(value) for value in cell] for cell in attribute.impossible]
 
 
-def _laws(attribute: Categorical | Joint) -> Any:
+def laws_of(attribute: Categorical | Joint) -> Any:
+    """What tells the matrices of an attribute from others, groups in any order."""
     if attribute.groups is None:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]
@@ -445,7 +455,8 @@ def _laws(attribute: Categorical | Joint) -> Any:
     return attribute.groups.column, sorted(pairs, key=str)
 
 
-def _kinds(values: Any) -> set[str]:
+def kinds(values: Any) -> set[str]:
+    """What ids are: whole numbers, texts, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):
@@ -454,6 +465,11 @@ def _kinds(values: Any) -> set[str]:
         "texts" if isinstance(v, str) else "bytes" if isinstance(v, bytes) else "whole numbers"
         for v in _one_of_each(values)
     }
+
+
+def kind_of(kinds: set[str]) -> str:
+    """The same in one phrase."""
+    return " and ".join(sorted(kinds)) or "none"
 
 
 def _one_of_each(values: list[Any]) -> list[Any]:

@@ -30,7 +30,7 @@ _PANELS = {
     "truthfulness": "truthful probability: high is useful",
     "epsilon": "epsilon: low is safe",
     "standard_error": "standard error: low is useful",
-    "expected_cost": "distance from the true category: low is useful",
+    "expected_cost": "mean distance: low is useful",
 }
 # The panels with the most room for a legend first.
 _ROOM = ("expected_cost", "truthfulness", "standard_error", "epsilon")
@@ -72,7 +72,7 @@ def tradeoff(
     truthful probability: high is useful
     epsilon: low is safe
     standard error: low is useful
-    distance from the true category: low is useful
+    mean distance: low is useful
     """
     must = f"hold names out of {', '.join(_PANELS)}"
     panels = [against] if isinstance(against, str) else items("against", must, against)

@@ -111,8 +111,9 @@ def heatmap(
         _write_numbers(ax, dense, image)
     if names is not None:
         every = -(-n // _LABELLED)
-        # Upright, because long names would run into each other below the picture.
-        ax.set_xticks(range(0, n, every), names[::every], rotation=90, fontsize="small")
+        # Long names would run into each other below the picture.
+        upright = 90 if max(map(len, names)) > 3 else 0
+        ax.set_xticks(range(0, n, every), names[::every], rotation=upright, fontsize="small")
         ax.set_yticks(range(0, n, every), names[::every], fontsize="small")
     for axis in (ax.xaxis, ax.yaxis) if names is None else ():
         bins = _FEW if n <= _FEW else 8

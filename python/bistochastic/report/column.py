@@ -138,13 +138,17 @@ class Column:
                 found.append(self._excluded(matrix))
         return found
 
+    def group(self, matrix: Matrix) -> str:
+        """Say which group has a matrix; nothing if there is one for all."""
+        groups = self.coded.groups
+        if groups is None:
+            return ""
+        value = groups.labels.values[groups.matrices.index(matrix)]
+        return f" where `{shown(groups.column)}` is `{shown(value)}`"
+
     def _excluded(self, matrix: Matrix) -> str:
         found = measures.lines(matrix, [math.inf])
-        where = ""
-        groups = self.coded.groups
-        if groups is not None:
-            value = groups.labels.values[groups.matrices.index(matrix)]
-            where = f"where `{shown(groups.column)}` is `{shown(value)}`, "
+        where = f"{self.group(matrix)[1:]}, ".removeprefix(", ")
         if found is None or found.witness is None:
             return f"{where}some reported values rule out some true values"
         _, w, v = (category(self.coded, code) for code in found.witness)
@@ -155,27 +159,6 @@ class Column:
         return (
             f"{told}. After some reported values only one category is possible" if exact else told
         )
-
-    def picture(self, others: list[Column]) -> Markup | None:
-        """Draw the probabilities that this column and others have; ``None`` if it is too large."""
-        if self.law is None or not 2 <= self.law.size <= LARGEST:
-            return None
-        rows = self.law.to_dense().tolist()
-        drawn = heat(rows, categories(self.coded, LARGEST),
-                     title=f"Probability of each reported value of {self.plain}")  # fmt: skip
-        caption = self.name
-        if others:
-            caption += "; the same for " + "; ".join(
-                f"{each.name} ({', '.join(categories(each.coded, LARGEST) or [])})"
-                for each in others
-            )
-        if self.law.size > 12:
-            caption += "; in percent"
-        if any(p == 0 for row in rows for p in row):
-            caption += "; struck through: never"
-        wrapped = element("div", drawn, class_="bs-wide", role="group", tabindex="0",
-                          aria_label=f"Picture of {self.plain}")  # fmt: skip
-        return element("figure", wrapped, element("figcaption", said(caption)))
 
     def groups(self) -> Markup | None:
         """Tabulate the matrices, if there is one per group."""
@@ -211,6 +194,34 @@ class Column:
 def epsilon(x: float) -> str:
     """Write an epsilon in four digits, infinity spelled out."""
     return "infinite" if math.isinf(x) else up(x, 4)
+
+
+def pictures(columns: Sequence[Column]) -> list[Markup]:
+    """Draw each matrix of some columns once, unless it is too large."""
+    found: dict[Matrix, list[Column]] = {}
+    for column in columns:
+        for matrix in dict.fromkeys(column.coded.matrices):
+            found.setdefault(matrix, []).append(column)
+    return [_picture(*each) for each in found.items() if 2 <= each[0].size <= LARGEST]
+
+
+def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
+    first, *others = columns
+    rows = matrix.to_dense().tolist()
+    drawn = heat(rows, categories(first.coded, LARGEST),
+                 title=f"Probability of each reported value of {first.plain}")  # fmt: skip
+    same = [
+        f"{each.name}{each.group(matrix)} ("
+        + ", ".join(f"`{name}`" for name in categories(each.coded, LARGEST) or [])
+        + ")"
+        for each in others
+    ]
+    caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
+    caption += "; in percent" * (matrix.size > 12)
+    caption += "; struck through: never" * any(p == 0 for row in rows for p in row)
+    wrapped = element("div", drawn, class_="bs-wide", role="group", tabindex="0",
+                      aria_label=f"Picture of {first.plain}")  # fmt: skip
+    return element("figure", wrapped, element("figcaption", said(caption)))
 
 
 def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:

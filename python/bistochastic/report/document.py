@@ -19,12 +19,13 @@ from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
-from bistochastic.plan.definitions import in_words
+from bistochastic.plan.definitions import in_words, pooled
+from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.progress import watched
 from bistochastic.report import explorer
 from bistochastic.report.categories import category
-from bistochastic.report.column import TABLED, Column, epsilon, merged
+from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
 from bistochastic.report.precision import SHARES, errors
 from bistochastic.report.sentences import (
@@ -37,7 +38,7 @@ from bistochastic.report.sentences import (
     rounded,
     said,
 )
-from bistochastic.report.suspicion import MANY, STATED, after, percent
+from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ _REQUIRED = {
     "beta": "beta of all columns together at least {}",
     "min_beta": "beta of each column at least {}",
     "epsilon": "epsilon of one record at most {}",
+    "pooled": "epsilon of {} records of one unit at most {}",
 }
 
 
@@ -146,6 +148,7 @@ class Report:
     def page(self) -> str:
         """Write the whole page."""
         scenes = self._scenes()
+        insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
             ("learn", "What can a reader learn?", self._learn()),
@@ -158,7 +161,7 @@ class Report:
             self._title,
             *(section(title, body, id=id) for id, title, body in sections),
             lead=self._lead(),
-            banner=_INSECURE if self._insecure else None,
+            banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
             footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
@@ -174,16 +177,12 @@ class Report:
         """What the caller says, or what the plan or the protected file is called."""
         if "title" in self.cover:
             return self.cover["title"]
-        files = list(self.certificate.files or {}) if self.certificate is not None else []
-        if self.plan.name != "plan" or not files:
-            named = "" if self.plan.name == "plan" else f": {shown(self.plan.name)}"
-            return f"Privacy report{named}"
-        return f"Privacy report: {shown(files[0])}"
+        files = self.certificate.files if self.certificate is not None else None
+        about = [self.plan.name] if self.plan.name != "plan" else [*(files or {})]
+        return f"Privacy report: {shown(about[0])}" if about else "Privacy report"
 
     def _lead(self) -> Markup:
-        given = [
-            self.cover[name] for name in ("publisher", "date", "contact") if name in self.cover
-        ]
+        given = [text for name, text in self.cover.items() if name != "title"]
         what = "On a plan, before any release" if self.certificate is None else "On a release"
         source = "plan" if self.certificate is None else "plan and the certificate"
         read = [c for c in self.coded if c.coded.categories_from_data]
@@ -191,10 +190,6 @@ class Report:
         text = f"{what}. Made from the {source} only: no record was read.{also * bool(read)}"
         line = element("strong", " · ".join(given)) if given else None
         return join(line, element("br") if given else None, text)
-
-    @property
-    def _insecure(self) -> bool:
-        return self.certificate is not None and self.certificate.key_fingerprint == "insecure"
 
     @property
     def _source(self) -> str:
@@ -273,15 +268,18 @@ class Report:
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
-        least = f"95 of 100 proportions{given} are within {points(max(known))} percentage points"
-        least += " of the true ones" + ": too few records" * (max(known) > _COARSE)
+        least = f"within {points(max(known))} percentage points (95 of 100 proportions{given})"
+        least += ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
     def _requirement(self) -> str:
         plan = self.plan
         if not plan.requirement:
             return "the plan states no requirement"
-        asked = [_REQUIRED[name].format(f"{x:g}") for name, x in plan.requirement.items()]
+        asked = [
+            _REQUIRED[name].format(*map(exact, x if name == "pooled" else (x,)))
+            for name, x in plan.requirement.items()
+        ]
         met = "**met**" if plan._unmet is None else f"**not met**: {plan._unmet}"
         return f"{', '.join(asked)}: {met}"
 
@@ -296,12 +294,7 @@ class Report:
                                    "Which values are false is not published."))  # fmt: skip
         deeds = ((c.attribute.columns, attribute_deed(c.attribute)) for c in self.columns)
         found.append(listed(preview.grouped(deeds)))
-        shared: dict[object, list[Column]] = {}
-        for column in self.coded:
-            shared.setdefault(column.law, []).append(column)
-        pictures = [same[0].picture(same[1:]) for same in shared.values()]
-        if any(pictures):
-            found.append(element("div", pictures, class_="bs-figures"))
+        found.append(element("div", pictures(self.coded), class_="bs-figures"))
         found.append(element("h3", "Published unchanged"))
         phrases = self._phrases()
         if phrases:
@@ -389,8 +382,31 @@ class Report:
         title = "A suspicion before and after the reported values of one person are read, at most"
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
+    def _units(self) -> list[object]:
+        """What pooled records of one unit reveal: every column by itself, and all of them."""
+        by = names(self.plan.units or ())
+        text = ("All limits above hold for one record. If records of one unit, by "
+                f"{by}, have the same true value, their reported values can be pooled: columns "
+                "drawn by the unit count once, epsilon of each other column is multiplied by the "
+                "number of records.")  # fmt: skip
+        single = [
+            (column, tuple(becomes(column.odds and column.odds**m)[0] for m in MANY))
+            for column in self.columns if column.attribute.unit is None
+        ]  # fmt: skip
+        total = (pooled(self.plan, m) for m in MANY)
+        every = [becomes(None if math.isinf(e) else exponential(e))[0] for e in total]
+        caption = "What a suspicion of 1% becomes at most, by the number of records of one unit"
+        rows: list[list[object]] = [*merged(single), ["all columns", *every]]
+        return [
+            element("h3", "Several records of one unit"),
+            *(paragraph(line) for line in (*preview.by_unit(self.plan), text)),
+            table(["Column", *map(str, MANY)], rows, caption=caption),
+        ]
+
     def _households(self) -> list[object]:
         """What several records with the same true value reveal."""
+        if self.plan.units:
+            return self._units()
         known = [column for column in self.columns if column.odds is not None]
         both = self.odds is not None and len(self.columns) > 1
         text = ("All limits hold for one record. If several records have the same true value, e.g. "
@@ -414,6 +430,11 @@ class Report:
             "correlated, or how many people can be re-identified. The publisher can measure that "
             "before publishing, with `bistochastic audit`, and keeps the result confidential"
         ]
+        if self.plan.keep and self.plan.units is None:
+            kept = "the unprotected columns" if self.plan.keep == "*" else names(self.plan.keep)
+            found.append("**Units.** The plan names no columns that group records. If one of "
+                         f"{kept} does, as the number of a household would, reported values of its "
+                         "records can be pooled")  # fmt: skip
         if self.plan.keep or numeric:
             found.append("**Correlated columns.** An unprotected or numeric column that is "
                          "correlated with a protected one can reveal it")  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The suspicions that reports speak of.
 STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 # The numbers of records with the same true value that they speak of.
-MANY = (1, 2, 3, 5)
+MANY = (1, 2, 3, 5, 10)
 # The largest matrix whose exact rows are looked up.
 _ROWS = 4096
 # The largest of which all are.

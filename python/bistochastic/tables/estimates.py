@@ -61,7 +61,7 @@ def estimate(
         back, axes = way_back(question, sheet)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
     shared = shared_noise(certificate, design) if question.coded else ()
-    return told_in(found, maker(frame), unanswered, shared)
+    return told_in(found, maker(frame), unanswered, (*sheet.notes, *shared))
 
 
 def _read(
@@ -102,6 +102,13 @@ def people(population: object, design: Design) -> str:
         must = "`population` must be sampled where strata, cluster or replicates are given"
         raise ValueError(f"{must}; got fixed")
     return who
+
+
+def refuse_fixed(who: str, clusters: object) -> None:
+    """Refuse a fixed population whose records share noise: no error is known for it."""
+    if who == "fixed" and clusters is not None:
+        must = "`population` must be sampled for columns that are drawn by unit"
+        raise ValueError(f"{must}; got fixed")
 
 
 def designed(plan: Plan, survey: Survey) -> Design:
@@ -173,6 +180,7 @@ def of_tallies(
     patience: Patience,
 ) -> Estimate:
     """The estimate from counted reports: by one matrix where there is one, else cell by cell."""
+    refuse_fixed(who, tallies.pieces)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
     if whole and in_order and tallies.is_plain:
@@ -186,7 +194,9 @@ def of_tallies(
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
             notes = ("the domain is estimated to hold nobody, so that it has no shares",)
-    if linear.silent:
+    if tallies.lost:
+        notes = (*notes, f"no standard errors: {tallies.lost}")
+    elif linear.silent:
         notes = (*notes, SILENT)
     return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
 

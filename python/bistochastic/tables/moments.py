@@ -7,17 +7,28 @@ one more factor that is 1 or 0, so that a domain has the errors that the whole d
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments
-from bistochastic.estimate.quantities import Quantity, Ratio
-from bistochastic.plan.attributes import named
+from bistochastic import _core, arguments
+from bistochastic.adapters.frames import opened
+from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+from bistochastic.plan.attributes import Binned, named
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import SILENT, designed, people
+from bistochastic.tables.estimates import SILENT, designed, estimate, people, refuse_fixed
 from bistochastic.tables.question import Question, ask
-from bistochastic.tables.responses import Function, Responses, numeric, respond, slope
+from bistochastic.tables.responses import (
+    Function,
+    Responses,
+    can_be_undone,
+    numeric,
+    reach,
+    respond,
+    slope,
+)
+from bistochastic.tables.sheet import table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -85,11 +96,99 @@ def mean(
     name = named("column", column)
     domain = ask(plan, (), where)
     moved = numeric(plan, name)
-    if moved is not None and design.is_plain and not domain.where:
+    whole = design.is_plain and not domain.where
+    if moved is not None and whole and not moved.grouped:
         return _kept(plan, frame, design, moved, who, "mean")
     rows = respond(plan, frame, design, "mean", domain.where, (name,))
     base = rows.inside(domain.where)
-    return _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
+    if moved is not None and domain.is_exact and (moved.grouped or not can_be_undone(moved)):
+        kept = design.weights is None and set(domain.where) <= {moved.within}
+        return _bounded(rows, frame, moved, base, who, domain, kept)
+    found = _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
+    if scores is None and (binned := rows.binned(name)) is not None:
+        half = binned.bins.widest / 2
+        unit = " days since 1970-01-01" if binned.bins.dated else ""
+        said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
+        if math.isinf(half):
+            said = "of the middles of classes: a class is open, so the original has no bound"
+        return replace(found, shift=(half, half), notes=(*found.notes, said))
+    return found
+
+
+def _bounded(
+    rows: Responses,
+    frame: object,
+    attribute: Numeric,
+    base: Function,
+    who: str,
+    domain: Question,
+    kept: bool,
+) -> Quantity:
+    """The mean of permuted numbers in a subgroup or under weights, and how far it may have moved.
+
+    Each number of the original is between the least and the largest of those that it may have been
+    exchanged with, all of which are published.
+    """
+    numbers = attribute._read(opened(table_of(frame)))
+    low, high = reach(attribute, numbers)
+    here = rows.of(base)
+    if numbers.missing is not None:
+        here = np.where(numbers.missing, 0.0, here)
+    values = rows.numbers[attribute.column]
+    found = _ratio("mean", rows, here * values, here, who, domain)
+    weights = here * rows.sample.sums
+    some = weights > 0
+    ends = [math.fsum(weights[some] * x[some]) / math.fsum(weights) for x in (low, high)]
+    notes = found.notes
+    if numbers.missing is not None:
+        notes = (*notes, f"{int(numbers.missing.sum()):,} missing numbers left out")
+    if kept and attribute.how == "permute":
+        return replace(found, notes=(*notes, "permuting within groups keeps their means"))
+    ends_ = f"from {ends[0]:.6g} to {ends[1]:.6g}"
+    notes = (*notes, f"of permuted numbers: that of the original is {ends_}")
+    shift = (max(0.0, found.value - ends[0]), max(0.0, ends[1] - found.value))
+    return replace(found, shift=shift, notes=notes)
+
+
+@watched("estimating")
+def quantile(
+    plan: Plan,
+    frame: object,
+    column: object,
+    q: object,
+    where: object,
+    population: object,
+    survey: Survey,
+) -> Quantile:
+    """See :meth:`bistochastic.Plan.quantile`."""
+    design, who = _designed(plan, population, survey)
+    name, level = named("column", column), _core.as_real("q", "be between 0 and 1", q)
+    if not 0 < level < 1:
+        raise ValueError(f"`q` must be between 0 and 1; got {level:g}")
+    domain = ask(plan, (), where)
+    binned = next((a for a in plan._coded if isinstance(a, Binned) and a.column == name), None)
+    if binned is None or binned.missing == "category":
+        got = "no binned column" if binned is None else "missing values as a category"
+        raise ValueError(
+            f"`column` must be binned, without a category of missing values; got {got}"
+        )
+    rows = respond(plan, frame, design, "quantile", domain.where, (name,))
+    base = rows.inside(domain.where)
+    places = np.arange(binned.size)
+    parts = [
+        _ratio("quantile", rows, base * Function({name: (places <= i).astype(float)}), base, who,
+               domain)
+        for i in places[:-1].tolist()
+    ]  # fmt: skip
+    shares = (*(part.value for part in parts), 1.0)
+    errors = (*(part.standard_error for part in parts), 0.0)
+    likely = estimate(plan, frame, (name,), method="mle", where=where, survey=survey)
+    place = min(int(np.searchsorted(np.cumsum(likely.frequencies), level - 1e-12)), binned.size - 1)
+    labels = tuple(map(str, binned.categories))
+    return Quantile(
+        name, level, labels[place], labels, binned.bins.ends, shares, errors, rows.sample.records,
+        who, _degrees(rows, who), _notes(rows),
+    )  # fmt: skip
 
 
 @watched("estimating")
@@ -123,25 +222,35 @@ def _designed(plan: Plan, population: object, survey: Survey) -> tuple[Design, s
     return design, people(population, design)
 
 
-def _totals(rows: Responses, functions: Sequence[Function], who: str) -> tuple[Array, Array, Array]:
-    """Functions of every row, their totals, and the covariance matrix of these."""
-    values = np.stack([rows.of(function) for function in functions])
+def _totals(
+    rows: Responses, functions: Sequence[Function | Array], who: str
+) -> tuple[Array, Array, Array]:
+    """Functions of every row, their totals, and the covariance matrix of these.
+
+    Arrays are numbers that hold no noise.
+    """
+    values = np.stack([rows.of(f) if isinstance(f, Function) else f for f in functions])
     totals = rows.sample.totals(values)
     if who == "sampled":
         return values, totals, rows.sample.covariance(values)
+    refuse_fixed(who, rows.sample.clusters)
     k = len(functions)
     products = np.empty((k, k, values.shape[1]))
     for i in range(k):
         for j in range(i, k):
-            products[i, j] = products[j, i] = rows.of(functions[i] * functions[j])
+            one, two = functions[i], functions[j]
+            if isinstance(one, Function) and isinstance(two, Function):
+                products[i, j] = products[j, i] = rows.of(one * two)
+            else:
+                products[i, j] = products[j, i] = values[i] * values[j]
     return values, totals, rows.sample.noise(values, products)
 
 
 def _ratio(
     name: str,
     rows: Responses,
-    top: Function,
-    base: Function,
+    top: Function | Array,
+    base: Function | Array,
     who: str,
     domain: Question,
     limits: tuple[float, float] = (-math.inf, math.inf),
@@ -164,7 +273,7 @@ def _ratio(
         notes = (*notes, _ESTIMATED.format(below))
     return Ratio(
         name, value, error, rows.sample.records, who, _degrees(rows, who), limits, None, notes,
-        above, below, variances,
+        numerator=above, denominator=below, _variances=variances,
     )  # fmt: skip
 
 

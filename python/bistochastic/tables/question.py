@@ -60,6 +60,11 @@ class Question:
         return {e.groups.column: e.groups.labels for e in every if e.groups is not None}
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """The units that these attributes were drawn by."""
+        return tuple(dict.fromkeys(each.unit for each in self.coded if each.unit is not None))
+
+    @property
     def protected(self) -> set[str]:
         """All columns of these attributes."""
         return {column for each in self.coded for column in each.columns}

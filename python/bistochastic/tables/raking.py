@@ -50,7 +50,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
-            encoded = attribute._encode(table)
+            encoded = attribute._encode(table, released=True)
             place = encoded.codes.astype(np.int64)
             if encoded.groups is not None:
                 place += encoded.groups.astype(np.int64) * attribute.size

@@ -17,9 +17,11 @@ import numpy as np
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
+from bistochastic.estimate.counts import Counts
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import Binned, Numeric, prefix
+from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
     absent,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.sheet import Design, Sheet
@@ -86,7 +89,7 @@ class Responses:
         for name, scores in function.scores.items():
             codes, attribute = self.codes[name], self._attribute(name)
             if attribute is None:
-                found = found * scores[codes]
+                found = found * self._moved_back(name, scores[codes])
                 continue
             tables = pseudo(attribute, scores[None], self.what)
             if attribute.groups is None:
@@ -96,8 +99,13 @@ class Responses:
                 groups = self.codes[attribute.groups.column].astype(np.int64)
                 found = found * stacked[groups * attribute.size + codes]
         for name, power in function.powers.items():
-            found = found * self._power(name, power)
+            found = found * self._moved_back(name, self.numbers[name] ** power)
         return found
+
+    def binned(self, name: str) -> Binned | None:
+        """The binned attribute of that name, if it is one."""
+        found = self._attribute(name)
+        return found if isinstance(found, Binned) else None
 
     def _attribute(self, name: str) -> Coded | None:
         for attribute in self.question.coded:
@@ -105,13 +113,16 @@ class Responses:
                 return attribute
         return None
 
-    def _power(self, name: str, power: int) -> Array:
-        values = self.numbers[name] ** power
+    def _moved_back(self, name: str, values: Array) -> Array:
+        """Functions of a permuted number without the part that other records have in them.
+
+        Whatever the function f, ``E f(reported) = a f(true) + (1 - a) mean f``.
+        """
         attribute = numeric(self.question.plan, name)
         if attribute is None:
             return values
         a = slope(attribute, len(values), self.what)
-        return np.asarray((values - (1 - a) * (math.fsum(values) / len(values))) / a)
+        return np.asarray((values - (1 - a) * float(values.mean())) / a)
 
     def ends(self, function: Function) -> tuple[float, float]:
         """The least and the most that a row can add."""
@@ -163,6 +174,38 @@ def numeric(plan: Plan, column: str) -> Numeric | None:
     return next((a for a in plan._numeric if a.column == column), None)
 
 
+def can_be_undone(attribute: Numeric) -> bool:
+    """Whether numbers were permuted by randomized response, so that means have no bias."""
+    return attribute.how == "permute" and structure.two_valued(attribute._example) is not None
+
+
+def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
+    """The least and the largest number that each reported one may stand for.
+
+    Inside a class of ranks, numbers are exchanged with each other. Where it is not known that they
+    stay in a class, they stay in their group. Of class means, those of the classes beside it bound
+    the numbers of a class. A number that is in two classes may have come from both.
+    """
+    low, high = np.full((2, len(numbers)), np.nan)
+    for rows in numbers.parts():
+        if not len(rows):
+            continue
+        values = numbers.values[rows].astype(np.float64)
+        ranked = np.sort(values)
+        law = attribute._matrix_for(len(rows)) if attribute.family else attribute.matrix
+        classes = None
+        if attribute.order == "rank" and law is not None:
+            classes = structure.classes(law)
+        starts = np.zeros(1, np.int64) if classes is None else classes.starts()
+        least, most = ranked[starts], ranked[np.append(starts[1:], len(rows)) - 1]
+        if attribute.how == "average":
+            least, most = np.append(-np.inf, most[:-1]), np.append(least[1:], np.inf)
+        place = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
+        low[rows] = least[place[np.searchsorted(ranked, values, "left")]]
+        high[rows] = most[place[np.searchsorted(ranked, values, "right") - 1]]
+    return low, high
+
+
 def slope(attribute: Numeric, records: int, what: str) -> float:
     """How much of a number its report keeps on average, under randomized response."""
     law = attribute.for_records(records).matrix
@@ -182,6 +225,9 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     """A number for each level of a column: as given, or the levels themselves."""
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
+    if given is None and isinstance(attribute, Binned) and None not in levels:
+        middles = attribute.bins.midpoints
+        return middles.astype(np.int64 if attribute.bins.dated else float).astype(float)
     if given is None:
         if not all(type(level) in (int, bool) for level in levels):
             raise TypeError(f"{must}; got none, and the categories are no numbers")
@@ -225,24 +271,37 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
-    sheet = read(question, frame, design)
+    sheet = _sheet(question, frame, design)
+    if sheet.lost:
+        raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None
-    values = {name: _numbers(plan, table, name) for name in numbers}
-    sample, codes = _rows(sheet, together=not values)
+    values = {name: numbers_of(plan, table, name) for name in numbers}
+    sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    shared = shared_noise(certificate, design) if question.coded else ()
+    shared = (*sheet.notes, *(shared_noise(certificate, design) if question.coded else ()))
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
     )
 
 
-def _numbers(plan: Plan, table: Any, name: str) -> Array:
+def _sheet(question: Question, frame: object, design: Design) -> Sheet:
+    if not isinstance(frame, Counts):
+        return read(question, frame, design)
+    if not design.is_plain:
+        must = "`frame` must be a table if weights, strata or cluster are given"
+        raise TypeError(f"{must}; got Counts")
+    counts, _ = tabulate.read(question.plan, frame, question.columns)
+    return tabulate.as_sheet(question, counts)
+
+
+def numbers_of(plan: Plan, table: Any, name: str) -> Array:
+    """The numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)
     if attribute is not None:
-        return np.asarray(attribute._read(table), dtype=np.float64)
+        return np.asarray(attribute._read(table).values, dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
     try:
         values, missing = table.numbers(name)
@@ -257,7 +316,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
+def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)

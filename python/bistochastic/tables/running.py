@@ -36,10 +36,11 @@ class Running:
         self._axes: list[tuple[str, list[Any] | None, int]] = []
         self._sums, self._squares = np.zeros(0), np.zeros(0)
         self.rows = self.records = self.unanswered = 0
+        self.notes: tuple[str, ...] = ()
         # Levels of conditions that no batch has had yet.
         self._unmet = question.clear_where
         drawn = design.strata is not None or design.cluster is not None or design.replicates
-        self._held: list[Any] | None = [] if drawn else None
+        self._held: list[Any] | None = [] if drawn or question.units else None
 
     def add(self, batch: object) -> None:
         """Count one more batch."""
@@ -120,6 +121,7 @@ class Running:
 
         assert self._held is not None
         sheet = read(self._question, gathered(self._held), self._design, empty=True)
+        self.notes = sheet.notes
         self.records, self.unanswered = sheet.records, sheet.unanswered
         self._unmet = {k: absent(v, sheet.known[k]) for k, v in self._unmet.items()}
         return sheet

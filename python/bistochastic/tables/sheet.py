@@ -122,6 +122,10 @@ class Sheet:
     """How many records each row stands for, where rows are counts."""
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """The levels of columns in clear: those that occur, and those that are declared."""
+    notes: tuple[str, ...] = ()
+    """What has to be said of the clusters."""
+    lost: str = ""
+    """Why there are no standard errors, if there are none."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -148,14 +152,14 @@ class Sheet:
         if self.times is not None:
             _, counted, _ = _core.cross(codes, sizes, _inside(self.times, self.inside))
             number, counted = self.records, counted[None]
-            return Tallies(number, counted, counted, np.array([number]))
+            return Tallies(number, counted, counted, np.array([number]), lost=self.lost)
         if self.weights is None and self.strata is None and self.clusters is None:
             if self.inside is not None:
                 codes = [each[self.inside] for each in codes]
             records, _, _ = _core.cross(codes, sizes, None)
             counted = records.astype(float)[None]
             number = self.records
-            return Tallies(number, counted, counted, np.array([number]))
+            return Tallies(number, counted, counted, np.array([number]), lost=self.lost)
         weights = self.weighed()
         if self.strata is None:
             units = np.array([self.rows])
@@ -166,7 +170,7 @@ class Sheet:
         _, sums, squares = _core.cross(codes, sizes, weights)
         found = Tallies(
             self.records, sums.reshape(-1, cells), squares.reshape(-1, cells), units,
-            weighted=self.weights is not None, scale=self.scale,
+            weighted=self.weights is not None, scale=self.scale, lost=self.lost,
         )  # fmt: skip
         if self.replicates:
             every = [_core.cross(codes, sizes, each)[1] for each in self._inner()]
@@ -316,7 +320,7 @@ def of_table(
             axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None
     for attribute in question.coded:
-        encoded = attribute._encode(table, first)
+        encoded = attribute._encode(table, first, released=True)
         if encoded.missing is not None:
             none = encoded.missing
             unanswered = none if unanswered is None else unanswered | none
@@ -336,13 +340,48 @@ def of_table(
     )
     strata = None if design.strata is None else _groups(table, "strata", design.strata, first)
     clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster, first)
+    notes: tuple[str, ...] = ()
+    lost = ""
+    if question.units and not design.replicates:
+        there = {u: _groups(table, "unit", u, first) for u in question.units
+                 if u in table.names and times is None}  # fmt: skip
+        if clusters is not None:
+            _refuse_split(there, design.cluster or "", clusters)
+        elif len(there) == len(question.units):
+            # The coarsest of them holds whole units of all others.
+            coarsest = min(there, key=lambda u: int(there[u].max(initial=0)))
+            clusters = there[coarsest]
+            _refuse_split(there, coarsest, clusters)
+            notes = (f"records of one `{shown(coarsest)}` share noise: they are taken as clusters",)
+        else:
+            gone = next(u for u in question.units if u not in there)
+            columns = [c for each in question.coded if each.unit == gone for c in each.columns]
+            lost = (
+                f"{prefix(columns)}`cluster` must be given for standard errors, as the unit "
+                f"`{shown(gone)}` is not in the {what}; got none"
+            )
+        if strata is not None and clusters is not None:
+            _refuse_split({"": clusters}, design.strata or "", strata)
     sheet = Sheet(
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
-        1.0 if design.scale is None else design.scale, times, known,
+        1.0 if design.scale is None else design.scale, times, known, notes, lost,
     )  # fmt: skip
     if not empty:
         _refuse_empty(question, sheet)
     return sheet
+
+
+def _refuse_split(
+    units: Mapping[str, NDArray[np.intp]], name: str, clusters: NDArray[np.intp]
+) -> None:
+    """Refuse clusters or strata of this name that hold parts of units."""
+    many = int(clusters.max(initial=0)) + 1
+    for unit, codes in units.items():
+        pairs = np.unique(codes.astype(np.int64) * many + clusters)
+        split = len(pairs) - len(np.unique(codes))
+        if split:
+            whole = f"units of `{shown(unit)}`" if unit else "clusters"
+            raise ValueError(f"{prefix([name])}must hold whole {whole}; got {split} that are split")
 
 
 def _refuse_empty(question: Question, sheet: Sheet) -> None:

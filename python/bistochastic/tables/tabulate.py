@@ -37,22 +37,22 @@ def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
     column = named("count", count)
-    if column in (*question.columns, *_beside(question)):
+    if column in (*question.columns, *beside(question)):
         must = "`count` must name the column of counts"
         raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
     table = given_rows.opened(rows)
-    for name, why in {**dict.fromkeys(question.columns, ""), **_beside(question)}.items():
+    for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
         if name not in table.names:
             must = f"`rows` must have the column `{shown(name)}`{why}"
             raise ValueError(f"{must}; got none of that name")
     times = _times(table, column)
     # Once read, the table is codes: every cell has its place.
     sheet = sheets.of_table(question, table, sheets.Design(), "rows", times=times, empty=True)
-    return _placed(question, sheet)
+    return place(question, sheet)
 
 
-def _beside(question: Question) -> dict[str, str]:
-    """The columns that are needed beside those that are asked for, and why."""
+def beside(question: Question) -> dict[str, str]:
+    """Name the columns that are needed in addition to those asked for, and why."""
     found = {}
     for attribute in question.coded:
         asked = [name for name in attribute.columns if name in question.columns]
@@ -87,7 +87,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
     return wide
 
 
-def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
+def place(question: Question, sheet: sheets.Sheet) -> Counts:
     """The counted table, an axis for each column, in the order that was asked for."""
     counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
     clear = len(sheet.axes) - len(question.coded)
@@ -176,8 +176,7 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
     if names is None:
         raise TypeError(f"{must}; got {type(given).__name__} without columns")
     question = ask(plan, names, None)
-    beside = _beside(question)
-    for name, why in beside.items():
+    for name, why in beside(question).items():
         raise ValueError(f"`columns` must hold `{shown(name)}`{why}; got none of that name")
     axes = []
     for name in names:

@@ -3,7 +3,7 @@
 /// What a sum of permutations adds up to, row by row.
 #[derive(Debug, Clone)]
 pub enum Cells {
-    /// Whole numbers out of a total.
+    /// Integers out of a total.
     Units(Vec<u64>, u64),
     /// Fractions.
     Ratios(Vec<(u128, u128)>),

@@ -7,7 +7,7 @@ use crate::number::lattice::nearest;
 /// The weights of the terms, as fractions of 1.
 #[derive(Debug, Clone)]
 pub enum Weights {
-    /// Whole numbers out of a total.
+    /// Integers out of a total.
     Units(Vec<u64>, u64),
     /// `(weight, how many terms)`, out of a total below 2^127.
     Runs(Vec<(u128, u64)>, u128),
@@ -172,7 +172,7 @@ impl Weights {
     }
 }
 
-/// The smallest whole number whose share of `total` is at least `mass`, which is below 1; none where 128
+/// The smallest integer whose share of `total` is at least `mass`, which is below 1; none where 128
 /// bits do not hold the product of the two.
 fn share_of(mass: f64, total: u128) -> Option<u128> {
     // A double below 1 is `mantissa / 2^places`, so that nothing is rounded here.

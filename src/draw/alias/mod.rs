@@ -1,7 +1,7 @@
 //! Exact integer sampling of one finite law, and the law that is really sampled.
 //!
 //! # The law
-//! Outcome `v` has probability `c_v / D`, whole numbers that sum to `D`. A word of `w` bits has `2^w`
+//! Outcome `v` has probability `c_v / D`, integers that sum to `D`. A word of `w` bits has `2^w`
 //! slots. Outcome `v` gets `n_v = floor(c_v 2^w / D)` of them (at most `2^w - 1`), which leaves `R`
 //! slots undecided, fewer than there are outcomes (or one). A word in an undecided slot, the `i`-th of
 //! them, takes `t` uniform below `D` from further words; `i D + t` is then uniform below `R D`, and the

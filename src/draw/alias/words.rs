@@ -1,4 +1,4 @@
-//! Uniform whole numbers from as many words as it takes.
+//! Uniform integers from as many words as it takes.
 
 /// Further words for a record, as many as it takes.
 pub trait More {

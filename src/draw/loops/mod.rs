@@ -7,9 +7,10 @@ use crate::draw::code::Code;
 use crate::draw::sampler::Kind;
 use crate::draw::sampler::one::Then;
 use crate::draw::word::Word;
+use crate::system::erase::Erased;
+use crate::system::memory;
 #[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
-use crate::system::{erase, memory};
 
 pub mod digits;
 #[cfg(target_arch = "x86_64")]
@@ -19,7 +20,7 @@ mod sixteen;
 
 /// Positions in a block that the first word did not decide.
 pub struct Undecided {
-    at: Box<[u16]>,
+    at: Erased<u16>,
     n: usize,
 }
 
@@ -36,12 +37,6 @@ impl Undecided {
     /// All of them, in order.
     pub fn positions(&self) -> &[u16] {
         &self.at[..self.n]
-    }
-
-    /// Forget which they were.
-    pub fn erase(&mut self) {
-        erase::all(&mut self.at);
-        self.n = 0;
     }
 
     #[inline]

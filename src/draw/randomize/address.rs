@@ -1,34 +1,234 @@
-//! Where records are: by position, or by the id of a person. Each kind of address says which keys it takes, so
-//! that keys of one kind and addresses of another do not go together.
+//! Where records are: by position, or by the ids of people. The kind of an address is said here and nowhere else.
+//!
+//! Rows and ids have keys of different types, so that keys of one kind never meet addresses of the other. Among ids,
+//! [`Ids`] says of which kind they are, and [`IdKeys`] has a key for each kind.
 
 use zeroize::Zeroize;
 
-use super::streams::{AnyKeys, ByteKeys, Further, IntegerKeys, Keys, RowKeys, TextKeys, prefix};
-use super::work::Work;
+use super::further::Further;
+use super::work::Scratch;
+use crate::draw::code::Code;
+use crate::draw::derive::Purpose;
 use crate::draw::hashing::Hashing;
 use crate::draw::keystream::{BLOCK, Keystream};
 use crate::draw::spelled::{Part, Prefixed};
 use crate::error::{Error, Result};
+use crate::system::erase::Secret;
 
 /// Consecutive rows from this one on.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows(pub u64);
 
-/// The identifier of a person, of any kind.
+/// The identifier of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Id<'a> {
-    /// A whole number from -2^63 to 2^64 - 1, by value.
+    /// An integer from -2^63 to 2^64 - 1, by value.
     Integer(i128),
-    /// A text, as UTF-8.
+    /// A string, as UTF-8.
     Text(&'a str),
     /// Bytes.
     Bytes(&'a [u8]),
 }
 
+/// The ids of people, one per record.
+#[derive(Debug, Clone, Copy)]
+pub enum Ids<'a> {
+    /// Integers.
+    Signed(&'a [i64]),
+    /// Integers without a sign.
+    Unsigned(&'a [u64]),
+    /// Strings in one piece of memory, hashed many at a time.
+    Texts(Part<'a>),
+    /// Bytes, likewise.
+    Bytes(Part<'a>),
+    /// Ids of any kind.
+    Mixed(&'a [Id<'a>]),
+}
+
+/// Marks negative ids in a nonce. Codes stay below 2^53.
+const NEGATIVE: u64 = 1 << 63;
+
+impl<'a> Ids<'a> {
+    /// How many there are.
+    pub fn len(self) -> usize {
+        match self {
+            Ids::Signed(ids) => ids.len(),
+            Ids::Unsigned(ids) => ids.len(),
+            Ids::Texts(ids) | Ids::Bytes(ids) => ids.len(),
+            Ids::Mixed(ids) => ids.len(),
+        }
+    }
+
+    /// Whether there are no ids.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those of the records `start..end`.
+    pub fn part(self, start: usize, end: usize) -> Self {
+        match self {
+            Ids::Signed(ids) => Ids::Signed(&ids[start..end]),
+            Ids::Unsigned(ids) => Ids::Unsigned(&ids[start..end]),
+            Ids::Texts(ids) => Ids::Texts(ids.part(start, end)),
+            Ids::Bytes(ids) => Ids::Bytes(ids.part(start, end)),
+            Ids::Mixed(ids) => Ids::Mixed(&ids[start..end]),
+        }
+    }
+}
+
+/// The keys of one draw, for one kind of address.
+pub trait Keys: Send + Sync {
+    /// The keys of the draw for which `make` derives secrets.
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self;
+}
+
+/// The keys of [`Rows`].
+pub struct RowKeys {
+    words: Keystream,
+    more: Keystream,
+}
+
+/// The keys of [`Ids`].
+pub struct IdKeys {
+    integer: Keystream,
+    text: Hashing,
+    bytes: Hashing,
+}
+
+impl Keys for RowKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        RowKeys {
+            words: Keystream::new(&make(Purpose::Words)),
+            more: Keystream::new(&make(Purpose::More)),
+        }
+    }
+}
+
+impl Keys for IdKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        IdKeys {
+            integer: Keystream::new(&make(Purpose::IdInteger)),
+            text: Hashing::new(make(Purpose::IdText)),
+            bytes: Hashing::new(make(Purpose::IdBytes)),
+        }
+    }
+}
+
+/// The 64 bytes that an integer and a code address.
+fn integer_block(stream: &Keystream, id: i128, code: u64) -> [u8; BLOCK] {
+    let nonce = code | if id < 0 { NEGATIVE } else { 0 };
+    let mut block = [0; BLOCK];
+    let words = stream.block(id as u64, nonce);
+    for (to, word) in block.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    block
+}
+
+/// The 64 bytes that a string or bytes and a code address.
+fn hashed_block(hashing: &Hashing, id: &[u8], code: u64) -> [u8; BLOCK] {
+    hashing.one(&[&code.to_le_bytes(), id])
+}
+
+impl IdKeys {
+    /// The 64 bytes that an id and a code address.
+    fn block(&self, id: Id<'_>, code: u64) -> [u8; BLOCK] {
+        match id {
+            Id::Integer(id) => integer_block(&self.integer, id, code),
+            Id::Text(id) => hashed_block(&self.text, id.as_bytes(), code),
+            Id::Bytes(id) => hashed_block(&self.bytes, id, code),
+        }
+    }
+}
+
+impl Id<'_> {
+    /// The 64 bytes that this id and a code address. Only the key of its own kind is derived.
+    pub(in crate::draw) fn block(self, code: u64, make: impl Fn(Purpose) -> Secret) -> [u8; BLOCK] {
+        match self {
+            Id::Integer(id) => integer_block(&Keystream::new(&make(Purpose::IdInteger)), id, code),
+            Id::Text(id) => hashed_block(&Hashing::new(make(Purpose::IdText)), id.as_bytes(), code),
+            Id::Bytes(id) => hashed_block(&Hashing::new(make(Purpose::IdBytes)), id, code),
+        }
+    }
+
+    /// Whether no other id has the same words.
+    pub fn is_its_own(self) -> bool {
+        match self {
+            Id::Integer(n) => (-(1 << 63)..1 << 64).contains(&n),
+            Id::Text(_) | Id::Bytes(_) => true,
+        }
+    }
+}
+
+/// Where the records of a call are: [`Rows`] or [`Ids`].
+pub trait Address: Copy + Send + Sync {
+    /// The keys of one draw that give such addresses their words.
+    type Keys: Keys;
+
+    /// Check that there are addresses for `records` records, and that no two of them have the same words.
+    ///
+    /// # Errors
+    /// There are more or fewer, or one is beyond the last address.
+    fn check(self, records: usize) -> Result<()>;
+
+    /// These addresses, with the keys of all draws.
+    fn with<'a>(self, keys: &'a [Self::Keys]) -> Records<'a>
+    where
+        Self: 'a;
+}
+
+impl Address for Rows {
+    type Keys = RowKeys;
+
+    fn check(self, records: usize) -> Result<()> {
+        if self.0.checked_add(records as u64).is_some() {
+            return Ok(());
+        }
+        let got = format!("{records} from {}", self.0);
+        Err(Error::value("addresses", "end before row 2^64", got))
+    }
+
+    fn with<'a>(self, keys: &'a [RowKeys]) -> Records<'a>
+    where
+        Self: 'a,
+    {
+        Records::Rows(self.0, keys)
+    }
+}
+
+impl Address for Ids<'_> {
+    type Keys = IdKeys;
+
+    fn check(self, records: usize) -> Result<()> {
+        if self.len() != records {
+            let must = format!("be one for each of the {records} records");
+            return Err(Error::value("addresses", must, self.len()));
+        }
+        let Ids::Mixed(ids) = self else {
+            return Ok(());
+        };
+        match ids.iter().position(|id| !id.is_its_own()) {
+            None => Ok(()),
+            Some(i) => {
+                let must = "be integers from -2^63 to 2^64 - 1";
+                let got = format!("one outside at position {i}");
+                Err(Error::value("addresses", must, got))
+            }
+        }
+    }
+
+    fn with<'a>(self, keys: &'a [IdKeys]) -> Records<'a>
+    where
+        Self: 'a,
+    {
+        Records::Ids(self, keys)
+    }
+}
+
 /// Those records of a block that are drawn now.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
-    /// So many: all of them.
+    /// All of them, and how many there are.
     All(usize),
     /// These, in order.
     Some(&'a [u16]),
@@ -53,55 +253,149 @@ impl Which<'_> {
     }
 }
 
-/// Where the records of a call are: [`Rows`], or a slice of ids ([`Person`]), one each.
-pub trait Address: Copy + Send + Sync {
-    /// The keys of one draw that give such addresses their words.
-    type Keys: Keys;
-    /// Up to so many parts of a mixture it costs less to draw from each for all records than to draw from
-    /// each for the records that take it.
-    const FEW: usize;
-    /// Records that a thread takes at a time.
-    const CHUNK: usize;
-    /// Whether words depend on the codes.
-    const CODES: bool;
+/// What is done with the position of an undecided record and its further words.
+pub(super) type Answer<'a> = &'a mut dyn FnMut(usize, &mut Further<'_>);
 
-    /// Those of the records `start..end`.
-    fn part(self, start: usize, end: usize) -> Self;
-
-    /// Refuse addresses that are not those of `records` records, or of which two would have the same words.
-    ///
-    /// # Errors
-    /// There are more or fewer, or one beyond the last address there is.
-    fn check(self, records: usize) -> Result<()>;
-
-    /// How many records there are up to the end of a block of rows, blocks having `block` of them. People have
-    /// no order: a block of theirs is as long as any.
-    fn room(self, block: usize) -> usize;
-
-    /// What addresses the words of a block, where they depend on the codes, which stand in the nonces.
-    fn enter(self, work: &mut Work);
-
-    /// Put the first words, of so many `bytes`, of records into the buffer; where they start.
-    fn first_words(
-        self,
-        keys: &Self::Keys,
-        which: Which<'_>,
-        bytes: usize,
-        work: &mut Work,
-    ) -> usize;
-
-    /// Hand the undecided of the records their further words.
-    fn further(self, keys: &Self::Keys, which: Which<'_>, work: &Work, answer: Answer<'_>);
+/// Records as draws see them: addresses, and the keys of all draws by their numbers. Draws are compiled for each width
+/// of codes, and not for each kind of address as well.
+#[derive(Clone, Copy)]
+pub enum Records<'a> {
+    /// Consecutive rows from this one on.
+    Rows(u64, &'a [RowKeys]),
+    /// People.
+    Ids(Ids<'a>, &'a [IdKeys]),
 }
 
-/// What is done with the position of an undecided record and its further words.
-pub type Answer<'a> = &'a mut dyn FnMut(usize, &mut Further<'_>);
+impl Records<'_> {
+    /// Up to this number of parts of a mixture, all parts are drawn for all records. Beyond it, each part is drawn for
+    /// the records that take it.
+    pub(super) fn few(self) -> usize {
+        match self {
+            Records::Rows(..) => 16,
+            Records::Ids(..) => 1,
+        }
+    }
+
+    /// Records that a thread takes at a time. One by id takes several times the work of one by position.
+    pub(super) fn chunk(self) -> usize {
+        match self {
+            Records::Rows(..) => 1 << 16,
+            Records::Ids(..) => 1 << 13,
+        }
+    }
+
+    /// Those of `start..end`.
+    pub(super) fn part(self, start: usize, end: usize) -> Self {
+        match self {
+            Records::Rows(first, keys) => Records::Rows(first + start as u64, keys),
+            Records::Ids(ids, keys) => Records::Ids(ids.part(start, end), keys),
+        }
+    }
+
+    /// How many records there are up to the end of a block of rows, if blocks have `block` of them. People have no
+    /// order, so a block of people is always whole.
+    pub(super) fn room(self, block: usize) -> usize {
+        match self {
+            Records::Rows(first, _) => block - (first % block as u64) as usize,
+            Records::Ids(..) => block,
+        }
+    }
+
+    /// Prepare the addresses of a block with these codes: an id's words depend on its code.
+    pub(super) fn enter<C: Code>(self, codes: &[C], scratch: &mut Scratch) {
+        let Records::Ids(ids, _) = self else {
+            return;
+        };
+        let Scratch {
+            counters, nonces, ..
+        } = scratch;
+        for (nonce, code) in nonces.iter_mut().zip(codes) {
+            *nonce = code.get();
+        }
+        match ids {
+            Ids::Signed(ids) => {
+                for ((counter, nonce), &id) in counters.iter_mut().zip(&mut **nonces).zip(ids) {
+                    *counter = id as u64;
+                    *nonce |= id as u64 & NEGATIVE;
+                }
+            }
+            Ids::Unsigned(ids) => counters[..ids.len()].copy_from_slice(ids),
+            Ids::Texts(_) | Ids::Bytes(_) | Ids::Mixed(_) => {}
+        }
+    }
+
+    /// Put the first words of records, of this number of `bytes` each, into the buffer, for the draw with this
+    /// `number`. Returns where they start.
+    pub(super) fn first_words(
+        self,
+        number: usize,
+        which: Which<'_>,
+        bytes: usize,
+        scratch: &mut Scratch,
+    ) -> usize {
+        match self {
+            Records::Rows(first, keys) => {
+                row_words(&keys[number].words, first, which, bytes, &mut scratch.words)
+            }
+            Records::Ids(ids, keys) => {
+                let mut first = scratch.spare.take::<u64>();
+                let n = which.count();
+                id_words(ids, &keys[number], which, &mut first[..n], scratch);
+                shorten(&first[..n], bytes, &mut scratch.words);
+                scratch.spare.give(first);
+                0
+            }
+        }
+    }
+
+    /// Hand the undecided records their further words, for the draw with this `number`.
+    pub(super) fn further(
+        self,
+        number: usize,
+        which: Which<'_>,
+        scratch: &Scratch,
+        answer: Answer<'_>,
+    ) {
+        let undecided = scratch.undecided.positions();
+        match self {
+            Records::Rows(row, keys) => {
+                // The first further words of many rows at once; the next ones are rarer still.
+                let more = &keys[number].more;
+                let (mut counters, mut first) = ([0; 16], [0; 16]);
+                for some in undecided.chunks(16) {
+                    for (counter, &i) in counters.iter_mut().zip(some) {
+                        *counter = row + which.at(i.into()) as u64;
+                    }
+                    let n = some.len();
+                    more.first_words(&counters[..n], &[0; 16][..n], &mut first[..n]);
+                    for ((&i, &counter), &first) in some.iter().zip(&counters).zip(&first) {
+                        answer(i.into(), &mut Further::of_row(more, counter, Some(first)));
+                    }
+                }
+            }
+            Records::Ids(ids, keys) => {
+                for &i in undecided {
+                    let at = which.at(i.into());
+                    let (keys, code) = (&keys[number], scratch.nonces[at] & !NEGATIVE);
+                    let block = match ids {
+                        Ids::Signed(ids) => keys.block(Id::Integer(ids[at].into()), code),
+                        Ids::Unsigned(ids) => keys.block(Id::Integer(ids[at].into()), code),
+                        Ids::Texts(ids) => hashed_block(&keys.text, ids.id(at), code),
+                        Ids::Bytes(ids) => hashed_block(&keys.bytes, ids.id(at), code),
+                        Ids::Mixed(ids) => keys.block(ids[at], code),
+                    };
+                    answer(i.into(), &mut Further::of_block(block));
+                }
+            }
+        }
+    }
+}
 
 /// Bytes of the keystream that are computed together.
 const TOGETHER: usize = 8 * BLOCK;
 
 /// Put the words of `some`, each of `N` bytes, one behind the other. `fill` makes the words of all records from a
-/// place on; stretches in which nobody is drawn are left out.
+/// place on; stretches in which no record is drawn are left out.
 ///
 /// # Panics
 /// They are not in order: words would be overwritten before they are read.
@@ -129,72 +423,85 @@ fn gather<const N: usize>(
     }
 }
 
-impl Address for Rows {
-    type Keys = RowKeys;
-    const FEW: usize = 16;
-    const CHUNK: usize = 1 << 16;
-    const CODES: bool = false;
-
-    fn part(self, start: usize, _end: usize) -> Self {
-        Rows(self.0 + start as u64)
-    }
-
-    fn check(self, records: usize) -> Result<()> {
-        match self.0.checked_add(records as u64) {
-            Some(_) => Ok(()),
-            None => Err(Error::value(
-                "addresses",
-                "end before row 2^64",
-                format!("{records} from {}", self.0),
-            )),
+/// First words of rows; where they start.
+fn row_words(
+    stream: &Keystream,
+    row: u64,
+    which: Which<'_>,
+    bytes: usize,
+    words: &mut [u8],
+) -> usize {
+    let per_block = (BLOCK / bytes) as u64;
+    let skip = (row % per_block) as usize * bytes;
+    let first = row / per_block;
+    let some = match which {
+        Which::All(n) => {
+            let end = (skip + n * bytes).next_multiple_of(BLOCK);
+            stream.fill(0, first, &mut words[..end]);
+            return skip;
         }
+        Which::Some(some) => some,
+    };
+    let fill = |start: usize, words: &mut [u8]| {
+        stream.fill(0, first + (start / BLOCK) as u64, words);
+    };
+    match bytes {
+        2 => gather::<2>(some, skip, words, fill),
+        4 => gather::<4>(some, skip, words, fill),
+        _ => gather::<8>(some, skip, words, fill),
     }
+    0
+}
 
-    fn room(self, block: usize) -> usize {
-        block - (self.0 % block as u64) as usize
-    }
-
-    fn enter(self, _work: &mut Work) {}
-
-    fn first_words(self, keys: &RowKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
-        let per_block = (BLOCK / bytes) as u64;
-        let skip = (self.0 % per_block) as usize * bytes;
-        let first = self.0 / per_block;
-        let some = match which {
-            Which::All(n) => {
-                let end = (skip + n * bytes).next_multiple_of(BLOCK);
-                keys.words.fill(0, first, &mut work.words[..end]);
-                return skip;
+/// The first eight bytes that ids and codes address, as numbers.
+fn id_words(
+    ids: Ids<'_>,
+    keys: &IdKeys,
+    which: Which<'_>,
+    first: &mut [u64],
+    scratch: &mut Scratch,
+) {
+    let Scratch {
+        counters,
+        nonces,
+        spare,
+        ..
+    } = scratch;
+    let n = first.len();
+    let mut hash = |hashing: &Hashing, ids| {
+        let at = |i| {
+            let at = which.at(i);
+            (at, nonces[at].to_le_bytes())
+        };
+        hashing.many(&Prefixed { ids, at }, n, |i, [a, b]| {
+            first[i] = u64::from(a) | u64::from(b) << 32;
+        });
+    };
+    match (ids, which) {
+        (Ids::Texts(ids), _) => hash(&keys.text, ids),
+        (Ids::Bytes(ids), _) => hash(&keys.bytes, ids),
+        (Ids::Mixed(ids), _) => {
+            for (i, first) in first.iter_mut().enumerate() {
+                let at = which.at(i);
+                let mut block = keys.block(ids[at], nonces[at]);
+                *first = block
+                    .first_chunk()
+                    .map_or(0, |word| u64::from_le_bytes(*word));
+                block.zeroize();
             }
-            Which::Some(some) => some,
-        };
-        let fill = |start: usize, words: &mut [u8]| {
-            keys.words.fill(0, first + (start / BLOCK) as u64, words);
-        };
-        match bytes {
-            2 => gather::<2>(some, skip, &mut work.words, fill),
-            4 => gather::<4>(some, skip, &mut work.words, fill),
-            _ => gather::<8>(some, skip, &mut work.words, fill),
         }
-        0
-    }
-
-    fn further(self, keys: &RowKeys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
-        // The first further words of many at once; the next ones are rarer still.
-        let (mut counters, mut first) = ([0; 16], [0; 16]);
-        for some in work.undecided.positions().chunks(16) {
-            for (counter, &i) in counters.iter_mut().zip(some) {
-                *counter = self.0 + which.at(i.into()) as u64;
+        (_, Which::All(_)) => keys
+            .integer
+            .first_words(&counters[..n], &nonces[..n], first),
+        (_, Which::Some(some)) => {
+            let (mut own_counters, mut own_nonces) = (spare.take::<u64>(), spare.take::<u64>());
+            for ((counter, nonce), &i) in own_counters.iter_mut().zip(&mut *own_nonces).zip(some) {
+                (*counter, *nonce) = (counters[usize::from(i)], nonces[usize::from(i)]);
             }
-            let n = some.len();
-            keys.more
-                .first_words(&counters[..n], &[0; 16][..n], &mut first[..n]);
-            for ((&i, &counter), &first) in some.iter().zip(&counters).zip(&first) {
-                answer(
-                    i.into(),
-                    &mut Further::of_row(&keys.more, counter, Some(first)),
-                );
-            }
+            keys.integer
+                .first_words(&own_counters[..n], &own_nonces[..n], first);
+            spare.give(own_counters);
+            spare.give(own_nonces);
         }
     }
 }
@@ -209,256 +516,29 @@ fn shorten(numbers: &[u64], bytes: usize, words: &mut [u8]) {
     }
 }
 
-/// The negative ids' mark in a nonce; codes stay below 2^53.
-pub(super) const NEGATIVE: u64 = 1 << 63;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zeroize::Zeroizing;
 
-/// The identifier of a person: a whole number (`i64`, `u64`), a text, bytes, or an [`Id`], which is any of them.
-pub trait Person: Copy + Send + Sync {
-    /// The keys of one draw that give such ids their words.
-    type Keys: Keys;
-
-    /// The 64 bytes that an id and a code address.
-    fn block(self, keys: &Self::Keys, code: u64) -> [u8; BLOCK];
-
-    /// The stream of which these are blocks, where they are, so that many can be had at once: block
-    /// [`counter`](Person::counter), nonce [`mark`](Person::mark) and the code.
-    fn stream(_keys: &Self::Keys) -> Option<&Keystream> {
-        None
-    }
-
-    /// See [`stream`](Person::stream).
-    fn counter(self) -> u64 {
-        0
-    }
-
-    /// See [`stream`](Person::stream).
-    fn mark(self) -> u64 {
-        0
-    }
-
-    /// Whether no other id has the same words.
-    fn is_its_own(self) -> bool {
-        true
-    }
-}
-
-impl Person for i64 {
-    type Keys = IntegerKeys;
-
-    fn block(self, keys: &IntegerKeys, code: u64) -> [u8; BLOCK] {
-        keys.block(self.into(), code)
-    }
-
-    fn stream(keys: &IntegerKeys) -> Option<&Keystream> {
-        Some(&keys.0)
-    }
-
-    #[inline(always)]
-    fn counter(self) -> u64 {
-        self as u64
-    }
-
-    #[inline(always)]
-    fn mark(self) -> u64 {
-        self as u64 & NEGATIVE
-    }
-}
-
-impl Person for u64 {
-    type Keys = IntegerKeys;
-
-    fn block(self, keys: &IntegerKeys, code: u64) -> [u8; BLOCK] {
-        keys.block(self.into(), code)
-    }
-
-    fn stream(keys: &IntegerKeys) -> Option<&Keystream> {
-        Some(&keys.0)
-    }
-
-    #[inline(always)]
-    fn counter(self) -> u64 {
-        self
-    }
-}
-
-impl Person for &str {
-    type Keys = TextKeys;
-
-    fn block(self, keys: &TextKeys, code: u64) -> [u8; BLOCK] {
-        keys.block(self, code)
-    }
-}
-
-impl Person for &[u8] {
-    type Keys = ByteKeys;
-
-    fn block(self, keys: &ByteKeys, code: u64) -> [u8; BLOCK] {
-        keys.block(self, code)
-    }
-}
-
-impl Person for Id<'_> {
-    type Keys = AnyKeys;
-
-    fn block(self, keys: &AnyKeys, code: u64) -> [u8; BLOCK] {
-        match self {
-            Id::Integer(id) => keys.integer.block(id, code),
-            Id::Text(id) => keys.text.block(id, code),
-            Id::Bytes(id) => keys.bytes.block(id, code),
-        }
-    }
-
-    fn is_its_own(self) -> bool {
-        match self {
-            Id::Integer(n) => (-(1 << 63)..1 << 64).contains(&n),
-            Id::Text(_) | Id::Bytes(_) => true,
-        }
-    }
-}
-
-impl<P: Person> Address for &[P] {
-    type Keys = P::Keys;
-    const FEW: usize = 1;
-    // Several times the work of a row each.
-    const CHUNK: usize = 1 << 13;
-    const CODES: bool = true;
-
-    fn part(self, start: usize, end: usize) -> Self {
-        &self[start..end]
-    }
-
-    fn check(self, records: usize) -> Result<()> {
-        let refuse = |must: &str, got: String| Err(Error::value("addresses", must, got));
-        if self.len() != records {
-            let must = format!("be one for each of the {records} records");
-            return refuse(&must, self.len().to_string());
-        }
-        match self.iter().position(|id| !id.is_its_own()) {
-            None => Ok(()),
-            Some(i) => {
-                let must = "be whole numbers from -2^63 to 2^64 - 1";
-                refuse(must, format!("one outside at position {i}"))
-            }
-        }
-    }
-
-    fn room(self, block: usize) -> usize {
-        block
-    }
-
-    fn enter(self, work: &mut Work) {
-        let to = work.counters.iter_mut().zip(&mut work.nonces);
-        for ((counter, nonce), id) in to.zip(self) {
-            *counter = id.counter();
-            *nonce |= id.mark();
-        }
-    }
-
-    fn first_words(self, keys: &P::Keys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
-        let n = which.count();
-        let Some(stream) = P::stream(keys) else {
-            let to = work.words.chunks_exact_mut(bytes);
-            for (to, i) in to.zip((0..n).map(|i| which.at(i))) {
-                let mut block = self[i].block(keys, work.nonces[i] & !NEGATIVE);
-                to.copy_from_slice(&block[..bytes]);
-                block.zeroize();
-            }
-            return 0;
-        };
-        let (counters, nonces) = match which {
-            Which::All(_) => (&work.counters[..n], &work.nonces[..n]),
-            Which::Some(some) => {
-                let own = work.own_counters.iter_mut().zip(&mut work.own_nonces);
-                for (&i, (counter, nonce)) in some.iter().zip(own) {
-                    *counter = work.counters[usize::from(i)];
-                    *nonce = work.nonces[usize::from(i)];
-                }
-                (&work.own_counters[..n], &work.own_nonces[..n])
-            }
-        };
-        stream.first_words(counters, nonces, &mut work.first[..n]);
-        shorten(&work.first[..n], bytes, &mut work.words);
-        0
-    }
-
-    fn further(self, keys: &P::Keys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
-        for &i in work.undecided.positions() {
-            let at = which.at(i.into());
-            let block = self[at].block(keys, work.nonces[at] & !NEGATIVE);
-            answer(i.into(), &mut Further::of_block(block));
-        }
-    }
-}
-
-/// Texts or bytes that lie in one piece of memory, hashed many at a time.
-#[derive(Debug, Clone, Copy)]
-pub struct Many<'a> {
-    /// The ids.
-    pub ids: Part<'a>,
-    /// Whether they are texts, and no bytes.
-    pub text: bool,
-}
-
-impl Many<'_> {
-    fn hashing(self, keys: &AnyKeys) -> &Hashing {
-        if self.text {
-            &keys.text.0
-        } else {
-            &keys.bytes.0
-        }
-    }
-}
-
-impl Address for Many<'_> {
-    type Keys = AnyKeys;
-    const FEW: usize = 1;
-    const CHUNK: usize = 1 << 13;
-    const CODES: bool = true;
-
-    fn part(self, start: usize, end: usize) -> Self {
-        Many {
-            ids: self.ids.part(start, end),
-            ..self
-        }
-    }
-
-    fn check(self, records: usize) -> Result<()> {
-        if self.ids.len() == records {
-            return Ok(());
-        }
-        let must = format!("be one for each of the {records} records");
-        Err(Error::value("addresses", must, self.ids.len()))
-    }
-
-    fn room(self, block: usize) -> usize {
-        block
-    }
-
-    fn enter(self, _work: &mut Work) {}
-
-    fn first_words(self, keys: &AnyKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
-        let Work { first, nonces, .. } = work;
-        let messages = Prefixed {
-            ids: self.ids,
-            at: |i| {
-                let at = which.at(i);
-                (at, prefix(nonces[at]))
-            },
-        };
-        let hashing = self.hashing(keys);
-        hashing.many(&messages, which.count(), |i, [a, b]| {
-            first[i] = u64::from(a) | u64::from(b) << 32;
-        });
-        shorten(&work.first[..which.count()], bytes, &mut work.words);
-        0
-    }
-
-    fn further(self, keys: &AnyKeys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
-        for &i in work.undecided.positions() {
-            let at = which.at(i.into());
-            let parts = [&prefix(work.nonces[at]), self.ids.id(at)];
-            let block = self.hashing(keys).one(&parts);
-            answer(i.into(), &mut Further::of_block(block));
+    /// Kinds of ids have words of their own, and so has every code. One id alone has the words that it has among others.
+    #[test]
+    fn words_depend_on_the_kind_of_an_id_and_on_the_code() {
+        let make = |purpose| -> Secret { Box::new(Zeroizing::new([purpose as u8; 32])) };
+        let keys = IdKeys::new(&make);
+        let ids = [
+            Id::Integer(7),
+            Id::Integer(-7),
+            Id::Text("7"),
+            Id::Bytes(b"7"),
+        ];
+        let blocks: Vec<[u8; BLOCK]> = ids
+            .iter()
+            .flat_map(|&id| [3, 4].map(|code| keys.block(id, code)))
+            .collect();
+        for (i, block) in blocks.iter().enumerate() {
+            assert!(!blocks[..i].contains(block));
+            assert_eq!(ids[i / 2].block(3 + i as u64 % 2, make), *block);
         }
     }
 }

@@ -27,8 +27,8 @@ use zeroize::{Zeroize, Zeroizing};
 use super::address::Which;
 use super::draw::{At, draw};
 use super::work::Scratch;
-use super::{RECORDS, Randomizer, RowKeys, Rows};
-use crate::draw::code::{ByWidth, Code, Room, Width, each};
+use super::{Address, RECORDS, Randomizer, RowKeys, Rows};
+use crate::draw::code::{ByWidth, Code, Width, each};
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
@@ -246,7 +246,6 @@ fn draw_all(
 ) -> std::result::Result<(), Refused> {
     let digests = digests(key, labels, &group, threads);
     let mut parts = Vec::new();
-    let mut room = Room::default();
     for (block, digest) in group.into_iter().zip(digests) {
         let number = Label::Integer(block.number.into());
         for (position, column) in block.columns.into_iter().enumerate() {
@@ -257,9 +256,6 @@ fn draw_all(
                 .iter()
                 .map(|&m| Randomizer::new(m, &digest, &labels));
             let draws = memory::all(draws)?;
-            for draw in &draws {
-                room = room.or(draw.draws.room);
-            }
             let (codes, strata, row) = (column.codes, column.strata, block.row);
             memory::push(
                 &mut parts,
@@ -274,13 +270,13 @@ fn draw_all(
         }
     }
     let workers = threads.clamp(1, parts.len().max(1));
-    let mut states = memory::collected((0..workers).map(|_| State::new(room)));
+    let mut states = memory::collected((0..workers).map(|_| Scratch::new(RECORDS)));
     if workers > 1 {
         // As in the loop over chunks of one column.
         erase::stack();
     }
     let bad = std::sync::Mutex::new(None::<(usize, usize)>);
-    pool::share_out(parts.into_iter(), &mut states, |state, part| {
+    pool::share_out(parts.into_iter(), &mut states, |scratch, part| {
         let Part {
             position,
             row,
@@ -288,13 +284,11 @@ fn draw_all(
             strata,
             draws,
         } = part;
-        let done = erase::after(|| match codes {
-            ByWidth::One((given, out)) => state.draw(|s| &mut s.one, &draws, given, strata, out),
-            ByWidth::Two((given, out)) => state.draw(|s| &mut s.two, &draws, given, strata, out),
-            ByWidth::Four((given, out)) => state.draw(|s| &mut s.four, &draws, given, strata, out),
-            ByWidth::Eight((given, out)) => {
-                state.draw(|s| &mut s.eight, &draws, given, strata, out)
-            }
+        let done = erase::after(|| {
+            each!(codes, (given, out) => match strata {
+                None => plain(&draws[0], given, out, scratch),
+                Some(strata) => stratified(&draws, given, strata, out, scratch),
+            })
         });
         if let Err(at) = done {
             let mut bad = bad
@@ -393,63 +387,29 @@ fn words<const N: usize>(
     }
 }
 
-/// One thread's buffers, for codes of every width.
-struct State {
-    one: Scratch<u8>,
-    two: Scratch<u16>,
-    four: Scratch<u32>,
-    eight: Scratch<u64>,
-    which: Box<[u16]>,
+/// Draw a column of a block under one matrix. The error is the position of a code that does not exist.
+fn plain<C: Code>(
+    randomizer: &Randomizer<'_, RowKeys>,
+    given: &[C],
+    out: &mut [C],
+    scratch: &mut Scratch,
+) -> std::result::Result<(), usize> {
+    let rows = Rows(0).with(&randomizer.keys);
+    let draws = &randomizer.draws;
+    draws.chunk::<C, C>(Some(given), out, rows, scratch)
 }
 
-impl State {
-    fn new(room: Room) -> Self {
-        State {
-            one: Scratch::new(RECORDS, room),
-            two: Scratch::new(RECORDS, room),
-            four: Scratch::new(RECORDS, room),
-            eight: Scratch::new(RECORDS, room),
-            which: memory::zeros(RECORDS).into(),
-        }
-    }
-
-    /// Reports of a column of a block; the position of a code or a stratum that there is not.
-    fn draw<C: Code>(
-        &mut self,
-        scratch: impl Fn(&mut State) -> &mut Scratch<C>,
-        draws: &[Randomizer<'_, RowKeys>],
-        given: &[C],
-        strata: Option<&[u32]>,
-        out: &mut [C],
-    ) -> std::result::Result<(), usize> {
-        let Some(strata) = strata else {
-            let (first, mut rows) = (&draws[0], draws[0].at(Rows(0), given.len()));
-            return first
-                .draws
-                .chunk(Some(given), out, &mut rows, scratch(self));
-        };
-        let mut which = std::mem::take(&mut self.which);
-        let drawn = stratified(draws, given, strata, out, scratch(self), &mut which);
-        self.which = which;
-        drawn
-    }
-}
-
-/// The same where each row has the matrix of its stratum.
+/// Draw a column of a block in which each row has the matrix of its stratum. The error is the position of a code or a
+/// stratum that does not exist.
 fn stratified<C: Code>(
     draws: &[Randomizer<'_, RowKeys>],
     given: &[C],
     strata: &[u32],
     out: &mut [C],
-    scratch: &mut Scratch<C>,
-    which: &mut [u16],
+    scratch: &mut Scratch,
 ) -> std::result::Result<(), usize> {
-    let Scratch {
-        src,
-        dst,
-        buffers,
-        work,
-    } = scratch;
+    let (mut all_src, mut all_dst) = (scratch.spare.take::<C>(), scratch.spare.take::<C>());
+    let mut which = scratch.spare.take::<u16>();
     let parts = given
         .chunks(RECORDS)
         .zip(strata.chunks(RECORDS))
@@ -463,7 +423,7 @@ fn stratified<C: Code>(
             return Err(start + at);
         }
         for (stratum, randomizer) in draws.iter().enumerate() {
-            // Those of the stratum, who keep their places among the words. A row of another one is overwritten.
+            // Rows of the stratum keep their places among the words. A row of another stratum is overwritten.
             let mut n = 0;
             for (at, &own) in strata.iter().enumerate() {
                 which[n] = at as u16;
@@ -473,25 +433,27 @@ fn stratified<C: Code>(
                 continue;
             }
             let which = &which[..n];
+            let (src, dst) = (&mut all_src[..n], &mut all_dst[..n]);
             for (src, &at) in src.iter_mut().zip(which) {
                 let code = given[usize::from(at)];
-                if code.get() >= randomizer.draws.size {
+                if code.get() >= randomizer.draws.truths {
                     return Err(start + usize::from(at));
                 }
                 *src = code;
             }
-            let (src, dst) = (&src[..n], &mut dst[..n]);
             let at = At {
-                records: &randomizer.at(Rows(start as u64), given.len()),
+                records: Rows(start as u64).with(&randomizer.keys),
                 which: Which::Some(which),
             };
-            let root = &randomizer.draws.root;
-            draw(root, at, src, dst, buffers.space(), work);
+            draw(&randomizer.draws.root, at, src, dst, scratch);
             for (&v, &at) in dst.iter().zip(which) {
                 out[usize::from(at)] = v;
             }
         }
     }
+    scratch.spare.give(all_src);
+    scratch.spare.give(all_dst);
+    scratch.spare.give(which);
     Ok(())
 }
 

@@ -9,15 +9,39 @@
 //!   0, 1, 2, ... of `Purpose::More`, eight a block.
 //! - **By id.** An integer id and the original code (of the composite as a whole) address one block of
 //!   `Purpose::IdInteger`: the id modulo 2^64 is the counter, the code the nonce, with its highest bit
-//!   set for a negative id. A text or bytes and the code are hashed by blake3 under the key of their
+//!   set for a negative id. A string or bytes and the code are hashed by blake3 under the key of their
 //!   purpose (the code's eight bytes, then the id's) to as many bytes. The first bytes are the record's
 //!   word; the last 32 are the key of a stream of its own, whose blocks are its further words.
 //!
 //! So a changed code has other words, unrelated to the first ones; and what is drawn under one purpose,
 //! path, label, matrix or key never meets what is drawn under another.
 //!
-//! [`address`] says where records are, `streams` which words that gives, `draw` makes them reports. The type of
-//! an address names the type of its keys, so that keys of one kind never meet addresses of another.
+//! # The life of a block
+//! Ten thousand people answer a question with four categories. Their codes are bytes, and
+//! [`Randomizer::run`] gets them with `Rows(1000)` and two threads.
+//!
+//! 1. [`Randomizer::new`] asks the matrix for its sampler and numbers its draws (`node`). Randomized response is one
+//!    draw, number 0, whose table has columns for words of two bytes. Two keys are derived for it, of the purposes
+//!    `Words` and `More`, and form its [`RowKeys`].
+//! 2. `run` joins the rows with the keys ([`Records`](address::Records)) and cuts them into chunks for the threads. A
+//!    chunk of rows ends at a multiple of 65,536, so all of this is one chunk.
+//! 3. A chunk goes block by block. A block ends at a multiple of [`RECORDS`], 1024. So the first block has the 24 rows
+//!    1000 to 1023, and the second the rows 1024 to 2047.
+//! 4. The codes of a block are copied into a buffer of the thread's [`Scratch`](work::Scratch), as bytes, since four
+//!    categories fit into bytes. A code of 4 or more ends the call with its position.
+//! 5. `draw` asks the records for the first words of draw 0. Row 1000 has the bytes 2000 and 2001 of its stream, which
+//!    are in ChaCha20 block 31 from byte 16 on. So block 31 is computed whole, and the words start 16 bytes into the
+//!    buffer. The 24 words end with block 31.
+//! 6. The loop for this kind of table ([`loops`](crate::draw::loops)) turns each word and code into a report. The last
+//!    slots of the table decide nothing; positions of such words are collected.
+//! 7. Each undecided record gets [further](further::Further) words: row 1003 has those of blocks 1003 under the nonces
+//!    0, 1, ... of the key of `More`.
+//! 8. The reports are where the caller wants them. The next block reuses all buffers, and they are erased with the
+//!    thread's scratch.
+//!
+//! By id, step 5 computes one block per record instead: the id is the counter and the code the nonce. A composite
+//! passes steps 5 to 7 for each of its draws, on digits (kron), in turn (product), or for the records that take a
+//! part (mix).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,27 +49,24 @@ use crate::draw::derive::{Label, derive};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::system::{erase, pool};
+use crate::system::{erase, pool, stop};
 
 pub mod address;
 pub mod block;
 mod draw;
+pub(super) mod further;
 mod node;
-mod records;
 mod slow;
-pub(super) mod streams;
 mod work;
 
 pub use crate::draw::code::{Code, RECORDS};
-pub use address::{Address, Id, Many, Person, Rows};
-pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
+pub use address::{Address, Id, IdKeys, Ids, Keys, RowKeys, Rows};
 
-use crate::draw::code::{Room, Width, typed};
+use crate::draw::code::{Width, typed};
 use crate::system::memory::{self, Gather};
-use address::Which;
+use address::{Records, Which};
 use draw::{At, draw};
 use node::Node;
-use records::{Addressed, Records};
 use work::Scratch;
 
 /// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
@@ -64,31 +85,11 @@ use work::Scratch;
 ///
 /// ```compile_fail,E0271
 /// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows};
+/// use bistochastic::draw::randomize::{Ids, Randomizer, RowKeys};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
 /// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
-/// randomizer.run(None, &mut [0u8; 2], &[7u64, 8][..], 1).unwrap();
-/// ```
-///
-/// Nor do texts under the keys of bytes, which would give a person other words:
-///
-/// ```
-/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{ByteKeys, Randomizer};
-/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
-/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
-/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
-/// randomizer.run(None, &mut [0u8; 2], &[&b"7"[..], b"8"][..], 1).unwrap();
-/// ```
-///
-/// ```compile_fail,E0271
-/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{ByteKeys, Randomizer};
-/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
-/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
-/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
-/// randomizer.run(None, &mut [0u8; 2], &["7", "8"][..], 1).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], Ids::Unsigned(&[7, 8]), 1).unwrap();
 /// ```
 pub struct Randomizer<'a, K> {
     draws: Draws<'a>,
@@ -112,8 +113,8 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         };
         let root = Node::new(matrix, &mut Vec::new(), &mut enter);
         let size = matrix.family.size();
-        let room = root.room(size);
-        let draws = Draws { root, size, room };
+        let truths = matrix.truths();
+        let draws = Draws { root, size, truths };
         Ok(Randomizer { draws, keys })
     }
 
@@ -132,40 +133,18 @@ impl<'a, K: Keys> Randomizer<'a, K> {
     ) -> std::result::Result<(), Refused> {
         self.draws.check(codes, out).map_err(Refused::Call)?;
         addresses.check(out.len()).map_err(Refused::Call)?;
-        // The first chunk ends where a block of rows does, so that all others start with one.
-        let cut = Cut {
-            first: addresses.room(A::CHUNK),
-            others: A::CHUNK,
-        };
-        let part = |start, end, then: &mut dyn FnMut(&mut dyn Records)| {
-            then(&mut self.at(addresses.part(start, end), end - start));
-        };
-        typed!(Width::of(self.draws.size), C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
+        let records = addresses.with(&self.keys);
+        typed!(Width::of(self.draws.size), C => self.draws.run::<T, C>(codes, out, records, threads))
             .map_err(Refused::Code)
     }
-
-    /// So many records with the words of this matrix.
-    fn at<A: Address<Keys = K>>(&self, addresses: A, count: usize) -> Addressed<'_, A> {
-        Addressed::new(addresses, count, &self.keys)
-    }
 }
-
-/// How many records threads take at a time.
-#[derive(Clone, Copy)]
-struct Cut {
-    first: usize,
-    others: usize,
-}
-
-/// Hands on the records `start..end`.
-type PartOf<'p> = &'p (dyn Fn(usize, usize, &mut dyn FnMut(&mut dyn Records)) + Sync);
 
 /// The draws of a matrix, whatever addresses their words.
 struct Draws<'a> {
     root: Node<'a>,
     size: u64,
-    /// What nested composites need.
-    room: Room,
+    /// Codes below this can be true.
+    truths: u64,
 }
 
 impl Draws<'_> {
@@ -189,21 +168,20 @@ impl Draws<'_> {
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        cut: Cut,
-        part: PartOf<'_>,
+        records: Records<'_>,
         threads: usize,
     ) -> std::result::Result<(), usize> {
         let n = out.len();
-        let head = cut.first.min(n);
-        let chunks = 1 + (n - head).div_ceil(cut.others);
+        // The first chunk ends with a block of rows, so that all others start with one.
+        let length = records.chunk();
+        let head = records.room(length).min(n);
+        let chunks = 1 + (n - head).div_ceil(length);
         let workers = threads.clamp(1, chunks);
-        let mut states: Vec<Scratch<C>> = (0..workers)
-            .map(|_| Scratch::new(n.min(RECORDS), self.room))
-            .gather();
+        let mut states: Vec<Scratch> = (0..workers).map(|_| Scratch::new(n.min(RECORDS))).gather();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
-        let starts = std::iter::once(0).chain((head..n).step_by(cut.others));
-        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(cut.others)));
+        let starts = std::iter::once(0).chain((head..n).step_by(length));
+        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(length)));
         if workers > 1 {
             // What derivations left lies where the frames that start threads will be, and what those leave out
             // when they write goes to the heap with the rest.
@@ -212,18 +190,13 @@ impl Draws<'_> {
         pool::share_out(parts, &mut states, |scratch, (start, out)| {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
-            let mut done = Ok(());
-            let mut chunk = || {
-                part(start, end, &mut |records| {
-                    done = self.chunk(codes, out, records, scratch);
-                });
-            };
-            // Keys and words pass through the stack. That of the caller is the caller's to overwrite.
-            if workers > 1 {
-                erase::after(chunk);
+            let mut chunk = || self.chunk::<T, C>(codes, out, records.part(start, end), scratch);
+            // Keys and words pass through the stack. The caller overwrites its own.
+            let done = if workers > 1 {
+                erase::after(chunk)
             } else {
-                chunk();
-            }
+                chunk()
+            };
             if let Err(position) = done {
                 bad.fetch_min(start + position, Ordering::Relaxed);
             }
@@ -238,20 +211,18 @@ impl Draws<'_> {
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        records: &mut dyn Records,
-        scratch: &mut Scratch<C>,
+        records: Records<'_>,
+        scratch: &mut Scratch,
     ) -> std::result::Result<(), usize> {
-        let Scratch {
-            src,
-            dst,
-            buffers,
-            work,
-        } = scratch;
-        let last = T::low(self.size - 1);
+        let (mut all_src, mut all_dst) = (scratch.spare.take::<C>(), scratch.spare.take::<C>());
+        let last = T::low(self.truths - 1);
         let mut start = 0;
         while start < out.len() {
-            let end = out.len().min(start + records.room(start, RECORDS));
-            let (src, dst) = (&mut src[..end - start], &mut dst[..end - start]);
+            stop::point();
+            let records = records.part(start, out.len());
+            let end = out.len().min(start + records.room(RECORDS));
+            let records = records.part(0, end - start);
+            let (src, dst) = (&mut all_src[..end - start], &mut all_dst[..end - start]);
             // From here on only our own copy is looked at: the caller's array may change meanwhile.
             let given = codes.map_or(&out[start..end], |codes| &codes[start..end]);
             let mut beyond = false;
@@ -263,29 +234,25 @@ impl Draws<'_> {
                 let position = given.iter().position(|&code| code > last);
                 return Err(start + position.unwrap_or(0));
             }
-            records.go(start, end);
-            if records.codes() {
-                for (nonce, code) in work.nonces.iter_mut().zip(&*src) {
-                    *nonce = code.get();
-                }
-                records.enter(work);
-            }
+            records.enter(src, scratch);
             let which = Which::All(src.len());
             let at = At { records, which };
             let out = &mut out[start..end];
-            // Where the caller's codes are as narrow as ours, reports are drawn where they stay. Not those of
-            // composites, which hold less noise half way.
+            // If the caller's codes are as narrow as ours, reports are drawn where they stay. Not those of composites,
+            // which hold less noise half way.
             let single = matches!(self.root, Node::Leaf(..));
             if let Some(own) = C::if_width(T::of_width(out)).filter(|_| single) {
-                draw(&self.root, at, src, own, buffers.space(), work);
+                draw(&self.root, at, src, own, scratch);
             } else {
-                draw(&self.root, at, src, dst, buffers.space(), work);
+                draw(&self.root, at, src, dst, scratch);
                 for (out, v) in out.iter_mut().zip(dst) {
                     *out = T::low(v.get());
                 }
             }
             start = end;
         }
+        scratch.spare.give(all_src);
+        scratch.spare.give(all_dst);
         Ok(())
     }
 }
@@ -305,7 +272,7 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
     match refused {
         Refused::Code(position) => Error::value(
             "codes",
-            format!("hold whole numbers from 0 to {}", size - 1),
+            format!("hold integers from 0 to {}", size - 1),
             format!("one outside at position {}", before + position),
         ),
         Refused::Call(error) => error,
@@ -399,34 +366,29 @@ mod tests {
             let n = RECORDS as i64 + 200;
             let codes = codes(size, n as u64);
             let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
-            let signed = run(&m, &codes, &ids[..], 1);
+            let signed = run(&m, &codes, Ids::Signed(&ids), 1);
             // Another order, the same people.
             let back: Vec<i64> = ids.iter().rev().copied().collect();
             let codes_back: Vec<u32> = codes.iter().rev().copied().collect();
-            let mut other = run(&m, &codes_back, &back[..], 7);
+            let mut other = run(&m, &codes_back, Ids::Signed(&back), 7);
             other.reverse();
             assert_eq!(other, signed);
             // The same integers one by one.
             let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
-            assert_eq!(run(&m, &codes, &one[..], 2), signed);
+            assert_eq!(run(&m, &codes, Ids::Mixed(&one), 2), signed);
             let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
             let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t)).collect();
             let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
-            let by_text = run(&m, &codes, &text[..], 2);
-            let by_bytes = run(&m, &codes, &bytes[..], 2);
+            let by_text = run(&m, &codes, Ids::Mixed(&text), 2);
+            let by_bytes = run(&m, &codes, Ids::Mixed(&bytes), 2);
             assert_ne!(by_text, by_bytes);
             assert_ne!(by_text, signed);
-            // The same ids under keys of their kind alone.
-            let text: Vec<&str> = texts.iter().map(|t| &**t).collect();
-            let bytes: Vec<&[u8]> = texts.iter().map(|t| t.as_bytes()).collect();
-            assert_eq!(run(&m, &codes, &text[..], 2), by_text);
-            assert_eq!(run(&m, &codes, &bytes[..], 2), by_bytes);
             // And many at a time.
-            let spelled = Spelled::of(bytes.iter().copied());
-            for (text, want) in [(true, &by_text), (false, &by_bytes)] {
-                let ids = spelled.part(0, spelled.len());
+            let spelled = Spelled::of(texts.iter().map(|t| t.as_bytes()));
+            let all = spelled.all();
+            for (ids, want) in [(Ids::Texts(all), &by_text), (Ids::Bytes(all), &by_bytes)] {
                 for threads in [1, 2, 7] {
-                    assert_eq!(run(&m, &codes, Many { ids, text }, threads), *want);
+                    assert_eq!(run(&m, &codes, ids, threads), *want);
                 }
             }
         }
@@ -440,12 +402,15 @@ mod tests {
         let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
         let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
         assert_ne!(
-            run(m, &codes, &signed[..], 1),
-            run(m, &codes, &unsigned[..], 1)
+            run(m, &codes, Ids::Signed(&signed), 1),
+            run(m, &codes, Ids::Unsigned(&unsigned), 1)
         );
         let small: Vec<u64> = (0..n as u64).collect();
         let same: Vec<i64> = (0..n as i64).collect();
-        assert_eq!(run(m, &codes, &same[..], 1), run(m, &codes, &small[..], 1));
+        assert_eq!(
+            run(m, &codes, Ids::Signed(&same), 1),
+            run(m, &codes, Ids::Unsigned(&small), 1)
+        );
     }
 
     /// Purposes, labels, paths and matrices: no two streams have a word in common.
@@ -509,17 +474,9 @@ mod tests {
         );
         let three = Spelled::of([&b"a"[..]; 3].into_iter());
         let errors = [
-            refused(small, None, &[1i64][..]),
-            refused(small, None, &[Id::Text("a"); 3][..]),
-            refused(small, None, &["a"; 3][..]),
-            refused(
-                small,
-                None,
-                Many {
-                    ids: three.part(0, 3),
-                    text: true,
-                },
-            ),
+            refused(small, None, Ids::Signed(&[1])),
+            refused(small, None, Ids::Mixed(&[Id::Text("a"); 3])),
+            refused(small, None, Ids::Texts(three.all())),
         ];
         for error in errors {
             assert!(
@@ -534,10 +491,10 @@ mod tests {
             "{last}"
         );
         for id in [1 << 64, -(1 << 63) - 1] {
-            let error = refused(small, None, &[Id::Integer(0), Id::Integer(id)][..]);
+            let error = refused(small, None, Ids::Mixed(&[Id::Integer(0), Id::Integer(id)]));
             assert_eq!(
                 error,
-                "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got one outside at position 1"
+                "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1"
             );
         }
     }

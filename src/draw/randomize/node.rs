@@ -1,7 +1,6 @@
 //! A matrix as numbered draws. Each has keys of its own, told apart by its path, which lie elsewhere: what a draw does
 //! with its words is the same whatever addresses them.
 
-use crate::draw::code::Room;
 use crate::draw::loops::digits::Divisor;
 use crate::draw::sampler::{Leaf, Parts, Sampler};
 use crate::law::Matrix;
@@ -70,36 +69,6 @@ impl<'a> Node<'a> {
             Parts::Product(pair) => {
                 let [first, second] = &**pair;
                 Node::Product(Box::new([part(0, first), part(1, second)]))
-            }
-        }
-    }
-
-    /// Room for what [`draw`](super::draw) takes for codes below `size`.
-    pub(super) fn room(&self, size: u64) -> Room {
-        match self {
-            Node::Certain(_) | Node::Leaf(..) => Room::default(),
-            // What is left of the codes; digits and reports of one factor at a time.
-            Node::Kron(factors) => factors
-                .iter()
-                .map(|factor| {
-                    let size = factor.divisor.size;
-                    Room::of(size, 2).and(factor.node.room(size))
-                })
-                .fold(Room::default(), Room::or)
-                .and(Room::of(size, 1)),
-            // Codes and reports of a part; which part each record takes, and who takes each, twice.
-            Node::Mix(Mixture { parts, .. }) => parts
-                .iter()
-                .map(|part| part.room(size))
-                .fold(Room::default(), Room::or)
-                .and(Room::of(size, 2))
-                .and(Room::of(parts.len() as u64, 1))
-                .and(Room::of(1 << 16, 2))
-                .and(Room::counts(parts.len() + 1)),
-            // What the first reports.
-            Node::Product(pair) => {
-                let [first, second] = pair.each_ref().map(|part| part.room(size));
-                first.or(second).and(Room::of(size, 1))
             }
         }
     }

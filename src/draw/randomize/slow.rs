@@ -3,8 +3,8 @@
 
 #![cfg(test)]
 
-use super::streams::Further;
-use super::{Address, AnyKeys, Id, IntegerKeys, Randomizer, RowKeys, Rows};
+use super::further::Further;
+use super::{Address, Id, IdKeys, Ids, Randomizer, RowKeys, Rows};
 use crate::draw::code::Code;
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
@@ -115,8 +115,7 @@ thread_local! {
 struct Quick<'a> {
     size: u64,
     rows: Randomizer<'a, RowKeys>,
-    people: Randomizer<'a, IntegerKeys>,
-    any: Randomizer<'a, AnyKeys>,
+    people: Randomizer<'a, IdKeys>,
 }
 
 fn run<T: Code, A: Address>(
@@ -169,7 +168,7 @@ fn check(m: &Matrix, n: u64) {
         }
         let by_row = run::<T, _>(&m.rows, codes, Rows(row), threads);
         assert_eq!(by_row, want[0], "{}", m.size);
-        let by_id = run::<T, _>(&m.people, codes, people, threads);
+        let by_id = run::<T, _>(&m.people, codes, Ids::Signed(people), threads);
         assert_eq!(by_id, want[1], "{}", m.size);
         true
     }
@@ -179,7 +178,6 @@ fn check(m: &Matrix, n: u64) {
         size,
         rows: Randomizer::new(m, &key, &labels).unwrap(),
         people: Randomizer::new(m, &key, &labels).unwrap(),
-        any: Randomizer::new(m, &key, &labels).unwrap(),
     };
     // The widest holds any, so that each matrix is drawn on one thread and, up to four bytes, on two.
     let held = [
@@ -196,7 +194,7 @@ fn check(m: &Matrix, n: u64) {
         let by_row = run::<u64, _>(&quick.rows, codes, rows, 2);
         assert_eq!(by_row, want[0][start..end]);
         let ids: Vec<Id<'_>> = people.iter().map(|&id| Id::Integer(id.into())).collect();
-        let by_id = run::<u64, _>(&quick.any, codes, &ids[..], 1);
+        let by_id = run::<u64, _>(&quick.people, codes, Ids::Mixed(&ids), 1);
         assert_eq!(by_id, want[1][start..end]);
     }
 }

@@ -10,7 +10,7 @@ use crate::number::lattice::MAX_SIZE;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     arguments.known(&["sizes"])?;
-    let must = "hold whole numbers from 1 that add up to at most 2^53";
+    let must = "hold integers from 1 that add up to at most 2^53";
     let sizes = arguments.wholes("sizes", must)?;
     let mut size: u64 = 0;
     for (i, &n) in sizes.iter().enumerate() {

@@ -148,7 +148,7 @@ impl Dense {
         let (size, cells) = arguments.square("counts")?;
         match cells {
             Value::Wholes(counts) => Dense::of_counts(name, "counts", size, counts, total.into()),
-            other => Err(Error::type_("counts", "hold whole numbers", other.kind())),
+            other => Err(Error::type_("counts", "hold integers", other.kind())),
         }
         .map(Some)
     }
@@ -161,7 +161,7 @@ impl Dense {
         counts: Arc<[i64]>,
         total: i128,
     ) -> Result<Self> {
-        let must = "hold non-negative whole numbers whose rows and columns all have one sum";
+        let must = "hold non-negative integers whose rows and columns all have one sum";
         if let Some(i) = counts.iter().position(|&c| c < 0) {
             let got = format!("{} at ({}, {})", counts[i], i / size, i % size);
             return Err(Error::value(parameter, must, got));

@@ -85,7 +85,7 @@ mod tests {
                 let m = k_anonymous(size.into(), "beta", Value::Real(beta)).unwrap();
                 assert!(rate::beta(&*m.family) >= beta);
                 let Value::Whole(k) = m.family.parameters()[1].1 else {
-                    panic!("k is a whole number")
+                    panic!("k is an integer")
                 };
                 assert!(k == 1 || rate::beta(&with_k(size, k as u64 - 1)) < beta);
             }

@@ -129,6 +129,10 @@ impl Family for Kron {
         self.size
     }
 
+    fn true_size(&self) -> u64 {
+        self.factors.iter().map(|m| m.family.true_size()).product()
+    }
+
     fn parameters(&self) -> Parameters {
         vec![("matrices", Value::Matrices(Arc::clone(&self.factors)))]
     }

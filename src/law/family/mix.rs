@@ -48,6 +48,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {size} as the first");
         return Err(Error::value("matrices", must, other.family.size()));
     }
+    composite::refuse_padding("mix", &parts)?;
     let (mut row, mut through) = (u128::from(size), 0u128);
     for inner in parts.iter().map(|part| part.family.nesting()) {
         row = row.saturating_add(inner.row);
@@ -63,7 +64,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     }))
 }
 
-/// Weights in lowest terms. Whole numbers and fractions must sum to exactly 1, floats within 1e-9.
+/// Weights in lowest terms. Integers and fractions must sum to exactly 1, floats within 1e-9.
 fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
     let must = "be non-negative and sum to 1";
     let (counts, total) = match arguments.required("weights")? {

@@ -17,6 +17,7 @@ pub mod balance;
 pub mod blocks;
 pub mod circulant;
 pub mod dense;
+pub mod difference_set;
 pub mod geometric;
 pub mod gibbs;
 pub mod identity;
@@ -41,6 +42,11 @@ pub trait Family: Debug + Send + Sync {
 
     /// Number of categories.
     fn size(&self) -> u64;
+
+    /// Number of codes that can be true. The others are only reported.
+    fn true_size(&self) -> u64 {
+        self.size()
+    }
 
     /// The realised parameters: `build` with them gives the same matrix again.
     fn parameters(&self) -> Parameters;
@@ -92,7 +98,7 @@ pub trait Family: Debug + Send + Sync {
         }
     }
 
-    /// A total below 2^127 of which every entry is a whole number, if there is one.
+    /// A total below 2^127 of which every entry is an integer, if there is one.
     fn total(&self) -> Option<u128> {
         self.canonical()?.total()
     }

@@ -48,6 +48,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {a} as the first");
         return Err(Error::value("matrices", must, b));
     }
+    composite::refuse_padding("product", &pair)?;
     let (size, before, after) = (
         u128::from(a),
         first.family.nesting(),

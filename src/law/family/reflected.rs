@@ -49,7 +49,7 @@ impl Reflected {
                 (kernel, total)
             }
             other if total.is_some() => {
-                return Err(Error::type_("total", "go with whole numbers", other.kind()));
+                return Err(Error::type_("total", "go with integers", other.kind()));
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total("kernel", &ratios)?;

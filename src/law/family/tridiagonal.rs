@@ -118,11 +118,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         _ => false,
     };
     if total.is_some() && !whole {
-        return Err(Error::type_(
-            "total",
-            "go with whole numbers",
-            alphas.kind(),
-        ));
+        return Err(Error::type_("total", "go with integers", alphas.kind()));
     }
     let law = match alphas {
         Value::Whole(n) => {

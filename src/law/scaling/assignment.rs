@@ -1,4 +1,4 @@
-//! The cheapest assignment of rows to columns in whole numbers, and what every other entry costs beyond it.
+//! The cheapest assignment of rows to columns in integers, and what every other entry costs beyond it.
 //!
 //! # Law
 //! Costs that are doubles are whole multiples of a power of two, so sums and differences of them are exact

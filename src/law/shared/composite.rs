@@ -222,6 +222,22 @@ impl Table {
     }
 }
 
+/// Refuse codes that are never true: what is randomized again, or mixed, can be any code.
+///
+/// # Errors
+/// A part that has such codes.
+pub fn refuse_padding(family: &str, parts: &[Matrix]) -> Result<()> {
+    let padding = |m: &Matrix| m.family.size() - m.family.true_size();
+    match parts.iter().map(padding).find(|&padding| padding > 0) {
+        None => Ok(()),
+        Some(padding) => {
+            let must = format!("have codes that can all be true for {family}");
+            let got = format!("{padding} that are never true");
+            Err(Error::value("matrices", must, got))
+        }
+    }
+}
+
 /// The parts of a composite; none of all others.
 pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     match family.composition() {

@@ -9,7 +9,7 @@ mod rounding;
 pub use rationals::{common_total, gcd, nearest};
 pub use rounding::{Direction, Rounded, round_even, round_number, round_vector};
 
-/// Units of the grid: an entry is a whole number of them, a line sums to all of them.
+/// Units of the grid: an entry is an integer of them, a line sums to all of them.
 pub const GRID: u64 = 1 << 53;
 
 /// Largest size: codes and counts up to it are exact as doubles, too.

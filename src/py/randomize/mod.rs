@@ -9,18 +9,15 @@ use super::id::one_id;
 use super::law::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
-use crate::draw::randomize::Id;
 use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
 
-mod batches;
-mod columns;
-mod ids;
+mod column;
+mod draws;
 
-pub use batches::run;
-pub use columns::Columns;
-pub use ids::{Draws, Keyed};
+pub use column::Column;
+pub use draws::Draws;
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -29,7 +26,7 @@ const ROWS: u64 = 1 << 62;
 impl Matrix {
     /// Draw a report for every true code, from the exact law of its row.
     ///
-    /// ``codes`` are whole numbers of any width, or bool, from 0 to ``size - 1``. They may come as an array of any
+    /// ``codes`` are integers of any width, or bool, from 0 to ``size - 1``. They may come as an array of any
     /// shape, a list, a series or frame (pandas, polars) or an Arrow array. Missing values are refused. The result
     /// has the same dtype and shape. A pandas, polars or Arrow column comes back as one.
     ///
@@ -43,7 +40,7 @@ impl Matrix {
     /// * ``stream``, a name for this use of the key: take the name of the column, and never one name for two
     ///   columns, and
     /// * either ``start``, the row number of the first record, so that a column may come in pieces,
-    /// * or ``ids``, one whole number, text or bytes per record. The same person with the same value then gets the
+    /// * or ``ids``, one integer, text or bytes per record. The same person with the same value then gets the
     ///   same report in every file and wave, and an independent one as soon as the value changes.
     ///
     /// Never randomize two versions of a column under the same key, stream and rows: comparing the two releases
@@ -73,7 +70,7 @@ impl Matrix {
     /// >>> m.randomize([0, 4])
     /// Traceback (most recent call last):
     ///     ...
-    /// ValueError: `codes` must hold whole numbers from 0 to 3; got one outside at position 1
+    /// ValueError: `codes` must hold integers from 0 to 3; got one outside at position 1
     #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, threads=None))]
     #[allow(clippy::too_many_arguments)]
     fn randomize<'py>(
@@ -87,7 +84,6 @@ impl Matrix {
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let matrix = self.inner();
-        let size = matrix.family.size();
         if ids.is_some() && start.is_some() {
             let must = "be left out where ids address the records";
             return Err(Error::value("start", must, "both").into());
@@ -104,19 +100,16 @@ impl Matrix {
             .transpose()?;
         let addressed = row.is_some() || ids.is_some();
         let secret = Secret::new(key, stream, addressed, "start")?;
-        let columns = Columns::new(codes, size)?;
         let draws = Draws {
-            py,
             matrix,
             secret: &secret,
+            column: Column::new(codes, matrix.family.size())?,
+            threads,
         };
-        let keyed = match ids {
-            Some(ids) => Keyed::ids(draws, ids, columns.len)?,
-            None => Keyed::rows(draws, row.unwrap_or(0))?,
-        };
-        let sizes = (size, matrix.sampler().draws());
-        run(py, &columns, &keyed, threads, sizes)?;
-        columns.finish()
+        match ids {
+            Some(ids) => draws.by_ids(py, ids),
+            None => draws.by_rows(py, row.unwrap_or(0)),
+        }
     }
 
     /// One report, for a client that has one value.
@@ -142,7 +135,7 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let u = one_code(code, matrix.family.size())?;
+        let u = one_code(code, matrix.truths())?;
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
             detached(code.py(), u64::MAX, || {
@@ -161,16 +154,8 @@ impl Matrix {
         let Some(id) = id else {
             return Err(missing("id"));
         };
-        // Under the keys of its own kind, so that no key is derived in vain.
-        let (key, labels) = (secret.key(), &secret.labels[..]);
-        Ok(match one_id("id", id, None)? {
-            Id::Integer(id) => match u64::try_from(id) {
-                Ok(id) => keyed(matrix, key, labels, u, id),
-                Err(_) => keyed(matrix, key, labels, u, id as i64),
-            },
-            Id::Text(id) => keyed(matrix, key, labels, u, id),
-            Id::Bytes(id) => keyed(matrix, key, labels, u, id),
-        }?)
+        let id = one_id("id", id, None)?;
+        Ok(keyed(matrix, secret.key(), &secret.labels, u, id)?)
     }
 }
 
@@ -182,7 +167,7 @@ fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
     {
         return Ok(u);
     }
-    let must = format!("be a whole number from 0 to {}", size - 1);
+    let must = format!("be an integer from 0 to {}", size - 1);
     if size == 2
         && let Ok(flag) = convert::flag("code", code)
     {

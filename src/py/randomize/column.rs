@@ -4,11 +4,11 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::py::convert::as_array;
+use crate::py::convert::{array_type, as_array};
 
 /// The caller's codes, and the array that becomes the answer.
-pub struct Columns<'py> {
-    /// Contiguous and native, to be read; none where the codes were copied into `out`.
+pub struct Column<'py> {
+    /// Contiguous and native, to be read; `None` if the codes were copied into `out`.
     pub codes: Option<Bound<'py, PyAny>>,
     /// Unsigned integers of the codes' width, one axis.
     pub out: Bound<'py, PyAny>,
@@ -22,11 +22,11 @@ pub struct Columns<'py> {
     pub len: usize,
 }
 
-const CODES: &str = "be an array of whole numbers";
+const CODES: &str = "be an array of integers";
 
-impl<'py> Columns<'py> {
+impl<'py> Column<'py> {
     pub fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
-        Columns::into(codes, size, None)
+        Column::into(codes, size, None)
     }
 
     /// The same with the memory of `room`, an array like the codes, for the answer.
@@ -85,7 +85,7 @@ impl<'py> Columns<'py> {
             numpy.call_method1("copyto", (&result, &array))?;
             None
         };
-        Ok(Columns {
+        Ok(Column {
             codes,
             out: flat(&result)?,
             answer: if native {
@@ -123,6 +123,6 @@ fn checked<'py>(
     if good {
         Ok(room)
     } else {
-        Err(Error::value("out", "be an array like the codes", "one of another kind").into())
+        Err(Error::value("out", "be an array like the codes", array_type(&room)).into())
     }
 }

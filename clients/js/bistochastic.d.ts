@@ -1,0 +1,64 @@
+/** Types of docs/protocol.md, version 1. */
+
+/** One column: its declared categories as decimal strings, strings or booleans. */
+export interface Column {
+  name: string;
+  type: "string" | "integer" | "boolean";
+  categories: (string | boolean)[];
+  /** Codes that are reported and never true, after the categories. */
+  padding?: string[];
+}
+
+/** How a client draws from a matrix; all integers are decimal strings. */
+export interface Draw {
+  form: "certain" | "shift" | "fold" | "swap" | "truth" | "classes" | "neighbours" | "rows";
+  size: string;
+  targets?: string[];
+  counts?: string[] | string[][];
+  total?: string;
+  codes?: [string, string];
+  keep?: [string, string];
+  runs?: [string, string][];
+  alphas?: string[];
+}
+
+/** One draw: a column, or several that are randomized together. */
+export interface Attribute {
+  columns: Column[];
+  missing: "raise" | "keep" | "category";
+  impossible?: string[];
+  groups?: Column;
+  matrices: { digest: string; draw: Draw }[];
+}
+
+/** What `plan.client_json()` writes. */
+export interface ClientPlan {
+  protocol: 1;
+  name: string;
+  digest: string;
+  keep: "*" | string[];
+  drop: string[];
+  attributes: Attribute[];
+}
+
+export type Value = string | number | bigint | boolean | null | undefined;
+export type Id = number | bigint | string | Uint8Array;
+
+export interface Options {
+  /** Digest of the plan that this device used before; another plan throws. */
+  after?: string;
+  /** Accept another plan all the same: people get new noise, and epsilon adds up. */
+  redraw?: boolean;
+}
+
+/** Randomize one record; the same plan, key, record and id always give the same reported record. */
+export function respond(
+  plan: ClientPlan,
+  key: Uint8Array,
+  record: Record<string, Value>,
+  id: Id,
+  options?: Options,
+): Record<string, Value>;
+
+/** 32 secret bytes for this device. Store them in its key store, and never share them. */
+export function generateKey(): Uint8Array;

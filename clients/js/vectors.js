@@ -1,0 +1,42 @@
+// Run the test vectors of the package: the number of cases and a line for each that differs.
+import { respond } from "./bistochastic.js";
+
+const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const READ = { integer: BigInt, text: (id) => id, bytes };
+
+export function check(vectors) {
+  const key = bytes(vectors.key), wrong = [];
+  let cases = 0;
+  const same = (name, got, want) => {
+    cases++;
+    if (JSON.stringify(got) !== JSON.stringify(want)) wrong.push(`${name}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);
+  };
+  const fails = (name, work, start) => {
+    cases++;
+    try { work(); wrong.push(`${name}: no error`); } catch (error) {
+      if (!error.message.startsWith(start)) wrong.push(`${name}: ${error.message}`);
+    }
+  };
+  for (const { plan, records } of vectors.plans) {
+    for (const { id, kind, record, reported } of records) same(plan.name, respond(plan, key, record, READ[kind](id)), reported);
+  }
+  // One table at a time, as the only column of a plan.
+  for (const { plan, ids } of vectors.tables_of_clients) {
+    for (const [kind, id, category, reported] of ids) {
+      same(plan.attributes[0].matrices[0].draw.form, respond(plan, key, { x: category }, READ[kind](id)).x, reported);
+    }
+  }
+  const { plan, records: [{ record }] } = vectors.plans[0];
+  fails("short key", () => respond(plan, key.subarray(1), record, 1), "`key` must be a Uint8Array of 32 bytes; got 31");
+  fails("protocol 2", () => respond({ ...plan, protocol: 2 }, key, record, 1), "`plan` must be of protocol 1; got 2");
+  fails("digest", () => respond(plan, key, record, 1, { after: "0" }), "`plan` must be the plan of `after`");
+  same("redraw", respond(plan, key, record, 1, { after: "0", redraw: true }), respond(plan, key, record, 1));
+  fails("category", () => respond(plan, key, { ...record, sex: "secret" }, 1), "column `sex`: must hold a declared category");
+  fails("column", () => respond(plan, key, { ...record, more: 1 }, 1), "`record` must hold columns that the plan protects");
+  fails("absent", () => respond(plan, key, { region: "north" }, 1), "column `sex`: must be in `record`");
+  fails("missing", () => respond(plan, key, { ...record, sex: null }, 1), "column `sex`: must hold no missing value");
+  fails("impossible", () => respond(plan, key, { ...record, a: "x", b: 2 }, 1), "column `a`: must hold no combination");
+  fails("id", () => respond(plan, key, record, 1.5), "`id` must be an integer");
+  fails("surrogate", () => respond(plan, key, record, "\ud800"), "`id` must be an integer");
+  return { cases, wrong };
+}

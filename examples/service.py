@@ -1,0 +1,77 @@
+"""A service that collects reported records: ``FOLDER=state uvicorn service:app --workers 2``.
+
+Each worker counts what reaches it and writes its counts to a file of its own after every 100
+records and when it stops. Any worker answers for all of them, because counts add up. A restarted
+worker goes on in a new file. The plan is public; no key ever reaches the service.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException
+
+import bistochastic as bs
+from bistochastic.results import Collector
+
+PLAN = bs.Plan(
+    [
+        bs.Categorical("smokes", ["yes", "no"], "randomized_response", epsilon=1),
+        bs.Categorical("age", ["18-29", "30-64", "65+"], "randomized_response", epsilon=1),
+    ],
+    name="smoking",
+)
+TABLES: list[Any] = ["smokes", "age", ("smokes", "age")]
+EVERY = 100
+
+
+def make_app(folder: Path) -> FastAPI:
+    """Make one worker that keeps its counts in a folder."""
+    collector = PLAN.collector(*TABLES)
+    own = folder / f"{uuid.uuid4().hex}.json"
+
+    def flush() -> None:
+        fresh = own.with_suffix(".new")
+        fresh.write_text(collector.to_json())
+        fresh.replace(own)
+
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        folder.mkdir(parents=True, exist_ok=True)
+        flush()
+        yield
+        flush()
+
+    app = FastAPI(lifespan=life)
+
+    @app.get("/plan")
+    def plan() -> str:
+        """The client plan, which devices fetch once."""
+        return PLAN.client_json()
+
+    @app.post("/report", status_code=204)
+    def report(record: dict[str, Any]) -> None:
+        try:
+            collector.add(record)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from None
+        if collector.records % EVERY == 0:
+            flush()
+
+    @app.get("/estimate")
+    def estimate(columns: str = "smokes") -> dict[str, Any]:
+        flush()
+        total = PLAN.collector(*TABLES)
+        for path in folder.glob("*.json"):
+            total.merge(Collector.from_json(path.read_text(), PLAN))
+        return total.estimate(*columns.split(",")).to_dict()
+
+    return app
+
+
+app = make_app(Path(os.environ.get("FOLDER", "state")))

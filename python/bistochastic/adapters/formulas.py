@@ -1,0 +1,70 @@
+"""``Columns``: named columns as formulas need them, handed to formulaic as a frame of pandas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class Codes(NamedTuple):
+    """A column of text: a code for each row, and all categories that may occur."""
+
+    codes: NDArray[np.intp]
+    categories: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of one length, each an array or :class:`Codes`.
+
+    >>> one, two = Columns({"a": np.array([1, 2])}, 2), Columns({"b": np.arange(3)}, 3)
+    >>> both = Columns.crossed([one, two])
+    >>> both.rows, both.values["a"], both.values["b"]
+    (6, array([1, 1, 1, 2, 2, 2]), array([0, 1, 2, 0, 1, 2]))
+    """
+
+    values: dict[str, Any]
+    rows: int
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        """Some rows of all columns."""
+        return Columns({
+            name: Codes(each.codes[rows], each.categories)
+            if isinstance(each, Codes)
+            else each[rows]
+            for name, each in self.values.items()
+        }, len(rows))  # fmt: skip
+
+    @classmethod
+    def beside(cls, parts: Sequence[Columns]) -> Columns:
+        """Columns of the same length side by side."""
+        values = {name: each for part in parts for name, each in part.values.items()}
+        return cls(values, max((part.rows for part in parts), default=1))
+
+    @classmethod
+    def crossed(cls, parts: Sequence[Columns]) -> Columns:
+        """All combinations of rows, the last part running fastest."""
+        sizes = [part.rows for part in parts]
+        places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
+        return cls.beside([part.take(at) for part, at in zip(parts, places, strict=True)])
+
+    def matrix(self, formula: Any) -> Any:
+        """The model matrix of a formula, or of the specification of one, as formulaic makes it."""
+        import pandas as pd
+
+        columns = {
+            name: pd.Categorical.from_codes(each.codes, each.categories)
+            if isinstance(each, Codes)
+            else each
+            for name, each in self.values.items()
+        }
+        frame = pd.DataFrame(columns, index=range(self.rows))
+        return formula.get_model_matrix(frame, context={}, na_action="ignore")

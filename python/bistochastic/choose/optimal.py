@@ -1,0 +1,302 @@
+"""``bs.optimal``: the least expected cost under several requirements at once.
+
+The cost is linear in the entries and every requirement is convex, so this is a convex program,
+which Clarabel solves. With ``m_v`` the least entry of column v, epsilon is ``m_v <= p_uv <=
+e^epsilon m_v``: two inequalities per entry. Entropies are sums of ``t_uv <= -p_uv ln p_uv``, one
+exponential cone per entry.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, arguments, families, measures
+from bistochastic.errors import GuaranteeError, OutOfReachError
+from bistochastic.progress import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Array = NDArray[np.float64]
+
+# How much of perfect secrecy is mixed in until the matrix on the grid keeps what is required.
+_BLENDS = (0.0, *(10.0**-k for k in range(12, -1, -1)))
+_SOLVED = ("Solved", "AlmostSolved")
+
+
+def optimal(
+    cost: ArrayLike,
+    *,
+    beta: float | None = None,
+    epsilon: float | None = None,
+    row_beta: float | None = None,
+    column_beta: float | None = None,
+) -> Matrix:
+    """Find the bistochastic matrix of least expected cost that keeps all of these requirements.
+
+    ``cost[u][v] >= 0`` is the cost of reporting ``v`` if the true category is ``u``, and ``inf``
+    forbids that. The expected cost is the mean of ``cost_uv p_uv`` over a uniform true category.
+    The requirements are those of :meth:`Matrix.require`; the result keeps them exactly.
+
+    ``m.requested`` holds what was asked for, the ``expected_cost`` of the matrix and its ``gap``:
+    no matrix that keeps the requirements costs less than ``expected_cost - gap``. For a beta alone
+    :func:`gibbs` is faster, and at one epsilon :func:`randomized_response` is often optimal.
+
+    It needs ``pip install bistochastic[optimal]`` (clarabel and scipy). 64 categories take seconds.
+
+    Raises
+
+    * ``ValueError`` for negative or missing costs, for costs that forbid every permutation, and if
+      no requirement is given
+    * ``ValueError`` if two requirements cannot be met together, which only forbidden reports cause
+    * :class:`bistochastic.errors.OutOfReachError`, with the ``most`` or ``least`` that can be
+      reached, if one requirement cannot be met at all
+
+    >>> import bistochastic as bs
+    >>> import numpy as np
+    >>> scale = np.arange(6)
+    >>> cost = abs(scale[:, None] - scale)
+    >>> m = bs.optimal(cost, epsilon=3, beta=0.6)
+    >>> m.require(epsilon=3, beta=0.6)
+    >>> round(m.requested["expected_cost"], 6), m.requested["gap"] < 1e-6
+    (0.548446, True)
+    """
+    costs = _cost_of(cost)
+    given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
+    asked = {name: _limit(name, x) for name, x in given.items() if x is not None}
+    if not asked:
+        raise ValueError(f"`optimal` must be given at least one of {', '.join(given)}; got none")
+    with watched("optimizing"):
+        problem = _Problem(costs, _support(np.isfinite(costs)))
+        solution = problem.solve(asked)
+        if solution is None:
+            # At the very end of what can be reached the solver may not say so.
+            return problem.extreme(asked)
+        return problem.on_grid(asked, *solution)
+
+
+def _cost_of(given: ArrayLike) -> Array:
+    must = "hold numbers of at least 0, as many rows as columns"
+    cost = arguments.floats("cost", must, given)
+    if cost.ndim != 2 or cost.shape[0] != cost.shape[1] or not cost.size:
+        raise ValueError(f"`cost` must {must}; got shape {cost.shape}")
+    wrong = ~(cost >= 0)
+    if wrong.any():
+        u, v = np.argwhere(wrong)[0].tolist()
+        raise ValueError(f"`cost` must {must}; got {arguments.fault(cost[u, v])} at {u}, {v}")
+    return cost
+
+
+def _limit(name: str, given: object) -> float:
+    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
+    limit = _core.as_real(name, must, given)
+    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
+        raise ValueError(
+            f"`{name}` must {must}; got {'NaN' if math.isnan(limit) else f'{limit:g}'}"
+        )
+    return limit
+
+
+def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The allowed entries that are on a permutation of allowed entries: others are 0 anyway."""
+    if allowed.all():
+        return allowed
+    _installed()
+    from scipy.sparse import csgraph, csr_matrix
+
+    to = csgraph.maximum_bipartite_matching(csr_matrix(allowed), "column")
+    if (to < 0).any():
+        must = "`cost` must allow a permutation: a report of its own for every category"
+        raise ValueError(f"{must}; got costs that forbid all of them")
+    # After the matching an entry is on a permutation just if it closes a cycle.
+    _, part = csgraph.connected_components(csr_matrix(allowed[:, to]), True, "strong")
+    found = np.zeros_like(allowed)
+    found[:, to] = allowed[:, to] & (part[:, None] == part)
+    return found
+
+
+def _installed() -> None:
+    try:
+        import clarabel  # noqa: F401
+        import scipy.sparse  # noqa: F401
+    except ImportError as error:
+        must = "`optimal` must have clarabel and scipy installed"
+        raise ImportError(f"{must}; got no {error.name}: bistochastic[optimal]") from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Costs, and the entries that are allowed."""
+
+    cost: Array
+    allowed: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        return len(self.cost)
+
+    def solve(
+        self, asked: Mapping[str, float], most: str | None = None
+    ) -> tuple[Array, float] | None:
+        """Entries and a lower bound of the cost, or None if nothing keeps all that is asked.
+
+        With ``most`` the cost is left aside, and the named beta is as large as it can be: the
+        bound is then minus that beta.
+        """
+        _installed()
+        import clarabel
+        from scipy import sparse
+
+        r, (us, vs) = self.size, np.nonzero(self.allowed)
+        n, logs = len(us), math.log(r)
+        epsilon = asked.get("epsilon", math.inf)
+        betas = {name: x for name, x in asked.items() if name != "epsilon"}
+        minima = r if epsilon < math.inf else 0
+        if minima and not self.allowed.all():
+            return None
+        terms = n if betas or most else 0
+        # Columns of the program: entries, column minima, terms of entropies, the beta to maximize.
+        start = {"p": 0, "m": n, "t": n + minima, "z": n + minima + terms}
+        width = start["z"] + (most is not None)
+        eye, ones = sparse.eye(n), np.ones(n)
+
+        def block(**parts: Any) -> Any:
+            """Rows of the program from parts by the column at which they start."""
+            found = [sparse.coo_matrix(part) for part in parts.values()]
+            cells = [(part.data, part.row, part.col + start[name])
+                     for name, part in zip(parts, found, strict=True)]  # fmt: skip
+            data, rows, columns = (np.concatenate(each) for each in zip(*cells, strict=True))
+            return sparse.csc_matrix((data, (rows, columns)), (found[0].shape[0], width))
+
+        by_row = sparse.csc_matrix((ones, (us, np.arange(n))), (r, n))
+        by_column = sparse.csc_matrix((ones, (vs, np.arange(n))), (r, n))
+        # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows.
+        sums = sparse.vstack([by_row, by_column[:-1]])
+        parts = [(block(p=sums), np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
+        if minima:
+            low = math.exp(-epsilon)
+            parts.append((block(p=-eye, m=by_column.T), np.zeros(n), clarabel.NonnegativeConeT(n)))
+            parts.append((block(p=low * eye, m=-by_column.T), np.zeros(n),
+                          clarabel.NonnegativeConeT(n)))  # fmt: skip
+        elif not terms:
+            parts.append((block(p=-eye), np.zeros(n), clarabel.NonnegativeConeT(n)))
+        held = {"beta": by_row.sum(axis=0) / r, "row_beta": by_row, "column_beta": by_column}
+        for name in {*betas, *([most] if most else [])}:
+            matrix = sparse.csc_matrix(held[name])
+            many = matrix.shape[0]
+            free = {"z": np.full((many, 1), logs)} if name == most else {}
+            limit = 0.0 if name == most else betas[name] * logs
+            parts.append((block(t=-matrix, **free), np.full(many, -limit),
+                          clarabel.NonnegativeConeT(many)))  # fmt: skip
+        if terms:
+            # (t, p, 1) with p exp(t / p) <= 1.
+            first, second = (sparse.csc_matrix((-ones, (3 * np.arange(n) + i, np.arange(n))),
+                                               (3 * n, n)) for i in (0, 1))  # fmt: skip
+            parts.append((block(t=first, p=second), np.tile([0.0, 0.0, 1.0], n), None))
+        objective = np.zeros(width)
+        if most:
+            objective[start["z"]] = -1
+        else:
+            # Costs from 0 to 1, so that the tolerances of the solver fit.
+            scale = float(self.cost[self.allowed].max(initial=0.0)) or 1.0
+            objective[:n] = self.cost[us, vs] / (scale * r)
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+        cones = [each[2] for each in parts if each[2] is not None]
+        cones += [clarabel.ExponentialConeT()] * terms
+        found = clarabel.DefaultSolver(
+            sparse.csc_matrix((width, width)), objective,
+            sparse.vstack([each[0] for each in parts]).tocsc(),
+            np.concatenate([each[1] for each in parts]), cones, settings,
+        ).solve()  # fmt: skip
+        if str(found.status) not in _SOLVED:
+            return None
+        entries = np.zeros((r, r))
+        entries[us, vs] = np.maximum(found.x[:n], 0.0)
+        return entries, float(found.obj_val_dual) * (1.0 if most else scale)
+
+    def on_grid(self, asked: Mapping[str, float], entries: Array, bound: float) -> Matrix:
+        """The nearest matrix on the grid that keeps all that is asked.
+
+        Perfect secrecy keeps everything, and what is convex is kept better the more of it is mixed
+        in. Where costs forbid reports, the entries with the largest of the betas take its place.
+        """
+        r, betas = self.size, [name for name in asked if name != "epsilon"]
+        inner = np.full((r, r), 1 / r)
+        if betas and not self.allowed.all():
+            found = self.solve({k: x for k, x in asked.items() if k != betas[0]}, most=betas[0])
+            inner = inner if found is None else found[0]
+        for share in _BLENDS:
+            matrix = self._rounded((1 - share) * entries + share * inner)
+            if _keeps(matrix, asked):
+                return self._noted(matrix, asked, bound)
+        if self.allowed.all():
+            return self._noted(families.uniform(r), asked, bound)
+        raise self._conflict(asked)
+
+    def extreme(self, asked: Mapping[str, float]) -> Matrix:
+        """The matrix with the largest of a beta beside others, if that keeps all that is asked."""
+        for name in asked:
+            if name != "epsilon":
+                others = {k: x for k, x in asked.items() if k != name}
+                found = self.solve(others, most=name)
+                if found is not None and _keeps(matrix := self._rounded(found[0]), asked):
+                    return self._noted(matrix, asked, 0.0)
+        raise self._conflict(asked)
+
+    def _conflict(self, asked: Mapping[str, float]) -> ValueError:
+        """Why nothing keeps all that is asked: one of them, or two together."""
+        for name, limit in asked.items():
+            if name == "epsilon" and limit < math.inf:
+                must = "`epsilon` must be inf where costs forbid reports"
+                return OutOfReachError(f"{must}; got {limit:g}", least=math.inf)
+            if name != "epsilon":
+                found = self.solve({}, most=name)
+                assert found is not None
+                own = _realised(self._rounded(found[0]), name)
+                if own < limit:
+                    must = f"`{name}` must be at most {own!r} where costs forbid reports"
+                    return OutOfReachError(f"{must}; got {limit:g}", most=own)
+        pairs = [pair for pair in combinations(asked, 2)
+                 if self.solve({name: asked[name] for name in pair}) is None]  # fmt: skip
+        names = pairs[0] if pairs else tuple(asked)
+        both = " and ".join(f"`{name}`" for name in names)
+        got = " and ".join(f"{asked[name]:g}" for name in names)
+        return ValueError(f"{both} must be possible together where costs forbid reports; got {got}")
+
+    def _rounded(self, entries: Array) -> Matrix:
+        return families.balance(np.where(self.allowed, np.maximum(entries, 1e-15), 0.0))
+
+    def _noted(self, matrix: Matrix, asked: Mapping[str, float], bound: float) -> Matrix:
+        """The matrix with its cost, and how far that may be above the least."""
+        cost = np.where(self.allowed, self.cost, 0.0)
+        mean = float((matrix.to_dense() * cost).sum()) / self.size
+        facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}
+        family = "uniform" if matrix.family == "uniform" else "dense"
+        return _core.restore(family, _core.arrays(matrix), facts)
+
+
+def _keeps(matrix: Matrix, asked: Mapping[str, float]) -> bool:
+    try:
+        matrix.require(**asked)
+    except GuaranteeError:
+        return False
+    return True
+
+
+def _realised(matrix: Matrix, name: str) -> float:
+    if name == "beta":
+        return matrix.beta
+    found = measures.lines(matrix, [], full=True)
+    assert found is not None
+    return measures.line_betas(matrix, found, matrix.entropy_rate, matrix.beta)[name != "row_beta"]

@@ -1,0 +1,244 @@
+"""``bs.strongest``: the most privacy that keeps estimates within a tolerance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, designs, families, measures, operators
+from bistochastic.arguments import items
+from bistochastic.estimate import intervals, quantiles
+from bistochastic.estimate.planning import largest_variance
+from bistochastic.words import down, shown, table, up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bistochastic.matrix import Matrix
+
+    # A matrix from a number: the larger it is, the more noise.
+    Make = Callable[[float], Matrix]
+
+FAMILIES = ("randomized_response", "difference_set", "geometric", "tridiagonal", "k_anonymous")
+CLASSES = "class totals only: single proportions cannot be estimated"
+_HEADER = ["family", "beta", "epsilon", "truthfulness", "expected cost", "note"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The strongest matrix of one family that keeps estimates within a tolerance.
+
+    ``matrix`` is None if the family has none, and ``note`` says why. ``column`` names the column of
+    a plan. ``expected_cost`` is the mean cost of a reported value, or the mean distance between
+    codes if no cost was given.
+
+    >>> import bistochastic as bs
+    >>> bs.strongest(4, records=4580, tolerance=0.03)[0].beta
+    0.78921...
+    """
+
+    family: str
+    matrix: Matrix | None
+    expected_cost: float | None = None
+    note: str = ""
+    column: str | None = None
+
+    @property
+    def beta(self) -> float | None:
+        """The largest beta: every smaller one keeps the tolerance, too."""
+        return None if self.matrix is None else self.matrix.beta
+
+    @property
+    def epsilon(self) -> float | None:
+        """The epsilon of the same matrix."""
+        return None if self.matrix is None else self.matrix.epsilon
+
+    def cells(self) -> list[str]:
+        """The row of a table."""
+        column = [] if self.column is None else [self.column]
+        if self.matrix is None:
+            return [*column, self.family, "-", "-", "-", "-", self.note]
+        numbers = (self.matrix.truthfulness, self.expected_cost)
+        return [
+            *column, self.family, down(self.matrix.beta), up(self.matrix.epsilon, 5),
+            *("-" if x is None else f"{x:.4g}" for x in numbers), self.note,
+        ]  # fmt: skip
+
+
+class Strongest(tuple[Choice, ...]):
+    """The choices of :func:`strongest`: a tuple that prints as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        named = any(choice.column is not None for choice in self)
+        header = ["column", *_HEADER] if named else _HEADER
+        left = (0, 1, len(header) - 1) if named else (0, len(header) - 1)
+        return table(header, [choice.cells() for choice in self], left=left)
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        named = any(choice.column is not None for choice in self)
+        header = ["column", *_HEADER] if named else _HEADER
+        rows = [choice.cells() for choice in self]
+        return markup.fragment(markup.table(header, rows, caption="Strongest", scroll=False))
+
+
+def strongest(
+    size: int,
+    *,
+    records: int,
+    tolerance: float,
+    share: float | None = None,
+    confidence: float = 0.95,
+    design_effect: float = 1,
+    family: str | Iterable[str] | None = None,
+    cost: ArrayLike | None = None,
+) -> Strongest:
+    """Find the largest beta of each family at which every estimated proportion is close enough.
+
+    It inverts :meth:`Matrix.required_records`: with ``records`` records every proportion is within
+    ``tolerance`` of the truth with probability ``confidence``, at the stated beta and at every
+    smaller one. The result is a table with one row per family.
+
+    * ``share``: the true proportion for which it must hold. By default it holds for all.
+    * ``design_effect``: how many times larger the variances are than those of a simple random
+      sample.
+    * ``family``: one name or several, by default all that have a beta
+    * ``cost``: a table of costs. It adds :func:`gibbs`, and the expected cost of each matrix.
+
+    Beta and epsilon are different currencies: the family with the largest beta seldom has the
+    least epsilon. :func:`difference_set` is chosen by epsilon, and its beta follows.
+
+    Raises ``ValueError`` if not even unprotected records reach the tolerance.
+
+    >>> import bistochastic as bs
+    >>> bs.strongest(4, records=4580, tolerance=0.03, family=["randomized_response", "geometric"])
+    family                   beta  epsilon  truthfulness  expected cost  note
+    -------------------  --------  -------  ------------  -------------  ----
+    randomized_response  0.789215   1.5544         0.612         0.6466
+    geometric            0.595408   4.5231        0.7132         0.3336
+    >>> bs.strongest(4, records=500, tolerance=0.03)
+    Traceback (most recent call last):
+        ...
+    ValueError: `tolerance` must be at least 0.0438... for 500 records, even without noise; got 0.03
+    """
+    goal = Goal.of(records, tolerance, share, confidence, design_effect)
+    many = _core.as_whole("size", size, 2)
+    costs = None if cost is None else measures.cost_table(many, cost)
+    return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
+
+
+def _names(family: object, cost: object) -> list[str]:
+    known = (*FAMILIES, "gibbs")
+    if family is None:
+        return list(known if cost is not None else FAMILIES)
+    must = f"hold names out of {', '.join(known)}"
+    names = [family] if isinstance(family, str) else items("family", must, family)
+    for name in names:
+        if name not in known:
+            got = shown(name) if isinstance(name, str) else type(name).__name__
+            raise ValueError(f"`family` must {must}; got {got}")
+        if name == "gibbs" and cost is None:
+            raise ValueError("`cost` must be given for gibbs; got none")
+    return names
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How many records there are, as many as without a design, and how precise to be."""
+
+    records: float
+    tolerance: float
+    share: float | None
+    z: float
+
+    @classmethod
+    def of(
+        cls, records: object, tolerance: object, share: object, confidence: object, effect: object
+    ) -> Goal:
+        """Read what a caller asks for; raise if not even unprotected records are enough."""
+        many = _core.as_whole("records", records, 1)
+        more = _core.as_real("design_effect", "be a positive number", effect)
+        if not 0 < more < math.inf:
+            raise ValueError(f"`design_effect` must be a positive number; got {more:g}")
+        within = intervals.between("tolerance", tolerance)
+        part = None if share is None else intervals.between("share", share)
+        z = quantiles.two_sided(intervals.confidence_of(confidence))
+        goal = cls(many / more, within, part, z)
+        least = goal.within(families.identity(2))
+        if not least <= within:
+            must = f"`tolerance` must be at least {math.nextafter(least, 1):.6g} for {many} records"
+            raise ValueError(f"{must}, even without noise; got {within:g}")
+        return goal
+
+    def within(self, matrix: Matrix) -> float:
+        """How close every proportion is."""
+        if operators.is_singular(matrix):
+            return math.inf
+        return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
+
+    def holds(self, matrix: Matrix) -> bool:
+        """Whether that is close enough."""
+        return self.within(matrix) <= self.tolerance * (1 + 1e-13)
+
+    def choice(self, family: str, size: int, cost: Any = None) -> Choice:
+        """The strongest matrix of a family, or why there is none."""
+        if family == "k_anonymous":
+            return Choice(family, None, None, CLASSES)
+        if family == "difference_set":
+            matrix = self._by_sets(size)
+        else:
+            make, low, high = _ways(family, size, cost)
+            matrix = make(_largest(low, high, lambda x: self.holds(make(x))))
+        if matrix.padding or (cost is None and matrix.size > measures.TABLE):
+            return Choice(family, matrix, measures.mean_distance(matrix))
+        far = measures.expected_cost(matrix.to_dense(), "ordinal" if cost is None else cost, None)
+        return Choice(family, matrix, far)
+
+    def _by_sets(self, size: int) -> Matrix:
+        """The least epsilon, by closed form: sets are constructed once it is found."""
+
+        def holds(minus: float) -> bool:
+            spread = designs.spread(size, -minus, self.share)
+            return self.z * math.sqrt(spread / self.records) <= self.tolerance
+
+        epsilon = -_largest(-45.0, -1e-9, holds)
+        matrix = families.difference_set(size, epsilon=epsilon)
+        while not self.holds(matrix):
+            # Rounding onto the grid took a little.
+            epsilon *= 1 + 1e-9
+            matrix = families.difference_set(size, epsilon=epsilon)
+        return matrix
+
+
+def _ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make, float, float]:
+    """How a family is made from a number, and the range of it: from little noise to much."""
+    if family == "randomized_response":
+        return (lambda x: families.randomized_response(size, keep=1 - x), 0.0, 1 - 1 / size)
+    if family == "tridiagonal":
+        # The first alpha at which the matrix is singular; beyond it errors fall again.
+        last = 0.5 / (1 - math.cos(math.pi * (size - 1) / size))
+        return (lambda x: families.tridiagonal(x, size=size), 0.0, min(last, 0.5))
+    make = families.geometric if family == "geometric" else families.gibbs
+    held = partial(make, size) if family == "geometric" else partial(make, cost)  # type: ignore[arg-type]
+    steps = np.ones(1) if cost is None else cost[np.isfinite(cost) & (cost > 0)]
+    if not len(steps):
+        raise ValueError("`cost` must hold a positive number; got none")
+    # Cold enough for any tolerance, and as hot as no matrix needs to be.
+    least, most = 0.02 * float(steps.min()), 1e5 * float(steps.max())
+    return (lambda x: held(temperature=math.exp(x)), math.log(least), math.log(most))
+
+
+def _largest(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """The end of the numbers from ``low`` on for which it holds, if it does up to some number."""
+    while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,1 @@
+"""Models of a protected table: regression, panels, and the ledger of releases."""

@@ -1,0 +1,158 @@
+"""``Fitted``: what every model comes to, and the search for the zero of a corrected score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.estimate.sample import Sample
+    from bistochastic.tables.responses import Function
+
+    Array = NDArray[np.float64]
+
+_STEPS = 60
+# A coefficient times the standard deviation of its column: beyond it, a probability is 0 or 1.
+_BEYOND = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A solution of estimating equations: coefficients, and what their errors come from.
+
+    ``information`` is minus the derivative of the score, ``scores`` has a row for each coefficient
+    and a column for each row of the sample. ``spread`` is what the covariance of the total score
+    would be without noise and without a design; None if that is not known.
+    """
+
+    coefficients: Array
+    information: Array
+    scores: Array | None
+    spread: Array | None
+    steps: int
+    negative: float = 0.0
+    """The negative part of the corrected table, relative to its total."""
+    cells: int = 0
+    log_likelihood: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def covariance(self, sample: Sample) -> Array:
+        """The covariance of the coefficients: ``A^-1 B A^-1``.
+
+        Of records that count alike, B is the sum of ``psi psi^T``; under a design, the covariance
+        of the total score. A likelihood of such records has ``A^-1`` alone, and no scores.
+        """
+        inverse = np.linalg.inv(self.information)
+        if self.scores is None:
+            return np.asarray(inverse)
+        if sample.is_plain:
+            middle = (self.scores * sample.squares) @ self.scores.T
+        else:
+            middle = sample.covariance(self.scores)
+        return np.asarray(inverse @ middle @ inverse.T)
+
+    def without_noise(self) -> Array | None:
+        """The standard errors that the same model would have without noise; None if not known."""
+        if self.spread is None:
+            return None
+        inverse = np.linalg.inv(self.information)
+        variances = np.diag(inverse @ self.spread @ inverse.T)
+        return np.asarray(np.sqrt(np.where(variances > 0, variances, np.nan)))
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """Columns that are sums of functions: the functions, and to which column each belongs."""
+
+    functions: tuple[Function, ...]
+    to: NDArray[np.intp]
+    size: int
+
+    @classmethod
+    def of(cls, columns: Sequence[tuple[Function, ...]]) -> Expanded:
+        """Take the columns of a design apart."""
+        functions = tuple(function for column in columns for function in column)
+        to = np.repeat(np.arange(len(columns)), [len(column) for column in columns])
+        return cls(functions, to, len(columns))
+
+    def collect(self, values: Array) -> Array:
+        """Add up what belongs to the same column, along the first axis."""
+        if len(self.functions) == self.size:
+            return values
+        found = np.zeros((self.size, *values.shape[1:]))
+        np.add.at(found, self.to, values)
+        return found
+
+    def collect_both(self, values: Array) -> Array:
+        """The same along both axes of a matrix."""
+        return self.collect(self.collect(values).T).T
+
+
+class Model(Protocol):
+    """What is maximized: a concave function, up to noise."""
+
+    size: int
+
+    def value(self, theta: Array) -> float:
+        """The function itself."""
+        ...
+
+    def slopes(self, theta: Array) -> tuple[Array, Array]:
+        """Its gradient, and minus its second derivative or what is expected of it."""
+        ...
+
+
+def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int] | None:
+    """Newton's method with halved steps; None if nothing is found from this start.
+
+    The information may have negative eigenvalues away from the maximum, as corrected tables have
+    negative cells. Steps take their absolute values, no less than a millionth of the largest, so
+    the function rises along every step. ``most`` limits the coefficients.
+    """
+    theta, now = start, model.value(start)
+    for step in range(_STEPS):
+        gradient, information = model.slopes(theta)
+        if not (np.isfinite(gradient).all() and np.isfinite(information).all()):
+            return None
+        scale = np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
+        values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+        floored = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
+        move = vectors @ (vectors.T @ (gradient / scale) / floored) / scale
+        # Twice what a step can gain: the squared distance to the maximum, in standard errors.
+        if abs(float(gradient @ move)) < 1e-12:
+            there = theta + move
+            good = values.min() > 0 and bool((np.abs(there) <= most).all())
+            return (there, information, step) if good else None
+        length = 1.0
+        # A loss within rounding is none.
+        while not (new := model.value(theta + length * move)) >= now - 1e-10 * max(1.0, abs(now)):
+            length /= 2
+            if length < 1e-10:
+                return None
+        theta, now = theta + length * move, new
+    return None
+
+
+def from_starts(model: Model, starts: Iterable[Array], most: Array) -> tuple[Array, Array, int]:
+    """The first maximum that is found; an error if there is none."""
+    tried = 0
+    for start in starts:
+        tried += 1
+        found = maximize(model, start, most)
+        if found is not None:
+            return found
+    must = "`regress` must find a maximum at which the information is positive definite"
+    cure = "use fewer or coarser columns, more records or less noise"
+    raise ValueError(f"{must}; got none from {tried} starts: {cure}")
+
+
+def limits(scales: Array) -> Array:
+    """The most that coefficients may be, by the standard deviations of their columns."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(_BEYOND / scales)

@@ -1,0 +1,239 @@
+"""From a formula to functions of the true values: the columns of the design, one by one.
+
+formulaic reads the formula and encodes its factors. A factor of one axis is evaluated on the values
+of that axis alone, so the combinations of all axes are never written down. A column of the design
+is a sum of :class:`bistochastic.tables.responses.Function`: one product over axes, or several if a
+factor needs two axes at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters.formulas import Codes, Columns
+from bistochastic.models.records import OUTCOME, UNPROTECTED, Records
+from bistochastic.plan.attributes import named
+from bistochastic.tables.responses import Function
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Combinations of protected values that a factor of several axes is taken apart into.
+_MIXED = 64
+_QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A formula that was read: its text, its sides as formulaic has them, and their columns."""
+
+    text: str
+    left: Any
+    right: Any
+
+    @property
+    def outcome(self) -> set[str]:
+        """The columns of the outcome."""
+        return columns_of(self.left)
+
+    @property
+    def covariates(self) -> set[str]:
+        """The columns of the covariates."""
+        return columns_of(self.right)
+
+
+def columns_of(formula: Any) -> set[str]:
+    """The columns that a formula needs."""
+    return {name for term in formula for factor in term.factors for name in _columns(factor)}
+
+
+def _columns(factor: Any) -> set[str]:
+    """The columns of a factor; formulaic's own list leaves out those of stateful transforms."""
+    from formulaic.transforms import TRANSFORMS
+    from formulaic.utils.variables import get_required_variables
+
+    if factor.eval_method.value == "lookup":
+        return {factor.expr}
+    if factor.eval_method.value == "literal":
+        return set()
+    every = get_required_variables(factor.expr)
+    named = [name for name in every if "value" in name.roles or "." in name]
+    return {str(name.root) for name in named} - set(TRANSFORMS)
+
+
+def parse(given: object) -> Sides:
+    """Read a formula; patsy's ``Q("name")`` is a name in backticks."""
+    text = named("formula", given)
+    try:
+        from formulaic import Formula
+    except ImportError:
+        must = "`formula` must be read by formulaic, which the extra `models` installs"
+        raise ImportError(f"{must}; got no formulaic") from None
+    must = "`formula` must be like outcome ~ a + b"
+    try:
+        read = Formula(_QUOTED.sub(r"`\2`", text))
+        left, right = read.lhs, read.rhs
+        assert len(list(left)) == 1
+        assert list(right) is not None
+    except Exception as error:
+        kind = type(error).__name__
+        raise ValueError(f"{must}; got one that formulaic cannot read ({kind})") from None
+    return Sides(text, left, right)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The columns of one side of a formula: their names, and each as a sum of functions."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[Function, ...], ...]
+    spec: Any
+    """What formulaic needs to make the same columns of other data."""
+
+
+def terms_of(records: Records, side: Any, axis: str) -> Terms:
+    """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
+    if axis == OUTCOME:
+        ((alone, *_),) = (term.factors for term in side)
+        number = _number(records, alone, axis)
+        if number is not None:
+            return Terms((alone.expr,), ((number,),), None)
+    longest = max(frame.rows for frame in records.frames.values())
+    # Every value of every axis occurs here, so formulaic sees all categories.
+    every = Columns.beside([
+        frame.take(np.arange(longest) % frame.rows)
+        for name, frame in records.frames.items()
+        if name not in (OUTCOME, UNPROTECTED) or name == axis
+    ])  # fmt: skip
+    spec = _evaluated(side, every).model_spec
+    encoded: dict[tuple[str, bool], dict[str, tuple[Function, ...]]] = {}
+    names: list[str] = []
+    columns: list[tuple[Function, ...]] = []
+    state: dict[str, Any] = {"transform_state": {}, "encoder_state": {}}
+    for term in spec.structure:
+        for scoped in term.scoped_terms:
+            factors = []
+            for each in scoped.factors:
+                key = each.factor.expr, each.reduced
+                if key not in encoded:
+                    encoded[key] = _factor(records, each, axis, state)
+                factors.append(encoded[key])
+            # As formulaic and R have it, the first factor runs fastest.
+            for product in itertools.product(*(part.items() for part in reversed(factors))):
+                names.append(":".join(name for name, _ in reversed(product)) or "Intercept")
+                scale = Function({axis: np.full(records.frames[axis].rows, float(scoped.scale))})
+                parts = [functions for _, functions in product]
+                columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
+    return Terms(tuple(names), tuple(columns), replace(spec, **state))
+
+
+def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
+    """The product of sums of functions, as a sum of functions."""
+    found: tuple[Function, ...] = (Function(),)
+    for part in parts:
+        found = tuple(one * other for one in found for other in part)
+    return found
+
+
+def _factor(
+    records: Records, scoped: Any, side: str, state: dict[str, Any]
+) -> dict[str, tuple[Function, ...]]:
+    """The encoded columns of a factor, each as functions of the axes that it depends on."""
+    from formulaic import Formula
+    from formulaic.formula import SimpleFormula
+    from formulaic.parser.types import Term
+
+    factor = scoped.factor.factor
+    expression = shown(factor.expr)
+    plain = _number(records, factor, side)
+    if plain is not None:
+        return {factor.expr: (plain,)}
+    axes = records.axes_of(_columns(factor), side)
+    protected = [name for name in axes if name != side]
+    cells = math.prod(records.frames[name].rows for name in protected)
+    if len(axes) > 1 and cells > _MIXED:
+        must = f"`formula` must combine columns of more than {_MIXED} protected cells as a:b"
+        raise ValueError(f"{must}; got `{expression}`, which has {cells}")
+    whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
+    here = Columns.crossed([records.frames[name] for name in axes])
+    made = _evaluated(whole, here, expression)
+    spec = made.model_spec
+    if any(spec.transform_state.values()):
+        if protected:
+            must = "`formula` must use transforms that learn from data on unprotected columns"
+            raise ValueError(f"{must}; got `{expression}`")
+        spec = _evaluated(whole, records.learned[side], expression).model_spec
+        made = _evaluated(spec, here, expression)
+    state["transform_state"].update(spec.transform_state)
+    state["encoder_state"].update(spec.encoder_state)
+    found = {}
+    for name in made.columns:
+        if name == "Intercept":
+            continue
+        values = np.asarray(made[name], dtype=np.float64)
+        if not np.isfinite(values).all():
+            must = "`formula` must give finite numbers"
+            raise ValueError(f"{must}; got others in `{expression}`")
+        found[str(name)] = _apart(values, axes, protected, side, records)
+    return found
+
+
+def _number(records: Records, factor: Any, side: str) -> Function | None:
+    """A column of numbers as it is, which formulaic need not be asked about; None if it is none."""
+    axes = records.axes_of({factor.expr}, side)
+    if factor.eval_method.value != "lookup" or not axes:
+        return None
+    values = records.frames[axes[0]].values[factor.expr]
+    if isinstance(values, Codes) or values.dtype.kind not in "iufb":
+        return None
+    return Function({axes[0]: values.astype(np.float64)})
+
+
+def _apart(
+    values: Array, axes: tuple[str, ...], protected: list[str], side: str, records: Records
+) -> tuple[Function, ...]:
+    """Values over the combinations of axes, as a function of one axis or a sum of products."""
+    if len(axes) == 1:
+        return (Function({axes[0]: values}),)
+    sizes = [records.frames[name].rows for name in protected]
+    table = values.reshape(math.prod(sizes), -1)
+    if len(protected) == 1 and table.any():
+        # A product of both axes, such as a:b written I(a * b), needs no sum.
+        cell, at = divmod(int(np.argmax(np.abs(table))), table.shape[1])
+        inside, across = table[:, at] / table[cell, at], table[cell]
+        if np.allclose(table, np.outer(inside, across), rtol=1e-13, atol=0):
+            return (Function({protected[0]: inside, side: across}),)
+    found = []
+    for place, row in zip(np.ndindex(*sizes), table, strict=True):
+        scores = {
+            name: np.eye(size)[i] for name, size, i in zip(protected, sizes, place, strict=True)
+        }
+        if side in axes:
+            scores[side] = row
+        else:
+            scores[protected[0]] *= row[0]
+        found.append(Function(scores))
+    return tuple(found)
+
+
+def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
+    """A model matrix of formulaic; what fails is said without its words, which may quote values."""
+    where = f" in `{expression}`" * bool(expression)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return columns.matrix(formula)
+    except Exception as error:
+        kind = type(error).__name__
+    must = "`formula` must hold factors that can be computed from the columns"
+    raise ValueError(f"{must}; got one that cannot{where} ({kind})")

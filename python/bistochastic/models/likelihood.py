@@ -1,0 +1,260 @@
+"""Logistic and multinomial regression by maximum likelihood, with the true values latent.
+
+A record of row g has the true covariates c with probability ``pi_g(c)``, of which nothing is
+assumed, and then the outcome m with ``p_m(g, c)``. Both are reported through known matrices:
+``lambda_g = P^T (pi_g p)``. If only the outcome is protected, there is no pi.
+
+The likelihood estimates the coefficients of the model if the model is true. If the model is an
+approximation, its target is another number than what the original table would give.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic.models.cells import Corrected, chances_of
+from bistochastic.models.fitting import Fitted, limits, maximize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.models.formula import Terms
+    from bistochastic.models.records import Records
+    from bistochastic.tables.responses import Function
+
+    Array = NDArray[np.float64]
+
+# Protected cells of a row: beyond it, pi has too many unknowns.
+_CELLS = 512
+# Records for each unknown of pi: below it, standard errors were seen to be too small.
+_ENOUGH = 30
+_ROUNDS = 2000
+_STARTS = 6
+# A probability that is 0 but for rounding.
+_ZERO = 1e-9
+
+
+class Latent:
+    """The likelihood of reports, for coefficients and, if covariates are protected, pi.
+
+    Arrays have the axes outcome, row of the grid, cell.
+    """
+
+    def __init__(self, records: Records, terms: Terms, classes: Sequence[Function]) -> None:
+        # The table of a model that takes reports as they are has the moments that are needed.
+        self.plain = Corrected(replace(records, raw=True), terms, classes)
+        self.grid, self.classes = self.plain.grid, self.plain.classes
+        self.size = self.plain.size
+        if self.grid.cells > _CELLS:
+            must = f"`method` must be corrected beyond {_CELLS} protected cells"
+            raise ValueError(f"{must}; got likelihood with {self.grid.cells}")
+        self.attribute, codes = _outcome(records, classes)
+        shape = self.classes + 1, len(self.grid.across), self.grid.cells
+        place = (codes * shape[1] + self.grid.rows) * shape[2] + self.grid.reported
+        self._place = place
+        weights = records.sample.sums
+        self.counts = np.bincount(place, weights, minlength=math.prod(shape)).reshape(shape)
+        self.totals = self.counts.sum(axis=(0, 2))
+        self._groups = list(_matrices(records, self))
+
+    def reported(self, tables: Array, *, back: bool = False) -> Array:
+        """Tables of the original through all matrices; with ``back``, through the transposes."""
+        found = np.empty_like(tables)
+        for here, inside, outside in self._groups:
+            one, other = (inside.T, outside) if back else (inside, outside.T)
+            found[:, here] = np.tensordot(other, tables[:, here] @ one, 1)
+        return found
+
+    def chances(self, theta: Array) -> Array:
+        """The probability of every outcome in every row and cell."""
+        eta = self.plain.predictors(theta, slice(0, len(self.grid.across)))
+        found = np.stack(chances_of(eta))
+        return np.concatenate([1 - found.sum(axis=0, keepdims=True), found])
+
+    def log_likelihood(self, pi: Array, theta: Array) -> float:
+        """The logarithm of the likelihood, given the unprotected columns."""
+        expected = self.reported(pi * self.chances(theta))
+        seen = self.counts > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float((self.counts[seen] * np.log(expected[seen])).sum())
+
+    # If only the outcome is protected, pi is 1 and theta is all there is.
+
+    def value(self, theta: Array) -> float:
+        """The likelihood of coefficients alone."""
+        return self.log_likelihood(np.ones((len(self.grid.across), 1)), theta)
+
+    def slopes(self, theta: Array) -> tuple[Array, Array]:
+        """The score and the expected information of coefficients alone."""
+        rows, information = self.efficient(np.ones((len(self.grid.across), 1)), theta)
+        return np.tensordot(rows, self.counts, 3), information
+
+    def efficient(self, pi: Array, theta: Array) -> tuple[Array, Array]:
+        """The efficient score of a record in each cell of reports, and the information.
+
+        With pi eliminated: ``I = I_tt - sum over g of I_tg I_gg^+ I_gt``. Cells whose pi is 0 stay
+        there, and are no unknowns.
+        """
+        chances, grid = self.chances(theta), self.grid
+        expected = np.maximum(self.reported(pi * chances), 1e-300)
+        k = len(self.plain.design.functions)
+        moved = np.empty((self.classes, k, *chances.shape))
+        for m in range(self.classes):
+            # The slope of every probability by the predictor of class m.
+            slope = -chances * chances[m + 1]
+            slope[m + 1] += chances[m + 1]
+            for j in range(k):
+                tables = pi * slope * grid.inside[:, j] * grid.across[:, j, None]
+                moved[m, j] = self.reported(tables)
+        each = np.concatenate([self.plain.design.collect(block) for block in moved])
+        if grid.cells > 1:
+            for here, inside, outside in self._groups:
+                for g in here.tolist():
+                    free = np.flatnonzero(pi[g] > _ZERO)
+                    # What a report has from each latent cell: outcomes by reports by cells.
+                    chance = outside.T @ chances[:, g][:, free]
+                    own = chance[:, None, :] * inside[free].T
+                    own = own.reshape(-1, len(free))
+                    root = np.sqrt(expected[:, g].reshape(-1, 1))
+                    theirs = each[:, :, g].reshape(self.size, -1).T
+                    best = np.linalg.lstsq(own / root, theirs / root, rcond=1e-10)[0]
+                    each[:, :, g] -= (own @ best).T.reshape(self.size, *expected[:, g].shape)
+        scores = each / expected
+        weighed = (each * self.totals[:, None]).reshape(self.size, -1)
+        return scores, np.asarray(weighed @ scores.reshape(self.size, -1).T)
+
+    def expect(self, pi: Array, theta: Array) -> tuple[Array, Array]:
+        """One step of EM: expected counts of the original, then their pi and a step of Newton."""
+        tables = pi * self.chances(theta)
+        reported = np.maximum(self.reported(tables), 1e-300)
+        tables *= self.reported(self.counts / reported, back=True)
+        whole = tables.sum(axis=0)
+        pi = whole / np.maximum(self.totals, 1e-300)[:, None]
+        gradient, information = self.plain.sums(theta, whole, slice(0, len(self.grid.across)))
+        for m in range(self.classes):
+            mine = np.einsum("ij,ij->j", tables[m + 1] @ self.grid.inside, self.grid.across)
+            block = slice(m * self.plain.design.size, (m + 1) * self.plain.design.size)
+            gradient[block] += self.plain.design.collect(mine)
+        return pi, theta + np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
+
+    def scores(self, rows: Array) -> Array:
+        """The scores of the cells that the rows of the sample report."""
+        return np.asarray(rows.reshape(self.size, -1)[:, self._place])
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    pi: Array
+    theta: Array
+    value: float
+
+    @classmethod
+    def of(cls, model: Latent, pi: Array, theta: Array) -> _Point:
+        return cls(pi, theta, model.log_likelihood(pi, theta))
+
+
+def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None, NDArray[np.intp]]:
+    """The attribute of the outcome, if it is protected, and the outcome that each row reports."""
+    ((name, _),) = classes[0].scores.items()
+    scores = np.stack([each.scores[name] for each in classes])
+    attribute = records.attributes.get(name)
+    own = np.argmax(np.concatenate([0.5 * np.ones((1, scores.shape[1])), scores]), axis=0)
+    if attribute is not None and own.tolist() != list(range(attribute.size)):
+        must = "`method` must be corrected for an outcome that is not a protected column itself"
+        raise ValueError(f"{must}; got likelihood")
+    return (None if attribute is None else name), own[records.responses.codes[name]]
+
+
+def _matrices(records: Records, model: Latent) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
+    """Rows of the grid that share their matrices: those of the covariates, and of the outcome."""
+    grid, name = model.grid, model.attribute
+    kinds, which = grid.kinds
+    mine = np.zeros(len(grid.across), np.intp) if name is None else grid.matrices(name)
+    for k, kind in enumerate(kinds):
+        inside = grid.dense(kind, lambda each, i: each.matrices[i].to_dense())
+        for own in np.unique(mine[which == k]).tolist():
+            outside = np.eye(model.classes + 1)
+            if name is not None:
+                outside = records.attributes[name].matrices[own].to_dense()
+            yield np.flatnonzero((which == k) & (mine == own)), inside, outside
+
+
+def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Array | None) -> Fitted:
+    """Fit by maximum likelihood, from the coefficients of the corrected score or from 0."""
+    model = Latent(records, terms, classes)
+    most = np.tile(limits(model.grid.scales(model.plain.design)), len(classes))
+    zero = np.zeros(model.size)
+    if model.grid.cells == 1:
+        return _only_outcome(records, model, most)
+    here = _Point.of(model, np.full((len(model.totals), model.grid.cells), 1 / model.grid.cells),
+                     zero if start is None else start)  # fmt: skip
+    step = 0
+    for step in range(_ROUNDS):
+        new = _accelerated(model, here)
+        moved = float(np.abs(new.theta - here.theta).max())
+        here = new
+        if moved < 1e-11 and step > 20:
+            break
+    rows, information = model.efficient(here.pi, here.theta)
+    gradient = np.tensordot(rows, model.counts, 3)
+    values = np.linalg.eigvalsh(information)
+    far = values.min() <= 0 or float(gradient @ np.linalg.solve(information, gradient)) > 1e-6
+    if far or not (np.abs(here.theta) <= most).all():
+        must = "`regress` must find a maximum of the likelihood"
+        raise ValueError(f"{must}; got none in {step + 1} rounds: use method='corrected'")
+    zeros = int((here.pi <= _ZERO).sum())
+    unknown = here.pi.size
+    notes = [f"{zeros} of {unknown} probabilities of true covariates are estimated as 0"]
+    if model.totals.sum() < _ENOUGH * unknown:
+        each = model.totals.sum() / unknown
+        notes.append(f"{each:.3g} records for each of these: standard errors may be too small")
+    plain = records.sample.is_plain
+    return Fitted(
+        here.theta, information, None if plain else model.scores(rows), None, step + 1,
+        cells=unknown, log_likelihood=here.value, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _accelerated(model: Latent, here: _Point) -> _Point:
+    """Two steps of EM, and one further along their curve (SQUAREM) if that is more likely."""
+    one = model.expect(here.pi, here.theta)
+    two = model.expect(*one)
+    first = one[0] - here.pi, one[1] - here.theta
+    bend = two[0] - one[0] - first[0], two[1] - one[1] - first[1]
+    below = math.hypot(*(float(np.linalg.norm(x)) for x in bend))
+    above = math.hypot(*(float(np.linalg.norm(x)) for x in first))
+    length = max(1.0, above / below) if below > 0 else 1.0
+    pi = here.pi + 2 * length * first[0] + length**2 * bend[0]
+    theta = here.theta + 2 * length * first[1] + length**2 * bend[1]
+    pi = np.maximum(pi, 1e-14)
+    pi /= pi.sum(axis=1, keepdims=True)
+    safe = _Point.of(model, *two)
+    further = _Point.of(model, *model.expect(pi, theta))
+    return further if further.value > safe.value else safe
+
+
+def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
+    """The best maximum from several starts: with noise in the outcome there may be several."""
+    rng = np.random.default_rng(0)
+    starts = [np.zeros(model.size)]
+    naive = maximize(model.plain, starts[0], most)
+    starts += [] if naive is None else [naive[0]]
+    scale = np.where(np.isfinite(most), most / 30, 1.0)
+    starts += [rng.normal(size=model.size) * scale for _ in range(_STARTS - len(starts))]
+    found = [each for each in (maximize(model, start, most) for start in starts) if each]
+    if not found:
+        must = "`regress` must find a maximum at which the information is positive definite"
+        raise ValueError(f"{must}; got none from {len(starts)} starts: use more records")
+    theta, information, steps = max(found, key=lambda each: model.value(each[0]))
+    rows, information = model.efficient(np.ones((len(model.totals), 1)), theta)
+    plain = records.sample.is_plain
+    return Fitted(
+        theta, information, None if plain else model.scores(rows), None, steps,
+        cells=len(model.totals), log_likelihood=model.value(theta),
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""``Records``: the rows of a protected table that a model needs, and functions of true values.
+
+An *axis* is what a function of the true values can depend on: a protected attribute (its codes), a
+permuted number (its values), or all unprotected columns of one side of the formula (their
+combinations). :class:`bistochastic.tables.responses.Function` is a product over axes, and
+``Responses.of`` gives its pseudo-response on every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters.formulas import Codes, Columns
+from bistochastic.adapters.results import levels, opened
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import prefix
+from bistochastic.tables.estimates import designed
+from bistochastic.tables.question import ask, digits, levels_of
+from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of
+from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.estimate.sample import Sample
+    from bistochastic.plan.keywords import Survey
+    from bistochastic.plan.plan import Plan
+    from bistochastic.tables.question import Coded
+    from bistochastic.tables.responses import Function
+    from bistochastic.tables.sheet import Sheet
+
+    Array = NDArray[np.float64]
+
+# The axes of unprotected columns: those of the outcome, and those of everything else.
+OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows with their codes on every axis, and what each code of an axis stands for."""
+
+    responses: Responses
+    frames: dict[str, Columns]
+    """For each axis, the true values that its codes stand for, a row for each code."""
+    learned: dict[str, Columns]
+    """The same for unprotected axes, but a row for each record: transforms learn from it."""
+    notes: tuple[str, ...]
+    raw: bool = False
+    """Whether reported values are taken as true ones, as ordinary software does."""
+
+    def of(self, function: Function) -> Array:
+        """The pseudo-response of a function of the true values, on every row."""
+        if not self.raw:
+            return self.responses.of(function)
+        found = np.ones(len(self.sample.sums))
+        for name, scores in function.scores.items():
+            found = found * scores[self.responses.codes[name]]
+        return found
+
+    @property
+    def sample(self) -> Sample:
+        """The weights and the design of the rows."""
+        return self.responses.sample
+
+    @property
+    def attributes(self) -> dict[str, Coded]:
+        """The protected attributes, by axis."""
+        return {", ".join(each.columns): each for each in self.responses.question.coded}
+
+    def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
+        """The axes that hold these columns; unprotected ones are on the axis ``side``."""
+        every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
+        return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
+
+
+def read_records(
+    plan: Plan, frame: object, outcome: set[str], others: set[str], survey: Survey
+) -> Records:
+    """Read the columns of both sides of a formula from a protected table."""
+    design = designed(plan, survey)
+    certificate, frame = certificate_of(frame), table_of(frame)
+    columns = sorted(outcome | others)
+    permuted = [name for name in columns if numeric(plan, name) is not None]
+    question = ask(plan, [name for name in columns if name not in permuted], None)
+    sheet, missing = _complete(read(question, frame, design))
+    table = opened(frame) if permuted else None
+    numbers = {name: numbers_of(plan, table, name) for name in permuted}
+    sample, codes = rows_of(sheet, together=not permuted)
+    frames: dict[str, Columns] = {}
+    for attribute in question.coded:
+        frames[", ".join(attribute.columns)] = _declared(attribute)
+    for name in permuted:
+        different, codes[name] = np.unique(numbers[name], return_inverse=True)
+        frames[name] = Columns({name: different}, len(different))
+    choosing = set(question.groups)
+    unprotected = [axis for axis in sheet.axes if axis.values is not None]
+    learned = {}
+    for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
+        axes = [axis for axis in unprotected if axis.name in wanted]
+        places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
+        values = {axis.name: _values(axis.values) for axis in axes}
+        frames[side] = Columns(
+            {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
+            len(places[0]) if axes else 1,
+        )
+        inside = slice(None) if sheet.inside is None else sheet.inside
+        every = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
+        learned[side] = Columns(every, sheet.records)
+    left_out = sheet.unanswered + missing
+    notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    named = {axis.name: axis.values for axis in sheet.axes}
+    responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
+    return Records(responses, frames, learned, (notes if left_out else ()) + shared)
+
+
+def _complete(sheet: Sheet) -> tuple[Sheet, int]:
+    """Leave out rows with a missing unprotected value, and count them."""
+    inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
+    before = int(inside.sum())
+    for axis in sheet.axes:
+        if axis.values is not None and None in axis.values:
+            inside &= axis.codes != axis.values.index(None)
+    left_out = before - int(inside.sum())
+    if left_out == before:
+        raise ValueError("`frame` must have a record without missing values; got none")
+    return (replace(sheet, inside=inside) if left_out else sheet), left_out
+
+
+def _declared(attribute: Coded) -> Columns:
+    """The categories of each column of an attribute, for every code."""
+    places = zip(attribute.columns, digits(attribute), strict=True)
+    return Columns(
+        {column: _categories(attribute, column, at) for column, at in places}, attribute.size
+    )
+
+
+def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
+    """A column of an attribute: numbers if all categories are, else text with all categories."""
+    known = [MISSING if level is None else level for level in levels_of(attribute, column)]
+    if not any(isinstance(level, str) for level in known):
+        return np.array(known)[codes]
+    return Codes(codes, [str(level) for level in known])
+
+
+def _values(values: tuple[Any, ...] | None) -> Any:
+    """The values of an unprotected column; rows with a missing one are left out already."""
+    known = [value for value in values or () if value is not None]
+    filled = [known[0] if value is None else value for value in values or ()]
+    kinds = {type(value) for value in known}
+    return np.array(filled, object if len(kinds) > 1 and str in kinds else None)
+
+
+def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]:
+    """The combinations of codes that occur, as codes of every column, and the one of each row."""
+    if not codes:
+        return [], np.zeros(rows, np.intp)
+    whole = np.zeros(rows, np.int64)
+    for each in codes:
+        # The codes so far are put in order again, so that they never overflow.
+        _, whole = np.unique(whole, return_inverse=True)
+        whole = whole * (int(each.max(initial=0)) + 1) + each
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    return [each[first] for each in codes], which
+
+
+def scenario(plan: Plan, frame: object, columns: set[str], spec: Any) -> Array:
+    """The design of a model for records with known true values of some columns."""
+    table = opened(table_of(frame))
+    found: dict[str, Any] = {}
+    attributes = {column: each for each in plan._coded for column in each.columns}
+    for name in sorted(columns):
+        require(table, "frame", name)
+        if name in attributes:
+            attribute = attributes[name]
+            labels = attribute.axes[attribute.columns.index(name)]
+            codes, missing = coding.read(table, name, labels)
+            found[name] = _categories(attribute, name, np.asarray(codes, np.intp))
+        else:
+            which, values = levels(table, name)
+            missing = which == values.index(None) if None in values else None
+            found[name] = _values(tuple(values))[which]
+        if missing is not None and missing.any():
+            at = int(np.argmax(missing))
+            raise ValueError(f"{prefix([name])}must hold no missing values; got one in row {at}")
+    return np.asarray(Columns(found, table.rows).matrix(spec), dtype=np.float64)

@@ -1,0 +1,157 @@
+"""``plan.regress``: coefficients of the original from a protected table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import arguments
+from bistochastic.adapters.results import maker
+from bistochastic.models import cells, likelihood, linear, poisson
+from bistochastic.models.formula import parse, terms_of
+from bistochastic.models.records import OUTCOME, UNPROTECTED, read_records
+from bistochastic.models.result import Regression, hausman
+from bistochastic.plan.attributes import prefix
+from bistochastic.progress import watched
+from bistochastic.tables.responses import Function, numeric
+from bistochastic.tables.sheet import table_of
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.models.fitting import Fitted
+    from bistochastic.models.formula import Terms
+    from bistochastic.models.records import Records
+    from bistochastic.plan.keywords import Survey
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+
+MODELS = ("linear", "logistic", "multinomial", "poisson")
+METHODS = ("corrected", "likelihood")
+# What formulaic puts around a category.
+_CATEGORY = re.compile(r"^.*?\[(?:[A-Z]\.)?(.*)\]$")
+
+
+@watched("fitting")
+def regress(
+    plan: Plan,
+    frame: object,
+    formula: object,
+    model: object,
+    method: object,
+    survey: Survey,
+    *,
+    raw: bool = False,
+) -> Regression:
+    """See :meth:`bistochastic.Plan.regress`; with ``raw``, reports are taken as true values."""
+    kind = arguments.one_of("model", model, MODELS)
+    how = None if method is None else arguments.one_of("method", method, METHODS)
+    if how == "likelihood" and kind in ("linear", "poisson"):
+        raise ValueError(f"`method` must be corrected for a {kind} model; got likelihood")
+    sides = parse(formula)
+    for name in sorted(sides.outcome | sides.covariates):
+        if kind != "linear" and numeric(plan, name) is not None:
+            must = "must not be a permuted number unless the model is linear"
+            raise ValueError(f"{prefix([name])}{must}; got {kind}")
+    records = read_records(plan, frame, sides.outcome, sides.covariates, survey)
+    records = replace(records, raw=raw)
+    terms = terms_of(records, sides.right, UNPROTECTED)
+    if not terms.names:
+        raise ValueError("`formula` must have a term or an intercept; got none")
+    left = terms_of(records, sides.left, OUTCOME)
+    test, plain = None, None
+    if kind in ("linear", "poisson"):
+        outcome, what = _number(left, kind)
+        outcomes: tuple[str, ...] = (what,)
+        fit = (linear if kind == "linear" else poisson).fit(records, terms, outcome)
+        how = "corrected"
+    else:
+        classes, outcomes = _classes(records, left, kind)
+        only = records.attributes and not any(
+            name in records.attributes for column in terms.columns for f in column
+            for name in f.scores
+        )  # fmt: skip
+        how = how or ("likelihood" if only and not raw else "corrected")
+        fit = _corrected(records, terms, classes, needed=how == "corrected")
+        if how == "likelihood":
+            other, fit = (
+                fit,
+                likelihood.fit(records, terms, classes, None if fit is None else fit.coefficients),
+            )
+            if other is not None:
+                test, plain = hausman(other, fit, records.sample), other.without_noise()
+    known = records.sample.clusters is None and records.sample.replicates is None
+    without = (fit.without_noise() if plain is None else plain) if known and not raw else None
+    return Regression(
+        formula=sides.text,
+        model=kind,
+        method=how,
+        outcomes=outcomes,
+        terms=terms.names,
+        coefficients=fit.coefficients,
+        covariance=fit.covariance(records.sample),
+        without_noise=without,
+        records=records.sample.records,
+        degrees=np.inf if records.sample.is_plain else records.sample.degrees,
+        steps=fit.steps,
+        negative=fit.negative,
+        log_likelihood=fit.log_likelihood,
+        hausman=test,
+        notes=(*records.notes, *fit.notes),
+        _spec=terms.spec,
+        _plan=plan,
+        _make=maker(table_of(frame)),
+    )
+
+
+def _corrected(
+    records: Records, terms: Terms, classes: list[Function], *, needed: bool
+) -> Fitted | None:
+    """The corrected fit; None if there is none and the likelihood can do without."""
+    try:
+        return cells.fit(records, terms, classes)
+    except ValueError:
+        if needed:
+            raise
+        return None
+
+
+def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
+    """The outcome as a number: a column of numbers, or whether it is the second category of two."""
+    if len(left.columns) == 1:
+        return left.columns[0], left.names[0]
+    if len(left.columns) != 2 or kind != "linear":
+        wanted = "numbers or two categories" if kind == "linear" else "numbers"
+        must = f"`formula` must have an outcome of {wanted}"
+        raise ValueError(f"{must}; got {len(left.columns)} categories")
+    return left.columns[1], _named(left)[1]
+
+
+def _named(left: Terms) -> list[str]:
+    """The categories of an outcome that formulaic encoded."""
+    return [_CATEGORY.sub(r"\1", name) for name in left.names]
+
+
+def _classes(records: Records, left: Terms, kind: str) -> tuple[list[Function], tuple[str, ...]]:
+    """Whether the outcome is each category but the first, and the names of all of them."""
+    if len(left.columns) > 1:
+        found, names = [column[0] for column in left.columns], _named(left)
+    else:
+        if len(left.columns[0]) > 1 or len(left.columns[0][0].scores) != 1:
+            must = "`formula` must have an outcome of one column"
+            raise ValueError(f"{must}; got `{shown(left.names[0])}`")
+        ((axis, values),) = left.columns[0][0].scores.items()
+        different = np.unique(values)
+        found = [Function({axis: (values == each).astype(float)}) for each in different]
+        names = [f"{each:g}" for each in different]
+    wanted = "two categories" if kind == "logistic" else "two or more categories"
+    if len(found) < 2 or (kind == "logistic" and len(found) > 2):
+        raise ValueError(f"`formula` must have an outcome of {wanted}; got {len(found)}")
+    if len(found) > 1000:
+        raise ValueError(f"`formula` must have an outcome of categories; got {len(found)} numbers")
+    return found[1:], tuple(names)

@@ -1,0 +1,344 @@
+"""``Regression``: coefficients of the original, with their errors and what the noise cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.estimate import quantiles
+from bistochastic.estimate.intervals import confidence_of
+from bistochastic.estimate.result import framed
+from bistochastic.words import shown, table, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from bistochastic.estimate.sample import Sample
+    from bistochastic.models.fitting import Fitted
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Wald:
+    """A test that some combinations of coefficients have given values.
+
+    >>> Wald("sex = 0", 3.84, 1, float("inf"))
+    <Wald test of sex = 0: chi-square 3.84, 1 degree of freedom, p 0.05004>
+    """
+
+    hypothesis: str
+    statistic: float
+    """``d^T V^-1 d``, with d the distance from the hypothesis and V its covariance."""
+    degrees: int
+    """How many combinations are tested."""
+    others: float
+    """Degrees of freedom of V; infinite without a survey design."""
+
+    @property
+    def p_value(self) -> float:
+        """The probability of so large a statistic if the hypothesis is true."""
+        from scipy import special
+
+        if math.isinf(self.others):
+            return float(special.chdtrc(self.degrees, self.statistic))
+        return float(special.fdtrc(self.degrees, self.others, self.statistic / self.degrees))
+
+    def __repr__(self) -> str:
+        plural = "s" * (self.degrees != 1)
+        number = f"chi-square {self.statistic:.4g}, {self.degrees} degree{plural} of freedom"
+        if math.isfinite(self.others):
+            number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
+            number += " degrees of freedom"
+        return f"<Wald test of {self.hypothesis}: {number}, p {self.p_value:.4g}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression:
+    """Coefficients that the original table would give, estimated from a protected one.
+
+    >>> import bistochastic as bs
+    >>> people = bs.titanic()
+    >>> plan = bs.Plan.for_frame(people, beta=0.3, categories_from_data=True)
+    >>> found = plan.regress(plan.protect(people), "survived ~ sex", model="logistic")
+    >>> found.terms, found.coefficients.shape
+    (('Intercept', 'sex[T.male]'), (2,))
+    """
+
+    formula: str
+    model: str
+    method: str
+    """``"corrected"`` or ``"likelihood"``."""
+    outcomes: tuple[str, ...]
+    """The categories of the outcome, the first of which others are compared with; or its name."""
+    terms: tuple[str, ...]
+    """The columns of the design, as formulaic names them."""
+    coefficients: Array
+    """One for each of :attr:`names`."""
+    covariance: Array
+    """The covariance matrix of the coefficients."""
+    without_noise: Array | None
+    """Standard errors of the same model without noise; None if the design does not tell them."""
+    records: int
+    degrees: float
+    """Degrees of freedom of the intervals; infinite without a survey design."""
+    steps: int
+    negative: float
+    """The negative part of the corrected table, relative to its total."""
+    log_likelihood: float | None
+    hausman: Wald | None
+    """Beside a likelihood: whether it agrees with the corrected score."""
+    notes: tuple[str, ...] = ()
+    _spec: Any = field(default=None, repr=False)
+    _plan: Plan | None = field(default=None, repr=False)
+    _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.coefficients, self.covariance, self.without_noise):
+            if array is not None:
+                array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coefficients; of a multinomial model with the category in front."""
+        if self.model != "multinomial":
+            return self.terms
+        return tuple(f"{each}: {term}" for each in self.outcomes[1:] for term in self.terms)
+
+    @property
+    def standard_errors(self) -> Array:
+        """The standard error of each coefficient."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def p_values(self) -> Array:
+        """The p-value of each coefficient being 0, normal or Student's."""
+        from scipy import special
+
+        z = -np.abs(self.coefficients / self.standard_errors)
+        if math.isinf(self.degrees):
+            return np.asarray(2 * special.ndtr(z))
+        return np.asarray(2 * special.stdtr(self.degrees, z))
+
+    def interval(self, confidence: float = 0.95) -> Array:
+        """Lower and upper bounds of every coefficient, of shape ``(k, 2)``.
+
+        Normal, or Student's with :attr:`degrees` under a survey design.
+        """
+        alpha = 1 - confidence_of(confidence)
+        away = math.inf
+        if self.degrees >= 1:
+            away = quantiles.student(alpha, self.degrees)
+        away_each = away * self.standard_errors
+        return np.stack([self.coefficients - away_each, self.coefficients + away_each], axis=1)
+
+    def test(self, hypothesis: str) -> Wald:
+        """Test a hypothesis such as ``"sex = 0"`` or ``"`a[T.x]` - `a[T.y]` = 0, b = 1"``.
+
+        A term stands for all of its columns, in all categories of the outcome. Names of
+        coefficients with other characters than letters are in backticks.
+        """
+        given = _text("hypothesis", hypothesis)
+        name, _, value = given.partition("=")
+        plain = name.strip().strip("`")
+        indices = self._columns_of(plain)
+        if plain not in self.names and indices and value.strip():
+            matrix = np.eye(len(self.coefficients))[indices]
+            values = np.full(len(indices), _value(value))
+        else:
+            matrix, values = self._constraints(given)
+        away = matrix @ self.coefficients - values
+        spread = matrix @ self.covariance @ matrix.T
+        rank = int(np.linalg.matrix_rank(spread))
+        statistic = float(away @ np.linalg.pinv(spread) @ away)
+        return Wald(given, statistic, rank, self.degrees)
+
+    def _columns_of(self, term: str) -> list[int]:
+        """The coefficients of a term of the formula."""
+        places = self._spec.term_indices.items()
+        found = {str(each).replace("`", ""): place for each, place in places}
+        here = found.get(term.replace("`", ""), [])
+        blocks = len(self.coefficients) // len(self.terms)
+        return [block * len(self.terms) + i for block in range(blocks) for i in here]
+
+    def _constraints(self, given: str) -> tuple[Array, Array]:
+        from formulaic.utils.constraints import LinearConstraints
+
+        try:
+            read = LinearConstraints.from_spec(given, variable_names=list(self.names))
+        except Exception:
+            pass
+        else:
+            return np.atleast_2d(read.constraint_matrix), np.atleast_1d(read.constraint_values)
+        listed = ", ".join(shown(name) for name in self.names[:5])
+        must = "`hypothesis` must be like a = 0, with a term or names of coefficients in backticks"
+        raise ValueError(f"{must} ({listed}{', ...' * (len(self.names) > 5)}); got {shown(given)}")
+
+    def predict(self, frame: object) -> Array:
+        """What the model expects for records with these *true* values.
+
+        Means of a linear or Poisson model, the probability of the second category of a logistic
+        one, and of a multinomial one a column for each of :attr:`outcomes`.
+        """
+        from bistochastic.models.cells import chances_of
+        from bistochastic.models.formula import columns_of
+        from bistochastic.models.records import scenario
+
+        assert self._plan is not None
+        design = scenario(self._plan, frame, columns_of(self._spec.formula), self._spec)
+        eta = design @ self.coefficients.reshape(-1, len(self.terms)).T
+        if self.model == "linear":
+            return np.asarray(eta[:, 0])
+        if self.model == "poisson":
+            return np.exp(eta[:, 0])
+        found = np.stack(chances_of(list(eta.T)), axis=1)
+        if self.model == "logistic":
+            return np.asarray(found[:, 0])
+        return np.concatenate([1 - found.sum(axis=1, keepdims=True), found], axis=1)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The coefficients as a data frame, of the library that the protected table came from.
+
+        Columns: ``term``, ``coefficient``, ``standard_error``, ``z``, ``p_value``, ``low``,
+        ``high``, and ``without_noise`` if it is known; of a multinomial model, ``outcome`` first.
+        """
+        return framed(self._columns(), self._make, library)
+
+    def _columns(self) -> dict[str, Any]:
+        bounds = self.interval()
+        blocks = len(self.coefficients) // len(self.terms)
+        names: dict[str, Any] = {"term": list(self.terms) * blocks}
+        if self.model == "multinomial":
+            names = {"outcome": list(np.repeat(self.outcomes[1:], len(self.terms))), **names}
+        numbers = {
+            "coefficient": self.coefficients,
+            "standard_error": self.standard_errors,
+            "z" if math.isinf(self.degrees) else "t": self.coefficients / self.standard_errors,
+            "p_value": self.p_values,
+            "low": bounds[:, 0],
+            "high": bounds[:, 1],
+        }
+        if self.without_noise is not None:
+            numbers["without_noise"] = self.without_noise
+        return {**names, **numbers}
+
+    def summary(self) -> str:
+        """The table that people know from statsmodels, with what the noise cost.
+
+        The last two columns have the standard error of the same model without noise, and how many
+        times larger it is with it.
+        """
+        z = "z" if math.isinf(self.degrees) else "t"
+        header = ["", "coef", "std err", z, f"P>|{z}|", "[0.025", "0.975]"]
+        known = self.without_noise is not None
+        header += ["no noise", "cost"] * known
+        errors, bounds, chances = self.standard_errors, self.interval(), self.p_values
+        rows = []
+        for i, name in enumerate(self.names):
+            numbers = [
+                f"{self.coefficients[i]:.4f}", f"{errors[i]:.4f}",
+                f"{self.coefficients[i] / errors[i]:.3f}", f"{chances[i]:.3f}",
+                f"{bounds[i, 0]:.4f}", f"{bounds[i, 1]:.4f}",
+            ]  # fmt: skip
+            if self.without_noise is not None:
+                cost = errors[i] / self.without_noise[i]
+                numbers += [f"{self.without_noise[i]:.4f}", f"x {cost:.2f}"]
+            rows.append([shown(name), *numbers])
+        return "\n".join([*self._facts(), "", table(header, rows, left=(0,)), *self._remarks()])
+
+    def _facts(self) -> list[str]:
+        how = "by the corrected score" if self.method == "corrected" else "by maximum likelihood"
+        if self.model == "linear":
+            how = "by corrected moments"
+        what = shown(self.outcomes[0])
+        if self.model == "logistic":
+            what = f"{shown(self.outcomes[1])} rather than {what}"
+        elif self.model == "multinomial":
+            what = f"{len(self.outcomes)} categories, compared with {what}"
+        lines = [
+            f"{self.model.capitalize()} regression {how}: {visible(self.formula)}",
+            f"outcome: {what}; records: {self.records:,}",
+        ]
+        if math.isfinite(self.degrees):
+            lines[-1] += f"; degrees of freedom: {self.degrees:g}"
+        if self.log_likelihood is not None:
+            lines[-1] += f"; log-likelihood: {self.log_likelihood:.3f}"
+        return lines
+
+    def _remarks(self) -> list[str]:
+        found = [f"note: {each}" for each in self.notes]
+        if self.negative > 0:
+            part = f"{self.negative:.2%} of the corrected table"
+            found.append(f"note: {part} is negative, as noise allows")
+        if self.hausman is not None:
+            test = self.hausman
+            found += [
+                f"Hausman's test of the model: chi-square {test.statistic:.3f}, "
+                f"{test.degrees} degrees of freedom, p {test.p_value:.3f}",
+                "a small p says that the model is an approximation: then this method has another "
+                "target than the original table",
+            ]
+        return found
+
+    def plot(self, *, axes: object = None) -> Figure:
+        """Draw the coefficients with intervals of 95%; the intercept is left out."""
+        from bistochastic.plot.coefficients import coefficients
+
+        return coefficients(self, axes=axes)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, fragment
+        from bistochastic.markup import table as html
+
+        columns = self._columns()
+        names = [key for key in ("outcome", "term") if key in columns]
+        rows = [
+            [*(columns[key][i] for key in names),
+             *(f"{values[i]:.4g}" for key, values in columns.items() if key not in names)]
+            for i in range(len(self.coefficients))
+        ]  # fmt: skip
+        lines = [element("p", line) for line in (*self._facts()[1:], *self._remarks())]
+        caption = self._facts()[0]
+        left = tuple(range(len(names)))
+        return fragment(html(list(columns), rows, caption=caption, left=left, scroll=False), lines)
+
+
+def _text(name: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
+    return given
+
+
+def _value(typed: str) -> float:
+    try:
+        return float(typed)
+    except ValueError:
+        raise ValueError(f"`hypothesis` must end in a number; got {shown(typed)}") from None
+
+
+def hausman(corrected: Fitted, likely: Fitted, sample: Sample) -> Wald | None:
+    """Whether a likelihood agrees with the corrected score, which needs no true model.
+
+    ``d^T (V_c - V_l)^+ d``, over eigenvalues above a thousandth of the largest.
+    """
+    away = corrected.coefficients - likely.coefficients
+    values, vectors = np.linalg.eigh(corrected.covariance(sample) - likely.covariance(sample))
+    large = values > 1e-3 * values.max()
+    if not values.max() > 0:
+        return None
+    parts = (vectors.T @ away)[large]
+    statistic = float((parts**2 / values[large]).sum())
+    return Wald("the model is true", statistic, int(large.sum()), math.inf)

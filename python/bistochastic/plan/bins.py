@@ -1,0 +1,319 @@
+"""``Bins``: public breaks of a column of numbers or dates, and what stands for a class.
+
+Classes are ``[low, high)``; the last class of numbers is closed, ``[low, high]``. The classes of
+``open`` ends lie beyond the breaks. Breaks are compared exactly, whatever type the column has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, arguments
+from bistochastic.adapters.arrays import narrow
+from bistochastic.kept import kept
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes, Mask
+
+    Break = int | float | date
+
+# Classes, and numbers inside all classes.
+_CLASSES, _NUMBERS = 1 << 20, 1 << 24
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Classes of numbers or of dates.
+
+    >>> Bins.of(breaks=[0, 18, 65, 120]).names
+    ('[0, 18)', '[18, 65)', '[65, 120]')
+    >>> Bins.of(width=0.5, low=0, high=1, open=("high",)).names
+    ('[0, 0.5)', '[0.5, 1)', '[1, inf)')
+    >>> Bins.of(width="quarter", low=date(2025, 1, 1), high="2025-07-01").names
+    ('2025-Q1', '2025-Q2')
+    """
+
+    breaks: tuple[Break, ...]
+    open: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        breaks: Any = None,
+        width: Any = None,
+        low: Any = None,
+        high: Any = None,
+        open: Any = (),
+    ) -> Bins:
+        """Breaks, or classes of equal width, as a caller gave them."""
+        said = [n for n, x in (("width", width), ("low", low), ("high", high)) if x is not None]
+        if (breaks is None) == (not said) or (said and len(said) < 3):
+            must = "`breaks` must be given, or width, low and high"
+            got = [*["breaks"] * (breaks is not None), *said]
+            raise TypeError(f"{must}; got {' and '.join(got) or 'none'}")
+        if breaks is not None:
+            if isinstance(breaks, str | bytes):
+                raise TypeError("`breaks` must be a list of numbers or dates; got str")
+            listed = arguments.items("breaks", "be a list of numbers or dates", breaks)
+            found = [_break("breaks", x) for x in listed]
+        elif isinstance(width, str):
+            found = _periods(arguments.one_of("width", width, tuple(_MONTHS)), low, high)
+        else:
+            found = _steps(width, _break("low", low), _break("high", high))
+        if len({isinstance(x, date) for x in found}) > 1:
+            raise TypeError("`breaks` must be all numbers or all dates; got both")
+        ends = () if isinstance(open, str) else tuple(arguments.items("open", "be ends", open))
+        if isinstance(open, str) or not set(ends) <= {"low", "high"} or len(set(ends)) < len(ends):
+            raise ValueError('`open` must hold "low", "high" or both; got none of these')
+        if len(found) + len(ends) < 2 or not found:
+            raise ValueError("`breaks` must make one class or more; got none")
+        for i, (one, other) in enumerate(pairwise(found)):
+            if not one < other:  # type: ignore[operator]
+                raise ValueError(f"`breaks` must increase; got one that does not at {i + 1}")
+        if len(found) > _CLASSES:
+            raise ValueError(f"`breaks` must make at most 2^20 classes; got {len(found)}")
+        return cls(tuple(found), tuple(end for end in ("low", "high") if end in ends))
+
+    @property
+    def dated(self) -> bool:
+        """Whether the breaks are dates."""
+        return isinstance(self.breaks[0], date)
+
+    @kept
+    def _ends(self) -> list[tuple[Break | None, Break | None]]:
+        """The lower and the upper end of each class, None if it is open there."""
+        found: list[tuple[Break | None, Break | None]] = [*pairwise(self.breaks)]
+        if "low" in self.open:
+            found.insert(0, (None, self.breaks[0]))
+        if "high" in self.open:
+            found.append((self.breaks[-1], None))
+        return found
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The ends of all classes in their order, infinite beyond the open ones."""
+        low, high = (-math.inf,) * ("low" in self.open), (math.inf,) * ("high" in self.open)
+        return (*low, *self.breaks, *high)
+
+    @kept
+    def names(self) -> tuple[str, ...]:
+        """A label for each class."""
+        last = len(self._ends) - 1
+        return tuple(
+            _label(low, high, closed=i == last and not self.dated)
+            for i, (low, high) in enumerate(self._ends)
+        )
+
+    @kept
+    def widest(self) -> float:
+        """The width of the widest class; infinite if one is open. Dates are in days."""
+        if self.open:
+            return math.inf
+        days = [float(x.toordinal()) if isinstance(x, date) else float(x) for x in self.breaks]
+        return max(high - low for low, high in pairwise(days))
+
+    @kept
+    def midpoints(self) -> NDArray[Any]:
+        """The middle of each class; of an open one its finite end."""
+        if self.dated:
+            return np.array([_middle_day(low, high) for low, high in self._ends], "M8[D]")
+        return np.array([_middle(low, high) for low, high in self._ends])
+
+    @kept
+    def _edges(self) -> NDArray[Any]:
+        return np.array(self.breaks, "M8[D]") if self.dated else np.array(self.breaks, np.float64)
+
+    def codes(self, values: NDArray[Any]) -> tuple[Codes, Mask | None]:
+        """The class of each value, and which values lie outside of all classes, if any do.
+
+        >>> codes, outside = Bins.of(breaks=[0, 18, 65]).codes(np.array([0, 18, 65, 66]))
+        >>> codes.tolist(), outside.tolist()
+        ([0, 1, 1, 0], [False, False, False, True])
+        """
+        edges = self._edges
+        if values.dtype.kind in "iu":
+            # Whole numbers are at or above a break if they are at or above the next whole number.
+            whole = [min(max(math.ceil(x), -(2**63)), 2**63 - 1) for x in self.breaks]  # type: ignore[arg-type]
+            edges = np.array(whole, np.int64)
+            if values.dtype == np.uint64:
+                edges = np.maximum(edges, 0).astype(np.uint64)
+        at = np.searchsorted(edges, values, "right")
+        shift = 0 if "low" in self.open else 1
+        last = len(self._ends) - 1
+        outside = np.zeros(0, bool)
+        if not ("low" in self.open and "high" in self.open):
+            below = at < shift
+            above = at > last + shift
+            if above.any() and not self.dated and "high" not in self.open:
+                above &= values != self.breaks[-1]
+            outside = below | above
+        codes = np.clip(at, shift, last + shift)
+        codes -= shift
+        found = codes.astype(narrow(len(self._ends)))
+        if not outside.any():
+            return found, None
+        found[outside] = 0
+        return found, outside
+
+    def numbers(self, step: float) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+        """All multiples of a step in the classes, and where each class begins and how many it has.
+
+        >>> [part.tolist() for part in Bins.of(breaks=[0, 2, 5]).numbers(1)]
+        [[0, 1, 2, 3, 4, 5], [0, 2], [2, 4]]
+        """
+        unit = Fraction(repr(step))
+        firsts, counts = [], []
+        for i, (low, high) in enumerate(self._ends):
+            assert low is not None
+            assert high is not None
+            start, end = (_exact(x) / unit for x in (low, high))
+            closed = i == len(self._ends) - 1 and not self.dated
+            first, stop = math.ceil(start), math.floor(end) + 1 if closed else math.ceil(end)
+            if stop <= first:
+                raise ValueError(f"`step` must have a multiple in every class; got none in {i}")
+            firsts.append(first)
+            counts.append(stop - first)
+        total = sum(counts)
+        if total > _NUMBERS:
+            raise ValueError(f"`step` must make at most 2^24 numbers; got {total}")
+        every = np.concatenate(
+            [np.arange(n, n + many) for n, many in zip(firsts, counts, strict=True)]
+        )
+        found: NDArray[Any]
+        if self.dated:
+            found = (every * int(step)).astype("M8[D]")
+        elif unit.denominator == 1:
+            found = every * int(unit)
+        else:
+            found = every * unit.numerator / unit.denominator
+        starts = np.cumsum([0, *counts[:-1]])
+        places, outside = self.codes(found)
+        if outside is not None or (places != np.repeat(np.arange(len(counts)), counts)).any():
+            raise ValueError("`step` must make numbers that doubles tell apart; got a finer one")
+        return found, starts, np.array(counts)
+
+
+def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | None, Break | None]:
+    """The ends that values beyond them are replaced by, each inside a class if there are classes.
+
+    >>> clipped(0, 85.0)
+    (0, 85)
+    """
+    found = [None if x is None else _break(n, x) for n, x in (("bottom", bottom), ("top", top))]
+    for name, x in zip(("bottom", "top"), found, strict=True):
+        if x is None:
+            continue
+        if isinstance(x, date) != (bins is not None and bins.dated):
+            kind = "date" if bins is not None and bins.dated else "number"
+            raise TypeError(f"`{name}` must be a {kind}; got {type(x).__name__}")
+        if bins is not None and bins.codes(np.array([x], bins._edges.dtype))[1] is not None:
+            raise ValueError(f"`{name}` must lie in one of the classes; got one outside")
+    low, high = found
+    if low is not None and high is not None and not low < high:  # type: ignore[operator]
+        raise ValueError("`bottom` must be below top; got others")
+    return low, high
+
+
+def _break(name: str, given: Any) -> Break:
+    """A number, a date, or a date as ISO 8601 writes it."""
+    must = "be finite numbers or dates without a time"
+    if isinstance(given, str):
+        try:
+            return date.fromisoformat(given)
+        except ValueError:
+            raise ValueError(f"`{name}` must {must}, as 2026-01-31; got a string") from None
+    if isinstance(given, datetime):
+        raise TypeError(f"`{name}` must {must}; got datetime")
+    if isinstance(given, date):
+        return given
+    number = _core.as_real(name, must, given)
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` must {must}; got {number:g}")
+    whole = int(number)
+    if hasattr(given, "__index__"):
+        whole = int(given)
+        number = float(whole)
+        if abs(whole) > 2**53:
+            raise ValueError(f"`{name}` must be at most 2^53 in magnitude; got {whole}")
+    return whole if whole == number and abs(number) <= 2**53 else number
+
+
+def _steps(width: Any, low: Break, high: Break) -> list[Break]:
+    """Classes of equal width."""
+    size = _break("width", width)
+    if any(isinstance(x, date) for x in (size, low, high)):
+        raise TypeError("`width` must be month, quarter or year for dates; got a number")
+    start, end, step = (_exact(x) for x in (low, high, size))
+    if not (step > 0 and end > start):
+        raise ValueError("`width` must be positive, and low below high; got others")
+    many = (end - start) / step
+    if many.denominator != 1 or many > _CLASSES:
+        got = f"{float(many):g} classes"
+        raise ValueError(
+            f"`width` must divide the range from low to high, 2^20 times at most; got {got}"
+        )
+    return [_plain(start + i * step) for i in range(int(many) + 1)]
+
+
+def _periods(width: str, low: Any, high: Any) -> list[Break]:
+    """The first days of months, quarters or years."""
+    ends = [_break(name, x) for name, x in (("low", low), ("high", high))]
+    months = _MONTHS[width]
+    places = []
+    for name, day in zip(("low", "high"), ends, strict=True):
+        if not isinstance(day, date) or day.day != 1 or (day.month - 1) % months:
+            raise ValueError(f"`{name}` must be the first day of a {width}; got another day")
+        places.append(12 * day.year + day.month - 1)
+    if not places[0] < places[1]:
+        raise ValueError("`low` must be before high; got others")
+    return [date(m // 12, m % 12 + 1, 1)
+            for m in range(places[0], places[1] + 1, months)]  # fmt: skip
+
+
+def _exact(x: Break) -> Fraction:
+    """A number as it is written; a date in days since 1970."""
+    if isinstance(x, date):
+        return Fraction(x.toordinal() - date(1970, 1, 1).toordinal())
+    return Fraction(repr(x))
+
+
+def _plain(x: Fraction) -> int | float:
+    return int(x) if x.denominator == 1 else float(x)
+
+
+def _middle(low: Any, high: Any) -> float:
+    ends = [float(x) for x in (low, high) if x is not None]
+    return ends[0] if len(ends) == 1 else ends[0] + (ends[1] - ends[0]) / 2
+
+
+def _middle_day(low: Any, high: Any) -> date:
+    ends = [x.toordinal() for x in (low, high) if x is not None]
+    return date.fromordinal(sum(ends) // len(ends))
+
+
+def _label(low: Break | None, high: Break | None, *, closed: bool) -> str:
+    """The label of a class: a month, a quarter or a year if it is one, else its ends."""
+    if isinstance(low, date) and isinstance(high, date) and low.day == high.day == 1:
+        months = 12 * (high.year - low.year) + high.month - low.month
+        if months == 1:
+            return f"{low.year:04d}-{low.month:02d}"
+        if months == 3 and low.month % 3 == 1:
+            return f"{low.year:04d}-Q{low.month // 3 + 1}"
+        if months == 12 and low.month == 1:
+            return f"{low.year:04d}"
+    left = "(-inf" if low is None else f"[{_spelled(low)}"
+    return f"{left}, inf)" if high is None else f"{left}, {_spelled(high)}{']' if closed else ')'}"
+
+
+def _spelled(x: Break) -> str:
+    return x.isoformat() if isinstance(x, date) else repr(x)

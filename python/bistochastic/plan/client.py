@@ -1,0 +1,128 @@
+"""``plan.client_json``: the plan of one device, in integers.
+
+A device needs the columns, their categories and the probabilities that are really sampled, and
+nothing else. ``docs/protocol.md`` says how a client draws from them; ``schemas/client.json`` is the
+schema. Integers are decimal strings, because a JSON number of 2^53 or more is not exact everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core, structure
+from bistochastic.words import about, prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bistochastic.labels import Labels
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Coded
+    from bistochastic.plan.plan import Plan
+
+PROTOCOL = 1
+_TYPES = {"text": "string", "integer": "integer", "boolean": "boolean"}
+
+
+def client_json(plan: Plan) -> str:
+    """Write the plan for clients."""
+    plan._refuse_undecided()
+    for attribute in plan._numeric:
+        must = "must not be numeric for a client, as numbers are permuted among records"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric column")
+    written = {
+        "protocol": PROTOCOL,
+        "name": plan.name,
+        "digest": plan.digest,
+        "keep": plan.keep if plan.keep == "*" else list(plan.keep),
+        "drop": list(plan.drop),
+        "attributes": [_attribute(attribute) for attribute in plan._coded],
+    }
+    return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+
+
+def _attribute(attribute: Coded) -> dict[str, Any]:
+    pairs = zip(attribute.columns, attribute.axes, strict=True)
+    written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
+    written["missing"] = attribute.missing
+    if attribute.impossible:
+        written["impossible"] = _strings(attribute.cells.tolist())
+    if attribute.groups is not None:
+        written["groups"] = _column(attribute.groups.column, attribute.groups.labels)
+    with about(attribute.columns):
+        for matrix in attribute.matrices:
+            if structure.composition(matrix) is not None:
+                must = "`matrix` must be one table for a client"
+                raise ValueError(f"{must}; got a {matrix.family} of several matrices")
+        written["matrices"] = [
+            {"digest": _core.digest_of(matrix), "draw": draw_of(matrix)}
+            for matrix in attribute.matrices
+        ]
+    return written
+
+
+def _column(name: str, labels: Labels) -> dict[str, Any]:
+    values = [value if isinstance(value, bool) else str(value) for value in labels.values]
+    return {"name": name, "type": _TYPES[labels.kind], "categories": values}
+
+
+def _strings(numbers: Iterable[int]) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+def draw_of(matrix: Matrix) -> dict[str, Any]:
+    """How a client draws from a matrix: the form of the draw and its integers.
+
+    >>> import bistochastic as bs
+    >>> draw_of(bs.randomized_response(2, keep=0.75))
+    {'form': 'truth', 'size': '2', 'keep': ['3', '4']}
+    >>> draw_of(bs.tridiagonal(0.25, size=3))
+    {'form': 'neighbours', 'size': '3', 'alphas': ['2251799813685248'], 'total': '9007199254740992'}
+    """
+    form: dict[str, Any] = {"form": "", "size": str(matrix.size)}
+    made = structure.composition(matrix)
+    if made is not None:
+        kind = "mix" if isinstance(made, structure.Mixture) else type(made).__name__.lower()
+        parts = matrix.parameters["matrices"]
+        form |= {"form": kind, "components": [draw_of(part) for part in parts]}
+        if kind == "mix":
+            weights = matrix.parameters["weights"]
+            total = lcm(*(weight.denominator for weight in weights))
+            form["weights"] = _strings(int(weight * total) for weight in weights)
+        return form
+    if structure.is_certain(matrix):
+        targets = structure.targets(matrix)
+        form["form"] = "certain"
+        return form if targets is None else form | {"targets": _strings(targets.tolist())}
+    for name, found in (
+        ("shift", structure.first_row(matrix)),
+        ("fold", structure.even_kernel(matrix)),
+    ):
+        if found is not None:
+            counts = _strings(found.counts.tolist())
+            return form | {"form": name, "counts": counts, "total": str(found.total)}
+    classes = structure.classes(matrix)
+    if classes is not None:
+        runs, first = [], 0
+        for size, many in zip(classes.sizes.tolist(), classes.many.tolist(), strict=True):
+            runs.append(_strings([first, size]))
+            first += size * many
+        return form | {"form": "classes", "runs": runs}
+    steps = structure.steps(matrix)
+    if steps is not None:
+        alphas = _strings(steps.counts.tolist())
+        return form | {"form": "neighbours", "alphas": alphas, "total": str(steps.total)}
+    swap = structure.swap(matrix)
+    if swap is not None:
+        keep = swap.keep
+        both = _strings([keep.numerator, keep.denominator - keep.numerator])
+        return form | {"form": "swap", "codes": _strings([swap.i, swap.j]), "counts": both}
+    rows = structure.counts(matrix)
+    if rows is not None:
+        listed = [_strings(row) for row in rows.tolist()]
+        return form | {"form": "rows", "counts": listed, "total": str(int(rows[0].sum()))}
+    # Only randomized response is left: the truth, or any other category.
+    keep = matrix.parameters["keep"]
+    return form | {"form": "truth", "keep": _strings([keep.numerator, keep.denominator])}

@@ -1,0 +1,184 @@
+"""Units: records that share one draw, such as the people of a household.
+
+A column with ``unit=`` is drawn once per unit, under the law of ids with a key of its own for the
+unit's column. All records of a unit have the same code, so each record can be drawn for itself and
+has the same reported value. What must hold for that is checked here: records of a unit agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.plan.attributes import named
+from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
+from bistochastic.words import prefix, row, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+    from bistochastic.plan.columns import Coded, Encoded
+    from bistochastic.plan.options import Options
+    from bistochastic.plan.plan import Plan
+
+    Values = list[NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a certificate says of the units of one column.
+
+    >>> import bistochastic as bs
+    >>> roof = bs.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
+    >>> plan = bs.Plan([roof], drop=["home"])
+    >>> release = plan.protect({"roof": ["tin", "tin"], "home": [7, 7]}, count_units=True)
+    >>> release.certificate.units
+    (Unit(column='home', kind='whole numbers', checked=True, pseudonym=None, count=1),)
+    """
+
+    column: str
+    kind: str
+    """What the ids of the units are."""
+    checked: bool
+    """Whether all records of every unit were compared; an engine compares those of a batch."""
+    pseudonym: str | None = None
+    """The column that holds a keyed hash of the unit."""
+    count: int | None = None
+    """The number of units, if it was asked for."""
+
+
+def drawn_by(plan: Plan) -> tuple[str, ...]:
+    """The columns that attributes are drawn by, each once."""
+    return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
+
+
+def replaced(plan: Plan, given: object) -> dict[str, str]:
+    """The names of the columns that hold hashes in the place of units, as a caller gave them."""
+    if given is None:
+        return {}
+    must = "`unit_pseudonym` must be a dict from columns of units to new names"
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
+    for column in found:
+        if column not in (plan.units or ()):
+            raise ValueError(
+                f"{must}; got `{shown(column)}`, which the plan does not name in units"
+            )
+        if plan.keep != "*" and column in plan.keep:
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan keeps")
+    return found
+
+
+class Met:
+    """The units of one column that were met so far, and what their records hold.
+
+    Memory grows with the number of units: eight bytes and the codes of each.
+    """
+
+    def __init__(self, plan: Plan, key: _core.Key, column: str) -> None:
+        self._column, self._plan, self.key = column, plan.name, key
+        self._attributes = [(i, a) for i, a in enumerate(plan._coded) if a.unit == column]
+        self._kinds: set[str] = set()
+        # Sorted, each at most half as long as the one before.
+        self._held: list[tuple[NDArray[np.uint64], Values]] = []
+
+    @property
+    def kind(self) -> str:
+        """What the ids are."""
+        return kind_of(self._kinds)
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return sum(len(keys) for keys, _ in self._held)
+
+    def read(self, table: Table, first: int | None, *, hashed: bool) -> Ids:
+        """The units of some rows, none missing; with their pseudonyms, if asked for."""
+        ids = Ids(read_ids(table, self._column, first))
+        self._kinds |= kinds(ids.values)
+        if hashed or not isinstance(ids.values, np.ndarray):
+            return Ids(ids.values, _core.plan_pseudonyms(self.key, self._plan, ids.values))
+        return ids
+
+    def check(self, ids: Ids, encoded: list[Encoded], first: int | None) -> None:
+        """Refuse rows that differ from an earlier record of their unit."""
+        if not len(ids.values):
+            return
+        keys, at, which = np.unique(_words(ids), return_index=True, return_inverse=True)
+        names, every = [], []
+        for i, attribute in self._attributes:
+            each = encoded[i]
+            none = np.zeros(len(each.codes), bool) if each.missing is None else each.missing
+            names += [attribute.columns] * 2
+            every += [each.codes, none]
+            if each.groups is not None and attribute.groups is not None:
+                names.append((attribute.groups.column,))
+                every.append(each.groups)
+        known = [values[at] for values in every]
+        new = np.ones(len(keys), bool)
+        for before, values in self._held:
+            place = np.minimum(np.searchsorted(before, keys), len(before) - 1)
+            seen = before[place] == keys
+            new &= ~seen
+            for mine, theirs in zip(known, values, strict=True):
+                mine[seen] = theirs[place[seen]]
+        wrong = [values != mine[which] for values, mine in zip(every, known, strict=True)]
+        firsts = [int(np.argmax(bad)) if bad.any() else len(which) for bad in wrong]
+        worst = min(range(len(firsts)), key=firsts.__getitem__, default=0)
+        if firsts and firsts[worst] < len(which):
+            must = f"must be the same in all records of a unit, by `{shown(self._column)}`"
+            got = f"{int(wrong[worst].sum())} rows that differ from an earlier record of their unit"
+            at_row = row(firsts[worst], first)
+            raise ValueError(f"{prefix(names[worst])}{must}; got {got}, the first in {at_row}")
+        self._hold(keys[new], [mine[new] for mine in known])
+
+    def _hold(self, keys: NDArray[np.uint64], values: Values) -> None:
+        while self._held and len(self._held[-1][0]) < 2 * len(keys):
+            others, theirs = self._held.pop()
+            keys = np.concatenate([others, keys])
+            order = np.argsort(keys, kind="stable")
+            keys = keys[order]
+            values = [np.concatenate(two)[order] for two in zip(theirs, values, strict=True)]
+        if len(keys):
+            self._held.append((keys, values))
+
+
+def _words(ids: Ids) -> NDArray[np.uint64]:
+    """Eight bytes for each row: a whole number itself, of others a keyed hash."""
+    if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
+        return ids.values.view(np.uint64)
+    assert ids.hashes is not None
+    return np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
+
+
+def certified(
+    plan: Plan,
+    options: Options,
+    kinds: dict[str, str],
+    counts: dict[str, int],
+    carried: Iterable[Coded],
+    *,
+    checked: bool,
+) -> tuple[Unit, ...]:
+    """What the certificate says of the units that were read, and of those of carried attributes."""
+    wave = options.wave
+    before = (
+        {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
+    )
+    found = []
+    for column in options.units(plan):
+        kind = kinds.get(column, "none")
+        if kind == "none" and column in before:
+            # A wave without anyone does not forget what ids are.
+            kind = before[column].kind
+        count = counts.get(column) if options.count_units else None
+        found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
+    gone = {a.unit for a in carried} - {unit.column for unit in found}
+    return (*found, *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone))

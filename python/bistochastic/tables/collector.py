@@ -1,0 +1,387 @@
+"""``plan.collector``: counts of reported records that arrive one by one or in batches.
+
+A collector holds one array of counts per table, and nothing of a single record. So its memory is
+known in advance, two collectors add up, and a text of some kilobytes restarts one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.adapters.frames import opened
+from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import MOST, Counts
+from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate.result import Estimate
+from bistochastic.labels import spelling
+from bistochastic.plan.attributes import prefix
+from bistochastic.tables import sheet as sheets
+from bistochastic.tables.question import ask, levels_of
+from bistochastic.tables.tabulate import beside, place
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+
+# Cells of all tables together.
+_CELLS = 2**27
+FORMAT = "bistochastic collector"
+NONE = ("no record was counted yet",)
+
+
+class _Table:
+    """One table: its axes, the index of each category, and the counts so far."""
+
+    def __init__(self, plan: Plan, columns: tuple[str, ...]) -> None:
+        self.question = question = ask(plan, columns, None)
+        self.columns = question.columns
+        for name in self.columns:
+            if name not in question.protected and name not in question.groups:
+                must = "`tables` must hold columns with declared categories"
+                raise ValueError(f"{must}; got `{shown(name)}`, which the plan does not protect")
+        known = {
+            name: levels_of(attribute, name)
+            for attribute in question.coded
+            for name in attribute.columns
+        } | {name: labels.values for name, labels in question.groups.items()}
+        names = [*self.columns, *(name for name in beside(question) if name not in self.columns)]
+        self.axes = tuple(Axis(name, known[name]) for name in names)
+        self.shape = tuple(len(axis.categories) for axis in self.axes)
+        if math.prod(self.shape) > _CELLS:
+            must = "`tables` must have at most 2^27 cells together"
+            raise ValueError(f"{must}; got {math.prod(self.shape)}")
+        self.banned = [
+            (a.columns, {tuple(map(_spell, cell)) for cell in a.impossible})
+            for a in question.coded
+            if a.impossible
+        ]
+        self.keeps = {name for a in question.coded if a.missing == "keep" for name in a.columns}
+        # Index of each category along the flat array, however it is spelled.
+        self.places: list[tuple[str, dict[Any, int]]] = []
+        stride = math.prod(self.shape)
+        for axis, size in zip(self.axes, self.shape, strict=True):
+            stride //= size
+            codes = {_spell(value): code * stride for code, value in enumerate(axis.categories)}
+            self.places.append((axis.name, codes))
+        self.counts = np.zeros(self.shape, np.int64)
+        self.single: defaultdict[int, int] = defaultdict(int)
+        self.unanswered = 0
+
+    def find(self, record: Mapping[str, Any]) -> int | None:
+        """The cell of a reported record; None if it has no answer that the table needs."""
+        cell, absent = 0, False
+        for name, codes in self.places:
+            try:
+                value = record[name]
+            except KeyError:
+                must = f"{prefix([name])}must be in `record`"
+                raise ValueError(f"{must}; got none of that name") from None
+            index = codes.get(_spell(value))
+            if index is None:
+                if name not in self.keeps or not _is_missing(value):
+                    must = "must hold a declared category"
+                    raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
+                absent = True
+            else:
+                cell += index
+        for columns, cells in self.banned:
+            if tuple(_spell(record[name]) for name in columns) in cells:
+                must = "must hold no combination declared impossible"
+                raise ValueError(f"{prefix(columns)}{must}; got one")
+        return None if absent else cell
+
+    def total(self) -> Counts:
+        """All counts so far."""
+        if self.single:
+            cells = np.fromiter(self.single, np.int64, len(self.single))
+            self.counts.reshape(-1)[cells] += np.fromiter(self.single.values(), np.int64)
+            self.single.clear()
+        digest = self.question.plan.digest
+        return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Nothing:
+    """The errors of an estimate without records: anything is possible."""
+
+    cells: int
+    degrees: float = math.inf
+    # An estimate asks whether its records are weighted.
+    weighted: bool = False
+    is_plain: bool = True
+
+    @property
+    def tallies(self) -> _Nothing:
+        return self
+
+    @property
+    def shares(self) -> Array:
+        return np.full(self.cells, math.nan)
+
+    @property
+    def variance(self) -> Array:
+        return np.full(self.cells, math.inf)
+
+    def covariance(self) -> Array:
+        found = np.full((self.cells, self.cells), math.nan)
+        np.fill_diagonal(found, math.inf)
+        return found
+
+    def bounds(self, _alpha: float) -> tuple[Array, Array]:
+        return np.zeros(self.cells), np.ones(self.cells)
+
+
+def nothing(axes: tuple[Axis, ...], method: str) -> Estimate:
+    """Make the estimate of a table in which no record was counted yet."""
+    none = _Nothing(math.prod(len(axis.categories) for axis in axes))
+    return Estimate(
+        none.shares, 0, method, "sampled", 0.0, 0, None, none.shares, axes, none, 0.0, NONE
+    )
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _spell(value: object) -> Any:
+    """What tells reported categories apart; None for a missing value."""
+    if _is_missing(value):
+        return None
+    known = spelling(value)
+    # An object of its own, which is no category.
+    return object() if known is None else known
+
+
+class Collector:
+    """Counts of reported records, for the tables that were named in advance.
+
+    :meth:`Plan.collector` makes one. It may be used by several threads. It counts reported records:
+    if one person reports twice, both count.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    >>> collector = plan.collector()
+    >>> collector.add({"sex": "F"})
+    >>> collector.update({"sex": ["F"] * 59 + ["M"] * 40})
+    >>> collector.estimate("sex").counts
+    array([70., 30.])
+    >>> other = bs.results.Collector.from_json(collector.to_json(), plan)
+    >>> (collector + other).records
+    200
+    """
+
+    def __init__(self, plan: Plan, tables: Sequence[object] = ()) -> None:
+        plan._refuse_undecided()
+        names = [_columns(given) for given in tables]
+        names = names or [attribute.columns for attribute in plan._coded]
+        self._plan = plan
+        self._lock = Lock()
+        self._tables = {each.columns: each for each in (_Table(plan, n) for n in names)}
+        cells = sum(math.prod(each.shape) for each in self._tables.values())
+        if cells > _CELLS:
+            raise ValueError(f"`tables` must have at most 2^27 cells together; got {cells}")
+        known = plan._protected | {n for a in plan._coded if a.groups for n in [a.groups.column]}
+        self._known = None if plan.keep == "*" else known | set(plan.keep)
+        self._records = 0
+        # Tables of one column are looked up at once.
+        self._quick: list[tuple[str, dict[Any, int], _Table]] = [
+            (*(each.places[0] if len(each.places) == 1 else ("", {})), each)
+            for each in self._tables.values()
+        ]
+
+    @property
+    def records(self) -> int:
+        """The number of reported records so far."""
+        return self._records
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each table."""
+        return tuple(self._tables)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(" x ".join(map(shown, columns)) for columns in self._tables)
+        return f"<Collector of {self._records:,} records: {listed}>"
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count one reported record. If a value is not a declared category, nothing is counted."""
+        if self._known is not None and not self._known.issuperset(record):
+            unknown = next(name for name in record if name not in self._known)
+            must = "`record` must hold columns that the plan protects or keeps"
+            raise ValueError(f"{must}; got `{shown(unknown)}`")
+        cells = []
+        for name, codes, table in self._quick:
+            # Strings are their own spelling, and are most of what comes.
+            value = record.get(name)
+            cell = codes.get(value) if type(value) is str else None
+            cells.append(table.find(record) if cell is None else cell)
+        with self._lock:
+            for (_name, _codes, table), cell in zip(self._quick, cells, strict=True):
+                if cell is None:
+                    table.unanswered += 1
+                else:
+                    table.single[cell] += 1
+            self._records += 1
+
+    def update(self, frame: object) -> None:
+        """Count all records of a protected table, in any container that ``protect`` accepts."""
+        table = opened(frame)
+        found = []
+        for each in self._tables.values():
+            sheet = sheets.of_table(each.question, table, sheets.Design(), empty=True)
+            found.append(place(each.question, sheet))
+        with self._lock:
+            for each, counts in zip(self._tables.values(), found, strict=True):
+                each.counts += counts.counts
+                each.unanswered += counts.unanswered
+            self._records += table.rows
+
+    def merge(self, other: Collector) -> None:
+        """Add the counts of another collector of the same plan and tables."""
+        if not isinstance(other, Collector):
+            raise TypeError(f"`other` must be a Collector; got {type(other).__name__}")
+        mine, theirs = self._plan.digest, other._plan.digest
+        if mine != theirs:
+            must = f"`other` must be a collector of plan {mine[:12]}"
+            raise ValueError(f"{must}; got plan {theirs[:12]}")
+        if set(other._tables) != set(self._tables):
+            must = f"`other` must have the tables {', '.join(map(_spoken, self._tables))}"
+            raise ValueError(f"{must}; got {', '.join(map(_spoken, other._tables))}")
+        records, tables = other._snapshot()
+        with self._lock:
+            for columns, counts in tables.items():
+                self._tables[columns].counts += counts.counts
+                self._tables[columns].unanswered += counts.unanswered
+            self._records += records
+
+    def __add__(self, other: object) -> Collector:
+        if not isinstance(other, Collector):
+            return NotImplemented
+        both = Collector(self._plan, list(self._tables))
+        both.merge(self)
+        both.merge(other)
+        return both
+
+    def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts]]:
+        with self._lock:
+            return self._records, {name: table.total() for name, table in self._tables.items()}
+
+    def counts(self, *columns: str) -> Counts:
+        """Return the counts of the smallest table that has these columns."""
+        asked = set(columns)
+        fitting = [each for each in self._tables.values() if asked <= set(each.columns)]
+        if not fitting:
+            must = f"`columns` must be in one table of {', '.join(map(_spoken, self._tables))}"
+            raise ValueError(f"{must}; got {_spoken(columns)}")
+        with self._lock:
+            return min(fitting, key=lambda each: math.prod(each.shape)).total()
+
+    def estimate(self, *columns: str, **options: Any) -> Estimate:
+        """Estimate the true table of some columns; options as in :meth:`Plan.estimate`.
+
+        Without a reported record, all proportions are NaN and all intervals are from 0 to 1.
+        """
+        counts = self.counts(*columns)
+        if counts.records:
+            return self._plan.estimate(counts=counts, columns=columns, **options)
+        axes = tuple(axis for axis in counts.axes if axis.name in columns)
+        return nothing(axes, options.get("method", "inverse"))
+
+    def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
+        """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
+        counts = self.counts(*where)
+        if not counts.records:
+            return Quantity("count", 0.0, 0.0, 0, "sampled", notes=NONE)
+        return self._plan.count(counts, where, **options)
+
+    def ratio(
+        self,
+        where: Mapping[str, object],
+        given: Mapping[str, object] | None = None,
+        **options: Any,
+    ) -> Ratio:
+        """Estimate the proportion that meets ``where``, as :meth:`Plan.ratio` does."""
+        counts = self.counts(*{**where, **(given or {})})
+        if not counts.records:
+            return Ratio(
+                "ratio", math.nan, math.inf, 0, "sampled", notes=NONE,
+                numerator=0.0, denominator=0.0, _variances=(0.0, 0.0, 0.0),
+            )  # fmt: skip
+        return self._plan.ratio(counts, where, given, **options)
+
+    def to_json(self) -> str:
+        """Write all counts and the digest of the plan."""
+        records, tables = self._snapshot()
+        written = {
+            "format": FORMAT,
+            "version": 1,
+            "plan": self._plan.digest,
+            "records": records,
+            "tables": [
+                {
+                    "columns": list(columns),
+                    "counts": counts.counts.reshape(-1).tolist(),
+                    "unanswered": counts.unanswered,
+                }
+                for columns, counts in tables.items()
+            ],
+        }
+        return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str, plan: Plan) -> Self:
+        """Read what :meth:`to_json` wrote; another plan, or a text that was cut off, raises."""
+        try:
+            found = json.loads(text)
+            stated = found["format"], found["version"], found["plan"]
+            tables = [(tuple(t["columns"]), t["counts"], t["unanswered"]) for t in found["tables"]]
+            records = found["records"]
+        except (ValueError, TypeError, KeyError):
+            must = "`text` must be the JSON of a collector"
+            raise ValueError(f"{must}; got a text that is cut off or has other fields") from None
+        if stated[:2] != (FORMAT, 1):
+            must = f"`text` must be of format {FORMAT}, version 1"
+            raise ValueError(f"{must}; got version {shown(stated[1])}")
+        if stated[2] != plan.digest:
+            must = f"`text` must be a collector of plan {plan.digest[:12]}"
+            raise ValueError(f"{must}; got plan {shown(stated[2])[:12]}")
+        made = cls(plan, [columns for columns, _, _ in tables])
+        made._records = _core.as_whole("records", records, 0)
+        for columns, counts, unanswered in tables:
+            table = made._tables[columns]
+            array = np.array(counts)
+            if array.shape != (math.prod(table.shape),):
+                must = f"`counts` must have {math.prod(table.shape)} cells for {_spoken(columns)}"
+                raise ValueError(f"{must}; got {len(counts)}")
+            digest = plan.digest
+            # Checked there: integers that are not negative.
+            checked = Counts(
+                table.columns, table.axes, array.reshape(table.shape), unanswered, digest
+            )
+            table.counts, table.unanswered = checked.counts, checked.unanswered
+            if checked.records + checked.unanswered != made._records or made._records >= MOST:
+                must = f"`records` must be the sum of the counts of {_spoken(columns)}"
+                raise ValueError(f"{must}; got {made._records}")
+        return made
+
+
+def _columns(given: object) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)  # type: ignore[arg-type]
+
+
+def _spoken(columns: Sequence[str]) -> str:
+    return " x ".join(f"`{shown(name)}`" for name in columns) or "none"

@@ -1,0 +1,137 @@
+"""``plan.sql``: a view with corrected columns, so that a warehouse gives unbiased answers.
+
+For every category ``c`` of a protected column the view has a column ``"column=c"``. Its value in a
+row is the pseudo-response ``(P^-1 d)[reported]``, where ``d`` is 1 for the category and 0 for all
+others. Its mean over the noise is 1 if the true value is ``c`` and 0 otherwise, so ``sum``
+estimates how many records have the category. A product of columns of different attributes estimates
+how many records have both categories, because attributes are randomized independently.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import arguments
+from bistochastic.plan.attributes import named
+from bistochastic.tables.question import digits, levels_of, pseudo
+from bistochastic.words import prefix, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+
+DIALECTS = ("duckdb", "sqlite")
+# Corrected columns of a view; a table of more is wider than databases like.
+_MOST = 2000
+
+# n / (n - 1) times the sum of squares about the mean, with n the records of the whole table: rows
+# that a condition leaves out count as 0.
+_MORE = "max(bs_n) / (max(bs_n) - 1.0)"
+_MACROS = {
+    "bs_count(x)": "sum(x)",
+    "bs_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / max(bs_n)))",
+    "bs_mean(x)": "sum(x) / count(x)",
+    "bs_mean_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / count(x))) / count(x)",
+    "bs_ratio(x, y)": "sum(x) / sum(y)",
+    "bs_ratio_se(x, y)": f"sqrt({_MORE} * (sum(x * x) - 2 * sum(x) / sum(y) * sum(x * y) "
+    "+ sum(x) / sum(y) * sum(x) / sum(y) * sum(y * y))) / abs(sum(y))",
+}
+
+
+def sql(plan: Plan, dialect: object, table: object) -> str:
+    """Write the statements."""
+    kind = arguments.one_of("dialect", dialect, DIALECTS)
+    name = named("table", table)
+    plan._refuse_undecided()
+    columns = [each for attribute in plan._coded for each in _corrected(attribute)]
+    if len(columns) > _MOST:
+        raise ValueError(f"`plan` must have at most {_MOST} categories in SQL; got {len(columns)}")
+    lines = [f"  t.*,\n  (SELECT count(*) FROM {_quoted(name)}) AS bs_n", *columns]
+    view = _quoted(f"{name}_corrected")
+    body = ",\n  ".join(lines)
+    statements = [f"CREATE VIEW {view} AS SELECT\n{body}\nFROM {_quoted(name)} AS t;"]
+    if kind == "duckdb":
+        statements += [f"CREATE OR REPLACE MACRO {head} AS {it};" for head, it in _MACROS.items()]
+    return "\n".join(statements) + "\n"
+
+
+def _corrected(attribute: Categorical | Joint) -> Iterator[str]:
+    """Corrected columns of an attribute, as SQL."""
+    if attribute.missing == "keep":
+        must = 'must have missing="raise" or missing="category" in SQL'
+        raise ValueError(f'{prefix(attribute.columns)}{must}; got missing="keep"')
+    places = digits(attribute)
+    wanted: list[tuple[str, Array]] = []
+    for column, place in zip(attribute.columns, places, strict=True):
+        levels = levels_of(attribute, column)
+        for code, level in enumerate(levels):
+            wanted.append((f"{column}={_spoken(level)}", (place == code).astype(float)))
+        if all(type(level) is int for level in levels):
+            wanted.append((f"{column} score", np.array(levels, float)[place]))
+    if len(attribute.columns) > 1:
+        all_levels = [levels_of(attribute, column) for column in attribute.columns]
+        for code in range(len(places[0])):
+            cell = zip(attribute.columns, all_levels, places, strict=True)
+            name = ", ".join(f"{c}={_spoken(every[at[code]])}" for c, every, at in cell)
+            wanted.append((name, (np.arange(len(places[0])) == code).astype(float)))
+    found = pseudo(attribute, np.stack([scores for _, scores in wanted]), "sql")
+    conditions = [_condition(attribute, code, places) for code in range(len(places[0]))]
+    for row, (name, _) in enumerate(wanted):
+        cases = [_cases(conditions, table[row]) for table in found]
+        whole = cases[0]
+        if attribute.groups is not None:
+            by = _quoted(attribute.groups.column)
+            values = attribute.groups.labels.values
+            pairs = zip(values, cases, strict=True)
+            whole = " ".join(f"WHEN t.{by} = {_literal(v)} THEN {case}" for v, case in pairs)
+            whole = f"CASE {whole} END"
+        yield f"{whole} AS {_quoted(name)}"
+
+
+def _cases(conditions: list[str], values: Array) -> str:
+    """A value for each code; the commonest one comes last, without a condition of its own."""
+    each, counts = np.unique(values, return_counts=True)
+    usual = each[np.argmax(counts)]
+    cases = [
+        f"WHEN {condition} THEN {_number(value)}"
+        for condition, value in zip(conditions, values.tolist(), strict=True)
+        if value != usual
+    ]
+    rest = _number(float(usual))
+    return f"CASE {' '.join(cases)} ELSE {rest} END" if cases else rest
+
+
+def _number(value: float) -> str:
+    """A double: without an exponent DuckDB would read a decimal number."""
+    return repr(value) if "e" in repr(value) else f"{value!r}e0"
+
+
+def _condition(attribute: Categorical | Joint, code: int, places: list[NDArray[np.intp]]) -> str:
+    parts = []
+    for column, place in zip(attribute.columns, places, strict=True):
+        level = levels_of(attribute, column)[place[code]]
+        test = "IS NULL" if level is None else f"= {_literal(level)}"
+        parts.append(f"t.{_quoted(column)} {test}")
+    return " AND ".join(parts)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper()
+
+
+def _spoken(value: Any) -> str:
+    return "missing" if value is None else shown(str(value))

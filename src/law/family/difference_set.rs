@@ -1,0 +1,330 @@
+//! Difference set: a circulant of two values with more codes than categories.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::Family;
+use crate::law::family::circulant::Circulant;
+use crate::law::lines::{Survey, neighbours};
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::structure::Structure;
+use crate::number::bits::Entropy;
+use crate::number::lattice::MAX_SIZE;
+use crate::number::logarithms::LogSum;
+use crate::system::memory::{self, Gather};
+
+/// # Law
+/// `probability(u, v)` is `inside/total` where `(v - u) mod modulus` is a residue, and `outside/total`
+/// elsewhere. Codes from `size` on are reported and never true.
+///
+/// A report tells at most `log2 modulus - H` bits, the capacity of the circulant, whatever the prior. The
+/// stated bits are what it leaves of a truth among `size`: `log2 size - (log2 modulus - H)`.
+///
+/// # Cost
+/// Build O(modulus); bits and epsilon O(1).
+#[derive(Debug)]
+struct DifferenceSet {
+    size: u64,
+    residues: Arc<[i64]>,
+    /// Of a shift in the set, and of another.
+    counts: [u64; 2],
+    law: Circulant,
+}
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    // The package finds the last three from those before them.
+    arguments.known(&[
+        "size", "epsilon", "beta", "set", "modulus", "residues", "counts",
+    ])?;
+    let size = arguments.size()?;
+    let modulus = arguments.whole("modulus", size, MAX_SIZE)?.unwrap_or(size);
+    let must = "be rising whole numbers from 0 to below the modulus";
+    let residues = arguments.wholes("residues", must)?;
+    let mut least = 0;
+    for (i, &residue) in residues.iter().enumerate() {
+        if !(least..modulus as i64).contains(&residue) {
+            return Err(Error::value("residues", must, format!("{residue} at {i}")));
+        }
+        least = residue + 1;
+    }
+    let must = "be two, neither negative, that make a total from 1 to below 2^63";
+    let counts = arguments.wholes("counts", must)?;
+    let (k, rest) = (residues.len() as u64, modulus - residues.len() as u64);
+    let (inside, outside) = match *counts {
+        [inside, outside] if inside.min(outside) >= 0 => (inside as u64, outside as u64),
+        _ => return Err(Error::value("counts", must, format!("{counts:?}"))),
+    };
+    let total = u128::from(k) * u128::from(inside) + u128::from(rest) * u128::from(outside);
+    if !(1..1 << 63).contains(&total) {
+        return Err(Error::value("counts", must, total));
+    }
+    let mut first_row = memory::filled(outside as i64, modulus as usize);
+    for &residue in &*residues {
+        first_row[residue as usize] = inside as i64;
+    }
+    Ok(Arc::new(DifferenceSet {
+        size,
+        residues,
+        counts: [inside, outside],
+        law: Circulant {
+            first_row: memory::shared(first_row),
+            total: total as u64,
+        },
+    }))
+}
+
+impl DifferenceSet {
+    /// Of every code the number of truths from which it is a shift in the set.
+    fn explained(&self) -> Vec<u64> {
+        let v = self.modulus();
+        let mut inside = memory::filled(false, v);
+        self.residues
+            .iter()
+            .for_each(|&r| inside[r as usize] = true);
+        let size = self.size as usize;
+        let mut count = (0..size).filter(|&u| inside[(v - u) % v]).count() as u64;
+        (0..v)
+            .map(|y| {
+                let here = count;
+                let next = (y + 1) % v;
+                count += u64::from(inside[next]);
+                count -= u64::from(inside[(next + v - size) % v]);
+                here
+            })
+            .gather()
+    }
+
+    fn modulus(&self) -> usize {
+        self.law.first_row.len()
+    }
+
+    /// The entropy of `times[i]` numbers `counts[i]` out of their sum.
+    fn entropy(&self, times: [u64; 2]) -> LogSum {
+        let parts = [0, 1].map(|i| i128::from(times[i]) * i128::from(self.counts[i]));
+        let total = (parts[0] + parts[1]).unsigned_abs();
+        let own = |i: usize| (-parts[i], u128::from(self.counts[i].max(1)));
+        LogSum {
+            terms: vec![(total as i128, total), own(0), own(1)],
+            denominator: total,
+        }
+    }
+}
+
+impl Family for DifferenceSet {
+    fn name(&self) -> &'static str {
+        "difference_set"
+    }
+
+    fn size(&self) -> u64 {
+        self.law.size()
+    }
+
+    fn true_size(&self) -> u64 {
+        self.size
+    }
+
+    fn parameters(&self) -> Parameters {
+        let counts = self.counts.map(|count| count as i64);
+        vec![
+            ("size", Value::Whole(self.size.into())),
+            ("modulus", Value::Whole(self.size().into())),
+            ("residues", Value::Wholes(Arc::clone(&self.residues))),
+            ("counts", Value::Wholes(counts.into())),
+        ]
+    }
+
+    fn structure(&self) -> Structure {
+        self.law.structure()
+    }
+
+    fn entropy_rate(&self) -> Entropy {
+        let (v, k) = (self.size(), self.residues.len() as u64);
+        let mut bits = self.entropy([k, v - k]);
+        let total = i128::from(self.law.total);
+        bits.terms.push((total, self.size.into()));
+        bits.terms.push((-total, v.into()));
+        // More may be told than there is to tell: nothing is hidden then.
+        match Entropy::Exact(bits) {
+            bits if bits.bits_down() > 0.0 => bits,
+            _ => Entropy::Exact(LogSum::zero()),
+        }
+    }
+
+    /// Of the truths that there are: a code explains some of them by shifts in the set, the others by shifts
+    /// outside.
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let mut survey = self.law.short_survey(gammas)?;
+        let explained = self.explained();
+        let split = |j: u64| [j, self.size - j];
+        let bits = |j: u64| Entropy::Exact(self.entropy(split(j))).bits_down();
+        let mut first = memory::filled(None, self.size as usize + 1);
+        for (y, &j) in (0u64..).zip(&explained) {
+            first[j as usize].get_or_insert(y);
+        }
+        let [inside, outside] = self.counts;
+        // Codes that can be reported.
+        let seen = || {
+            let codes = (0u64..).zip(&first).filter_map(|(j, y)| Some((j, (*y)?)));
+            codes.filter(|&(j, _)| j * inside + (self.size - j) * outside > 0)
+        };
+        survey.worst_row = (0, self.entropy_rate().bits_down());
+        survey.worst_column = seen()
+            .map(|(j, y)| (y, bits(j)))
+            .reduce(|a, b| if b.1 < a.1 { b } else { a })?;
+        let top = |j: u64| {
+            let there = split(j).map(|n| n > 0);
+            (inside * u64::from(there[0])).max(outside * u64::from(there[1]))
+        };
+        survey.peaks.0 = explained.iter().map(|&j| u128::from(top(j))).sum();
+        let sorted = [inside.min(outside), inside.max(outside)];
+        let fewest = seen()
+            .flat_map(|(j, _)| split(j).into_iter().zip(self.counts))
+            .filter(|&(many, count)| many > 0 && count > 0)
+            .map(|(many, _)| many)
+            .min()?;
+        for (found, &gamma) in survey.deniability.iter_mut().zip(gammas) {
+            let alike = inside == outside || sorted[0] > 0 && neighbours(&sorted, gamma) == 2;
+            found.0 = if alike { self.size } else { fewest };
+        }
+        survey.witness = seen()
+            .find(|&(j, _)| (1..self.size).contains(&j))
+            .and_then(|(_, y)| {
+                let is_in = |u: u64| {
+                    self.residues
+                        .binary_search(&(((y + self.size() - u) % self.size()) as i64))
+                        .is_ok()
+                };
+                let (a, b) = (
+                    (0..self.size).find(|&u| is_in(u))?,
+                    (0..self.size).find(|&u| !is_in(u))?,
+                );
+                Some(if inside >= outside {
+                    (a, b, y)
+                } else {
+                    (b, a, y)
+                })
+            });
+        Some(survey)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::battery::{check_laws, make};
+    use crate::law::{Matrix, rate};
+    use crate::number::bits::max_bits;
+
+    fn seven(size: i128, inside: i64, outside: i64) -> Result<Matrix> {
+        make(
+            "difference_set",
+            &[
+                ("size", Value::Whole(size)),
+                ("modulus", Value::Whole(7)),
+                ("residues", Value::Wholes([0, 1, 3].into())),
+                ("counts", Value::Wholes([inside, outside].into())),
+            ],
+        )
+    }
+
+    #[test]
+    fn laws() {
+        for (inside, outside) in [(3, 1), (1, 1), (1, 0), (0, 2), (5 << 40, 1)] {
+            check_laws(&seven(7, inside, outside).unwrap());
+        }
+    }
+
+    #[test]
+    fn stated_numbers_are_of_the_truths_that_there_are() {
+        let (full, m) = (seven(7, 3, 1).unwrap(), seven(5, 3, 1).unwrap());
+        assert_eq!((m.family.size(), m.family.true_size()), (7, 5));
+        let told = max_bits(7) - full.entropy_rate();
+        let (bits, beta) = (m.entropy_rate(), m.beta());
+        assert!((bits - (max_bits(5) - told)).abs() < 1e-14, "{bits}");
+        assert!((beta - (1.0 - told / max_bits(5))).abs() < 1e-14, "{beta}");
+        assert_eq!(m.epsilon(), full.epsilon());
+        assert_eq!(seven(5, 1, 1).unwrap().beta(), 1.0);
+        // Certain shifts: a report of three leaves at most three truths, and no bits are promised.
+        let bare = seven(2, 1, 0).unwrap();
+        assert_eq!((rate::entropy_rate(&*bare.family), bare.beta()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn lines_are_of_the_truths_that_there_are() {
+        for (size, inside, outside) in [(5, 3, 1), (3, 3, 1), (2, 1, 0), (6, 1, 4)] {
+            let m = seven(size, inside, outside).unwrap();
+            let f = &*m.family;
+            let columns: Vec<Vec<f64>> = (0..7)
+                .map(|y| (0..size as u64).map(|u| f.probability(u, y)).collect())
+                .collect();
+            let bits = |column: &Vec<f64>| {
+                let sum: f64 = column.iter().sum();
+                let of = |p: f64| {
+                    if p > 0.0 {
+                        -p / sum * (p / sum).log2()
+                    } else {
+                        0.0
+                    }
+                };
+                column.iter().map(|&p| of(p)).sum::<f64>()
+            };
+            let found = f.short_survey(&[1.0, 1e9]).unwrap();
+            let worst = columns.iter().map(bits).fold(f64::INFINITY, f64::min);
+            assert!((found.worst_column.1 - worst).abs() < 1e-14, "{found:?}");
+            let peak = |column: &Vec<f64>| column.iter().fold(0.0, |a: f64, &b| a.max(b));
+            let peaks: f64 = columns.iter().map(peak).sum();
+            let (n, d) = found.peaks;
+            assert!((n as f64 / d as f64 - peaks).abs() < 1e-14, "{found:?}");
+            let equals = |column: &Vec<f64>| {
+                let alike = |p: f64| column.iter().filter(|&&q| q == p).count();
+                let positive = column.iter().filter(|&&p| p > 0.0);
+                positive.map(|&p| alike(p) as u64).min().unwrap_or(u64::MAX)
+            };
+            let fewest = columns.iter().map(equals).min().unwrap();
+            let wide = if inside.min(outside) > 0 {
+                size as u64
+            } else {
+                fewest
+            };
+            assert_eq!(found.deniability, [(fewest, true), (wide, true)]);
+            let (u, w, y) = found.witness.unwrap();
+            assert!(f.probability(u, y) > f.probability(w, y) && u.max(w) < size as u64);
+        }
+    }
+
+    #[test]
+    fn bits_add_in_a_kron_and_other_composites_refuse() {
+        let m = seven(5, 3, 1).unwrap();
+        let uniform = make("uniform", &[("size", Value::Whole(3))]).unwrap();
+        let both = Value::Matrices([m.clone(), uniform].into());
+        let kron = make("kron", &[("matrices", both)]).unwrap();
+        assert_eq!((kron.family.size(), kron.family.true_size()), (21, 15));
+        let bits = m.entropy_rate() + max_bits(3);
+        assert!((kron.entropy_rate() - bits).abs() < 1e-14);
+        assert!((kron.beta() - bits / max_bits(15)).abs() < 1e-14);
+        let pair = Value::Matrices([m.clone(), m].into());
+        let weights = Value::Ratios([(1, 2), (1, 2)].into());
+        for error in [
+            make("product", &[("matrices", pair.clone())]),
+            make("mix", &[("matrices", pair), ("weights", weights)]),
+        ] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.ends_with("got 2 that are never true"), "{error}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_law() {
+        assert!(seven(8, 3, 1).is_err() && seven(5, -1, 1).is_err() && seven(5, 0, 0).is_err());
+        assert!(seven(5, i64::MAX, 1).is_err());
+        for residues in [&[][..], &[0, 0], &[3, 1], &[7], &[-1]] {
+            let given = [
+                ("size", Value::Whole(5)),
+                ("modulus", Value::Whole(7)),
+                ("residues", Value::Wholes(residues.into())),
+                ("counts", Value::Wholes([3, 1].into())),
+            ];
+            assert!(make("difference_set", &given).is_err());
+        }
+    }
+}

@@ -1,0 +1,227 @@
+"""``plan.collector``: counts that add up to the estimates of the whole table."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import bistochastic as bs
+from bistochastic.results import Collector
+
+LAWS = {"north": bs.randomized_response(2, beta=0.5), "south": bs.randomized_response(2, keep=0.9)}
+PLAN = bs.Plan(
+    [
+        bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
+        bs.Categorical("age", [1, 2, 3], "geometric", beta=0.5, missing="category"),
+        bs.Categorical("smokes", [True, False], "randomized_response", beta=0.3, missing="keep"),
+        bs.Joint(("a", "b"), [["x", "y"], ["1", "2"]], "randomized_response", beta=0.5,
+                 impossible=[("x", "2")]),
+        bs.Categorical("vote", ["no", "yes"], groups=("region", LAWS)),
+    ],
+    name="collected",
+    keep=["region", "town"],
+)  # fmt: skip
+TABLES: list[Any] = ["sex", ("sex", "age"), "smokes", ("a", "b"), "vote"]
+
+
+def reports(n: int, seed: int = 1) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    cells = [("x", "1"), ("y", "1"), ("y", "2")]
+    found = []
+    for i in range(n):
+        a, b = cells[rng.integers(3)]
+        found.append(
+            {
+                "sex": "FM"[rng.integers(2)],
+                "age": [1, 2, 3, None][rng.integers(4)],
+                "smokes": [True, False, None][rng.integers(3)],
+                "a": a,
+                "b": b,
+                "vote": ["no", "yes"][rng.integers(2)],
+                "region": ["north", "south"][rng.integers(2)],
+                "town": f"town {i}",
+            }
+        )
+    return found
+
+
+def as_frame(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_one_by_one_in_batches_and_merged_are_the_same() -> None:
+    rows = reports(400)
+    single, batches, left, right = (PLAN.collector(*TABLES) for _ in range(4))
+    for row in rows:
+        single.add(row)
+    batches.update(as_frame(rows[:150]))
+    batches.update(pl.DataFrame(rows[150:300]))
+    batches.update(pd.DataFrame(rows[300:]).convert_dtypes())
+    for i, row in enumerate(rows):
+        (left if i % 3 else right).add(row)
+    summed = left + right
+    read = Collector.from_json(summed.to_json(), PLAN)
+    assert single.records == batches.records == summed.records == read.records == 400
+    for columns in single.tables:
+        wanted = single.counts(*columns)
+        assert batches.counts(*columns) == summed.counts(*columns) == read.counts(*columns)
+        assert wanted == batches.counts(*columns)
+    assert left.records + right.records == 400
+
+
+@pytest.mark.parametrize("columns", [("sex",), ("sex", "age"), ("smokes",), ("a", "b"), ("vote",)])
+def test_estimates_are_those_of_the_table(columns: tuple[str, ...]) -> None:
+    rows = reports(600, 2)
+    collector = PLAN.collector(*TABLES)
+    collector.update(as_frame(rows))
+    got, want = collector.estimate(*columns), PLAN.estimate(as_frame(rows), *columns)
+    np.testing.assert_allclose(got.frequencies, want.frequencies, rtol=1e-12)
+    np.testing.assert_allclose(got.interval(), want.interval(), rtol=1e-12)
+    assert got.records == want.records
+
+
+def test_counts_and_ratios_are_those_of_the_table() -> None:
+    rows = reports(600, 3)
+    collector = PLAN.collector(*TABLES)
+    collector.update(as_frame(rows))
+    frame = as_frame(rows)
+    where: dict[str, object] = {"sex": "F", "age": [1, None]}
+    got, want = collector.count(where), PLAN.count(frame, where)
+    assert got.value == pytest.approx(want.value)
+    assert got.standard_error == pytest.approx(want.standard_error)
+    share, wanted = (
+        collector.ratio({"sex": "F"}, {"age": 2}),
+        PLAN.ratio(frame, {"sex": "F"}, {"age": 2}),
+    )
+    assert share.value == pytest.approx(wanted.value)
+    assert share.interval() == pytest.approx(wanted.interval())
+
+
+def test_no_reports_and_a_billion_are_answered() -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    none = plan.collector()
+    estimate = none.estimate("sex")
+    assert np.isnan(estimate.frequencies).all()
+    assert estimate.interval().tolist() == [[0, 1], [0, 1]]
+    assert "no record" in repr(estimate)
+    assert none.count({"sex": "F"}).value == 0
+    assert np.isnan(none.ratio({"sex": "F"}).value)
+    found = json.loads(none.to_json())
+    found["records"] = 10**9
+    found["tables"][0]["counts"] = [6 * 10**8, 4 * 10**8]
+    many = Collector.from_json(json.dumps(found), plan)
+    assert many.estimate("sex").counts == pytest.approx([7 * 10**8, 3 * 10**8])
+
+
+def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:
+    collector = PLAN.collector(*TABLES)
+    good = reports(1)[0]
+    collector.add(good)
+    before = collector.to_json()
+    undeclared = "must hold a declared category; got an undeclared one"
+    for change, message in (
+        ({"vote": "secret answer"}, f"column `vote`: {undeclared}"),
+        ({"sex": 1}, f"column `sex`: {undeclared}"),
+        ({"sex": None}, f"column `sex`: {undeclared}"),
+        ({"age": True}, f"column `age`: {undeclared}"),
+        ({"age": 2.5}, f"column `age`: {undeclared}"),
+        ({"smokes": 1}, f"column `smokes`: {undeclared}"),
+        ({"a": "x", "b": "2"}, "must hold no combination declared impossible; got one"),
+        ({"other": 1}, "`record` must hold columns that the plan protects or keeps; got `other`"),
+    ):
+        with pytest.raises(ValueError, match=message) as error:
+            collector.add({**good, **change})
+        assert "secret" not in str(error.value)
+    with pytest.raises(ValueError, match="column `vote`: must be in `record`; got none"):
+        collector.add({name: good[name] for name in good if name != "vote"})
+    with pytest.raises(ValueError, match="column `sex`: must hold declared categories only"):
+        collector.update(as_frame([good, {**good, "sex": "X"}]))
+    assert collector.to_json() == before
+
+
+def test_another_plan_other_tables_and_broken_texts_raise() -> None:
+    collector = PLAN.collector(*TABLES)
+    other = bs.Plan(list(PLAN.attributes), name="other", keep=["region", "town"])
+    text = collector.to_json()
+    with pytest.raises(ValueError, match="`text` must be a collector of plan"):
+        Collector.from_json(text, other)
+    with pytest.raises(ValueError, match="`other` must be a collector of plan"):
+        collector.merge(other.collector(*TABLES))
+    with pytest.raises(ValueError, match="`other` must have the tables"):
+        collector.merge(PLAN.collector("sex"))
+    for cut in (text[:50], "[]", text.replace('"records"', '"people"')):
+        with pytest.raises(ValueError, match="`text` must be the JSON of a collector"):
+            Collector.from_json(cut, PLAN)
+    with pytest.raises(ValueError, match="version 1; got version 2"):
+        Collector.from_json(text.replace('"version":1', '"version":2'), PLAN)
+    for wrong in ('"records":1', '"records":-1'):
+        with pytest.raises(ValueError, match="`records` must be"):
+            Collector.from_json(text.replace('"records":0', wrong), PLAN)
+    with pytest.raises(ValueError, match="`columns` must be in one table of"):
+        collector.estimate("sex", "vote")
+    with pytest.raises(ValueError, match="`tables` must hold columns with declared categories"):
+        PLAN.collector("town")
+    wide = bs.Plan([bs.Categorical(n, range(2000), "randomized_response", beta=0.5) for n in "abc"])
+    with pytest.raises(ValueError, match=r"at most 2\^27 cells"):
+        wide.collector(("a", "b", "c"))
+
+
+def test_threads_lose_nothing() -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    collector = plan.collector()
+
+    def work() -> None:
+        for _ in range(2000):
+            collector.add({"sex": "F"})
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert collector.counts("sex").counts.tolist() == [8000, 0]
+
+
+_WORKER = """
+import sys
+from pathlib import Path
+import bistochastic as bs
+plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)], name="killed")
+collector, path = plan.collector(), Path(sys.argv[1])
+for i in range(10**9):
+    collector.add({"sex": "FM"[i % 2]})
+    if i % 1000 == 999:
+        fresh = path.with_suffix(".new")
+        fresh.write_text(collector.to_json())
+        fresh.replace(path)
+        print(collector.records, flush=True)
+"""
+
+
+def test_two_killed_workers_merged_have_all_that_was_flushed(tmp_path: Path) -> None:
+    plan = bs.Plan(
+        [bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)], name="killed"
+    )
+    flushed, collectors = [], []
+    for name in ("one", "two"):
+        path = tmp_path / f"{name}.json"
+        with subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(path)], stdout=subprocess.PIPE, text=True
+        ) as child:
+            assert child.stdout is not None
+            lines = [int(child.stdout.readline()) for _ in range(3)]
+            child.kill()
+        flushed.append(lines[-1])
+        collectors.append(Collector.from_json(path.read_text(), plan))
+    both = collectors[0] + collectors[1]
+    assert both.records >= sum(flushed)
+    assert both.counts("sex").counts.tolist() == [both.records // 2] * 2

@@ -1,0 +1,296 @@
+"""Two waves of the same people: the pair law, reference numbers, changes and bad input."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import bistochastic as bs
+from bistochastic.models.panels import pair_responses
+
+RR: Any = "randomized_response"
+
+
+def pair_law(matrix: bs.Matrix) -> np.ndarray:
+    """The law of reported pairs, a row for each true pair: one draw for equal values, else two."""
+    r = matrix.size
+    rows = [matrix.exact_row(u) for u in range(r)]
+    law = np.zeros((r, r, r, r))
+    for u, w in itertools.product(range(r), repeat=2):
+        for v, x in itertools.product(range(r), repeat=2):
+            chance = rows[u][v] * Fraction(v == x) if u == w else rows[u][v] * rows[w][x]
+            law[u, w, v, x] = float(chance)
+    return law.reshape(r * r, r * r)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        bs.randomized_response(2, keep=0.75),
+        bs.randomized_response(4, beta=0.6),
+        bs.randomized_response(3, keep=0.1),
+        bs.geometric(5, beta=0.5),
+        bs.dense(np.array([[6, 3, 1], [1, 6, 3], [3, 1, 6]])),
+    ],
+)
+def test_the_closed_form_is_the_inverse_of_the_pair_law(matrix: bs.Matrix) -> None:
+    law = pair_law(matrix)
+    found = pair_responses(matrix, matrix, True)
+    # Over all releases of a pair, its pseudo-responses are on average the pair itself.
+    np.testing.assert_allclose(law @ found.T, np.eye(len(law)), atol=1e-12)
+    other = bs.randomized_response(matrix.size, beta=0.3)
+    apart = np.kron(matrix.to_dense(), other.to_dense())
+    np.testing.assert_allclose(
+        apart @ pair_responses(matrix, other, False).T, np.eye(len(law)), atol=1e-11
+    )
+
+
+def test_drawn_pairs_follow_the_pair_law() -> None:
+    plan = bs.Plan([bs.Categorical("x", [0, 1, 2], RR, beta=0.6)], keep=["person"], name="pairs")
+    key = bs.Key.insecure(20)
+    n = 90_000
+    truth = np.arange(n) % 9
+    waves = []
+    after: Any = "first"
+    for values in (truth // 3, truth % 3):
+        release = plan.protect({"person": np.arange(n), "x": values}, key=key, id_column="person",
+                               after=after, allow_insecure=True)  # fmt: skip
+        waves.append(np.asarray(release.data["x"]))
+        after = release.certificate
+    law = pair_law(plan.attributes[0].matrix)  # type: ignore[arg-type]
+    counts = np.zeros((9, 9))
+    np.add.at(counts, (truth, waves[0] * 3 + waves[1]), 1)
+    expected = law * (n // 9)
+    assert (counts[expected == 0] == 0).all()
+    some = expected > 0
+    chi = ((counts - expected)[some] ** 2 / expected[some]).sum()
+    # False alarm 1e-6.
+    assert stats.chi2.sf(chi, int(some.sum()) - 9) > 1e-6
+
+
+def test_reference_numbers() -> None:
+    matrix = bs.randomized_response(3, beta=0.6)
+    n = 3000
+    first = np.arange(n) % 3
+    second = np.where(np.arange(n) % 5 == 0, (first + 1) % 3, first)
+    key, ids = bs.Key.insecure(1), np.arange(n)
+    one, two = (matrix.randomize(each.astype(np.uint8), key=key, stream="w", ids=ids)
+                for each in (first, second))  # fmt: skip
+    plan = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=matrix)], keep=["id"])
+    found = plan.transitions({"x": one, "id": ids}, {"x": two, "id": ids}, columns="x",
+                             id_column="id")  # fmt: skip
+    reported = np.rint(found.table.reports.reshape(3, 3) * n)
+    assert reported.tolist() == [[821, 133, 41], [34, 828, 118], [119, 40, 866]]
+    np.testing.assert_allclose(
+        found.counts,
+        [[777.605, 203.841, 11.257], [2.398, 788.208, 180.208], [182.054, 9.410, 845.018]],
+        atol=6e-4,
+    )
+    errors = found.table.standard_errors * n
+    assert errors[0] == pytest.approx(35.297, abs=6e-4)
+    assert errors[1] == pytest.approx(18.877, abs=6e-4)
+    # V = (L^-T diag(lambda) L^-1 - t t^T) / (n - 1).
+    back = pair_responses(matrix, matrix, True)
+    share = found.table.frequencies
+    spread = ((back * found.table.reports) @ back.T - np.outer(share, share)) / (n - 1)
+    np.testing.assert_allclose(found.table.covariance, spread, atol=1e-15)
+    assert found.stayers is not None
+    assert found.stayers.value == pytest.approx(float(np.trace(found.counts)))
+    same = [0, 4, 8]
+    assert found.stayers.standard_error == pytest.approx(
+        n * math.sqrt(spread[np.ix_(same, same)].sum())
+    )
+    # Rates by the delta method, checked by a small change of the table.
+    table = found.table.frequencies.reshape(3, 3)
+    slope = np.zeros((9, 9))
+    for i, k in itertools.product(range(9), repeat=2):
+        moved = table.copy().ravel()
+        moved[k] += 1e-6
+        new = moved.reshape(3, 3) / moved.reshape(3, 3).sum(axis=1, keepdims=True)
+        slope[i, k] = (new.ravel()[i] - found.rates.ravel()[i]) / 1e-6
+    expected = np.sqrt(np.diag(slope @ spread @ slope.T))
+    np.testing.assert_allclose(found.rate_errors.ravel(), expected, rtol=1e-4)
+    assert "stayers" in repr(found)
+    assert list(found.to_frame("pandas").columns)[-2:] == ["rate", "rate_error"]
+
+
+def two_waves(n: int, plan: bs.Plan, seed: int, *, later: bs.Plan | None = None) -> Any:
+    """True values of two waves, and both protected waves by ids."""
+    rng = np.random.default_rng(seed)
+    one = pd.DataFrame({"person": np.arange(n), "a": rng.integers(0, 3, n),
+                        "b": rng.choice(["u", "v"], n),
+                        "town": rng.choice(["N", "S"], n)})  # fmt: skip
+    two = one.copy()
+    moves = rng.random(n) < 0.2
+    two.loc[moves, "a"] = (two.loc[moves, "a"] + 1) % 3
+    two.loc[rng.random(n) < 0.1, "b"] = "u"
+    two.loc[rng.random(n) < 0.1, "town"] = "N"
+    two = two.sample(frac=0.9, random_state=seed).reset_index(drop=True)
+    key = bs.Key.insecure(seed)
+    first = plan.protect(one, key=key, id_column="person", after="first", allow_insecure=True)
+    second = (later or plan).protect(
+        two, key=key, id_column="person", after=first.certificate, redraw=True, allow_insecure=True
+    )
+    return one, two, first, second
+
+
+@pytest.mark.parametrize("case", ["alone", "both", "joint", "groups", "another matrix"])
+def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
+    laws = {"N": bs.randomized_response(3, beta=0.3), "S": bs.randomized_response(3, beta=0.5)}
+    a: Any = bs.Categorical("a", [0, 1, 2], RR, beta=0.4)
+    b = bs.Categorical("b", ["u", "v"], RR, beta=0.4)
+    attributes: list[Any] = [a, b]
+    if case == "joint":
+        attributes = [bs.Joint(("a", "b"), [[0, 1, 2], ["u", "v"]], RR, beta=0.4)]
+    elif case == "groups":
+        attributes = [bs.Categorical("a", [0, 1, 2], groups=("town", laws)), b]
+    plan = bs.Plan(attributes, keep=["person", "town"], name="panel")
+    later = None
+    if case == "another matrix":
+        later = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.2), b],
+                        keep=["person", "town"], name="panel")  # fmt: skip
+    one, two, first, second = two_waves(30_000, plan, 30, later=later)
+    columns = ["b", "a"] if case == "both" else ["a"]
+    found = plan.transitions(first, second, columns=columns, id_column="person")
+    assert found.people == 27_000
+    assert found.alone == (3000, 0)
+    assert found.memoised == (case != "another matrix")
+    both = one.merge(two, on="person")
+    names = [f"{column}_{wave}" for wave in "xy" for column in columns]
+    levels = {"a": [0, 1, 2], "b": ["u", "v"]}
+    index = pd.MultiIndex.from_product([levels[name[0]] for name in names], names=names)
+    truth = both.groupby(names).size().reindex(index, fill_value=0).to_numpy()
+    away = (found.table.counts - truth) / (found.table.standard_errors * found.people)
+    # Six standard errors each, of a sample, so of noise alone less: false alarm below 1e-6.
+    assert np.abs(away[truth > 50]).max() < 6, away
+    low, high = found.table.interval(1 - 1e-8).T * found.people
+    assert ((low <= truth) & (truth <= high)).all()
+    if case == "alone":
+        # Unrelated draws, taken for granted, would count most people as movers.
+        matrix = a.matrix
+        wrong = (np.kron(np.linalg.inv(matrix.to_dense()), np.linalg.inv(matrix.to_dense())).T
+                 @ found.table.reports)  # fmt: skip
+        stayed = (both["a_x"] == both["a_y"]).mean()
+        assert wrong.reshape(3, 3).trace() > stayed + 0.1
+        assert found.stayers is not None
+        assert abs(found.stayers.value / found.people - stayed) < 0.02
+    region = plan.transitions(first, second, columns=[*columns, "town"], id_column="person")
+    assert region.shape == (2 * found.shape[0], 2 * found.shape[1])
+    weighted = plan.transitions(first, second.data.assign(w=1.0), columns=columns,
+                                id_column="person", weights="w",
+                                plan2=second.certificate.plan)  # fmt: skip
+    np.testing.assert_allclose(weighted.counts, found.counts, rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(
+        weighted.table.standard_errors, found.table.standard_errors, rtol=1e-9
+    )
+
+
+def test_pseudonyms_of_texts_match() -> None:
+    plan = bs.Plan([bs.Categorical("a", [0, 1], RR, beta=0.3)], name="texts")
+    key = bs.Key.insecure(41)
+    people = [f"p{i}" for i in range(500)]
+    waves = []
+    after: Any = "first"
+    for start in (0, 100):
+        release = plan.protect(
+            {"who": people[start:], "a": [i % 2 for i in range(500 - start)]}, key=key,
+            id_column="who", after=after, pseudonym="alias", allow_insecure=True,
+        )  # fmt: skip
+        waves.append(release)
+        after = release.certificate
+    found = plan.transitions(*waves, columns=["a"], pseudonym="alias")
+    assert found.people == 400
+    assert found.alone == (100, 0)
+    # Nobody moved, and memoised reports of nobody changed.
+    assert found.counts[0, 1] == pytest.approx(found.counts[1, 0])
+    assert np.rint(found.table.reports * 400)[[1, 2]].tolist() == [0, 0]
+
+
+def test_a_change_has_the_error_of_the_difference() -> None:
+    plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.4),
+                    bs.Categorical("b", ["u", "v"], RR, beta=0.4)],
+                   keep=["person", "town"], name="panel")  # fmt: skip
+    one, two, first, second = two_waves(20_000, plan, 50)
+    truth = two["a"].mean() - one["a"].mean()
+    mean = plan.change(first, second, column="a", id_column="person")
+    assert abs(mean.value - truth) < 6 * mean.standard_error
+    before = plan.mean(first, "a").standard_error
+    after = plan.mean(second, "a").standard_error
+    assert mean.standard_error < 0.8 * math.hypot(before, after)
+    share = plan.change(first, second, where={"b": "u"}, given={"a": [0, 1]}, id_column="person")
+    inside = [wave[wave["a"] < 2] for wave in (one, two)]
+    truth = (inside[1]["b"] == "u").mean() - (inside[0]["b"] == "u").mean()
+    assert abs(share.value - truth) < 6 * share.standard_error
+    ratios = [plan.ratio(wave, {"b": "u"}, {"a": [0, 1]}).value for wave in (first, second)]
+    assert share.value == pytest.approx(ratios[1] - ratios[0], rel=1e-9)
+    assert share.notes[0] == f"from {ratios[0]:.6g} to {ratios[1]:.6g}"
+    clustered = plan.change(first, second, column="a", id_column="person", cluster="town")
+    assert clustered.degrees == 1
+    strata = plan.change(first, second, column="a", id_column="person", strata="town")
+    assert strata.value == pytest.approx(mean.value)
+    # People of one wave alone, and the same wave twice: no change, without an error.
+    none = plan.change(first, first, column="a", id_column="person")
+    assert none.value == 0
+    assert none.standard_error == 0
+
+
+def test_changes_and_moves_are_covered() -> None:
+    """Noise and people are drawn anew 80 times: false alarm below 1e-6 over all cells."""
+    plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.5)], keep=["person"], name="cover")
+    tries, n = 80, 1500
+    rng = np.random.default_rng(60)
+    truth = np.array([[0.25, 0.05, 0.02], [0.04, 0.3, 0.04], [0.03, 0.02, 0.25]])
+    hits, change = np.zeros(9), 0
+    for i in range(tries):
+        cells = rng.choice(9, n, p=truth.ravel())
+        one, two = (
+            plan.protect({"person": np.arange(n), "a": each}, key=bs.Key.insecure(1000 + i),
+                         id_column="person", after="first", allow_insecure=True)
+            for each in (cells // 3, cells % 3)
+        )  # fmt: skip
+        low, high = plan.transitions(one, two, columns="a", id_column="person").table.interval().T
+        hits += (low <= truth.ravel()) & (truth.ravel() <= high)
+        low, high = plan.change(one, two, column="a", id_column="person").interval()
+        change += low <= truth.sum(axis=0) @ [0, 1, 2] - truth.sum(axis=1) @ [0, 1, 2] <= high
+    assert (stats.binom.cdf([*hits, change], tries, 0.95) > 1e-7).all(), (hits, change)
+    assert min(hits) < tries
+
+
+def test_bad_input_is_one_sentence() -> None:
+    plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.4),
+                    bs.Categorical("c", [0, 1, 2], matrix=bs.circulant([0.5, 0, 0.5])),
+                    bs.Categorical("d", [0, 1, 2], matrix=bs.uniform(3))],
+                   keep=["person"])  # fmt: skip
+    frame = {"person": [1, 2, 3], "a": [0, 1, 2], "c": [0, 1, 2], "d": [0, 1, 2]}
+    other = {**frame, "person": [4, 5, 6]}
+    twice = {**frame, "person": [1, 1, 2]}
+    bare = {name: values for name, values in frame.items() if name != "person"}
+    calls: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (frame, other, {}, "`wave2` must have ids of wave1; got 0 that match of 3 and 3"),
+        (frame, twice, {}, "`wave2` must have one row per id; got 1 more than ids"),
+        (frame, bare, {}, "`wave2` must have the column `person` of ids; got none of that name: "),
+        (frame, frame, {"columns": ["nobody"]}, "`wave1` must have the column `nobody`; got none"),
+        (frame, frame, {"columns": []}, "`columns` must name one or more; got none"),
+        (frame, frame, {"pseudonym": "person"}, "`id_column` or `pseudonym` must name the column"),
+        (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be asked of a matrix"),
+        (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be asked of an inv"),
+        (frame, frame, {"plan2": 3}, "`plan2` must be a plan; got int"),
+    ]  # fmt: skip
+    for one, two, more, wrong in calls:
+        given = {"columns": ["a"], "id_column": "person", **more}
+        with pytest.raises((ValueError, TypeError), match=f"^{re.escape(wrong)}"):
+            plan.transitions(one, two, **given)
+    with pytest.raises(bs.errors.SingularMatrixError):
+        plan.transitions(frame, frame, columns=["c"], id_column="person")
+    with pytest.raises(
+        TypeError, match=r"^`change` must be asked of where or of column; got neither"
+    ):
+        plan.change(frame, frame, id_column="person")

@@ -1,0 +1,299 @@
+"""Write ``vectors.json``: test vectors of docs/protocol.md for clients in other languages.
+
+Everything in it is computed by ``tests/protocol.py``, the second implementation; the package itself
+only supplies the matrices. ``tests/test_words.py`` compares the file with the core.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(HERE / "tests"))
+
+import bistochastic as bs  # noqa: E402
+import protocol  # noqa: E402
+from bistochastic.plan.client import draw_of  # noqa: E402
+
+FILE = HERE / "python" / "bistochastic" / "schemas" / "vectors.json"
+KEY = bytes(range(32))
+ZEROS = protocol.NO_MATRIX
+RECORDS = 18
+# Rows and ids that are tried to find one whose first word leaves the reported value undecided.
+TRIED = 1500
+
+
+def matrices() -> list[bs.Matrix]:
+    """At least one matrix of every family and width of first words."""
+    uneven = np.random.default_rng(20261118).random((5, 5))
+    costs = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
+    response = bs.randomized_response(3, beta=0.5)
+    none, half = Fraction(0), Fraction(1, 2)
+    third, rest = Fraction(1, 3), Fraction(2, 3)
+    return [
+        bs.identity(4),
+        bs.permutation([2, 0, 1]),
+        bs.uniform(200),
+        bs.uniform(300),
+        bs.uniform(2**24 + 1),
+        response,
+        bs.randomized_response(12, beta=0.6),
+        bs.randomized_response(200, keep=Fraction(1, 7)),
+        bs.randomized_response(256, epsilon=2),
+        bs.randomized_response(70_000, beta=0.7),
+        bs.randomized_response(2**24 + 1, epsilon=3),
+        bs.blocks([2, 2, 3, 1]),
+        bs.k_anonymous(250, k=100),
+        bs.k_anonymous(1000, k=7),
+        bs.circulant([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]),
+        bs.circulant([1 / 250] * 250),
+        bs.circulant([Fraction(2, 600)] + [Fraction(1, 600)] * 598),
+        bs.tridiagonal(0.2, size=4),
+        bs.tridiagonal([0.1, 0.4, 0.3]),
+        bs.tridiagonal(0.3, size=400),
+        bs.reflected([0.2, 0.2, 0.15, 0.1]),
+        bs.geometric(6, epsilon=1),
+        bs.geometric(128, beta=0.9),
+        bs.geometric(300, beta=0.8),
+        bs.dense([[1, 2], [2, 1]]),
+        bs.gibbs(costs, beta=0.6),
+        bs.balance(uneven),
+        bs.t_transform(4, 1, 2, keep=Fraction(1, 3)),
+        bs.kron(response, bs.identity(2), bs.uniform(3)),
+        bs.mix([response, bs.identity(3), bs.uniform(3)], weights=[third, none, rest]),
+        response @ bs.tridiagonal(0.2, size=3),
+        bs.mix([bs.kron(response, response), bs.uniform(9)], weights=[half, half]),
+    ]  # fmt: skip
+
+
+def parameters_of(matrix: bs.Matrix) -> dict[str, Any]:
+    """Realised parameters, with digests for components."""
+    found = dict(matrix.parameters)
+    if "matrices" in found:
+        found["matrices"] = [digest_of(part) for part in found["matrices"]]
+    return found
+
+
+def digest_of(matrix: bs.Matrix) -> bytes:
+    """The digest of section 3."""
+    return protocol.matrix_digest(matrix.family, parameters_of(matrix))
+
+
+class Watched(protocol.Address):
+    """An address that says whether a record used further words."""
+
+    undecided = False
+
+    def words(self, path: Sequence[int], bits: int) -> tuple[int, Iterator[int]]:
+        """The same words, watched."""
+        first, more = super().words(path, bits)
+
+        def watched() -> Iterator[int]:
+            for word in more:
+                self.undecided = True
+                yield word
+
+        return first, watched()
+
+
+def ids_of(kind: str, count: int, long: int = 70) -> list[Any]:
+    """Ids of one kind: small and large, negative, empty, longer than a block or a chunk."""
+    if kind == "integer":
+        return [0, -1, 2**63, 2**64 - 1, -(2**63), *((i - 3) * 7919 for i in range(count - 5))]
+    strings = ["", "a" * long, *(f"é{i}" for i in range(count - 2))]
+    return strings if kind == "text" else [text.encode() for text in strings]
+
+
+def answers(matrix: bs.Matrix) -> dict[str, Any]:
+    """Reported codes by every kind of address, with an undecided record if one is soon found."""
+    form, digest = protocol.numbers(draw_of(matrix)), digest_of(matrix)
+    found: dict[str, Any] = {}
+    for kind in ("row", "integer", "text", "bytes"):
+        long = 1100 if matrix.size == 12 else 70
+        at = [2**40 + i for i in range(TRIED)] if kind == "row" else ids_of(kind, TRIED, long)
+        listed, seen = [], False
+        # Composites and rare cases are not searched: their parts are.
+        tries = TRIED if 100 <= matrix.size <= 256 else RECORDS
+        for i, place in enumerate(at[:tries]):
+            if i >= RECORDS and seen:
+                break
+            code = i * 7919 % matrix.size
+            where: dict[str, Any] = {"row": place} if kind == "row" else {"id": place, "code": code}
+            address = Watched(KEY, ["stream", "income"], digest, **where)
+            reported = protocol.draw(form, code, address)
+            seen |= address.undecided
+            if i < RECORDS or address.undecided:
+                shown = place.hex() if isinstance(place, bytes) else str(place)
+                listed.append([shown, str(code), str(reported)])
+        found[kind] = listed
+    return found
+
+
+def plans() -> list[bs.Plan]:
+    """Plans with everything that a client plan can hold."""
+    laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.5)}
+    response: Literal["randomized_response"] = "randomized_response"
+    return [
+        bs.Plan(
+            [
+                bs.Categorical("sex", ["F", "M"], response, beta=0.6),
+                bs.Categorical("age", [15, 25, 40], "geometric", epsilon=2, missing="category"),
+                bs.Categorical("smokes", [False, True], response, epsilon=1, missing="keep"),
+                bs.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], response, beta=0.8,
+                         impossible=[("x", "2"), ("y", "3")]),
+                bs.Categorical("vote", ["é", "no"], groups=("region", laws)),
+            ],
+            name="survey é",
+            keep=["region"],
+            drop=["name"],
+        )
+    ]  # fmt: skip
+
+
+def records() -> list[tuple[dict[str, Any], protocol.Id]]:
+    """True records with ids, some of which are negative."""
+    found: list[tuple[dict[str, Any], protocol.Id]] = []
+    cells = [("x", 1), ("x", 3), ("y", 1), ("y", 2)]
+    for i in range(60):
+        a, b = cells[i % 4]
+        record = {
+            "name": "never sent",
+            "region": ["north", "south"][i % 2],
+            "sex": "FM"[i // 2 % 2],
+            "age": [15, 25, 40, None][i % 4],
+            "smokes": [True, False, None][i % 3],
+            "a": a,
+            "b": b,
+            "vote": ["é", "no"][i // 4 % 2],
+        }
+        found.append((record, f"device {i}" if i % 2 else i - 20))
+    return found
+
+
+def make() -> dict[str, Any]:
+    """All vectors."""
+    items: list[Any] = ["é", b"\x00\xff", -5, 2**100, Fraction(3, 7), ["a", [1, b""], []]]
+    labels = [["stream", "income"], ["plan", "survey", ["a", "b"]], ["plan", "p", "2026", ["a"], 3]]
+    some = bs.randomized_response(12, beta=0.6)
+    purposes = ["randomize words", "randomize id text", "plan block", "plan units"]
+    tables = [([10, 20, 65506], 16), ([2**31, 2**30, 2**29], 32), ([655] * 100, 16)]
+    blocks = []
+    for n, missing, groups in ((300, False, False), (300, True, True)):
+        codes = [i * 7 % 5 for i in range(n)]
+        column: dict[str, Any] = {"codes": codes, "size": 5}
+        if missing:
+            column |= {"missing": [i % 9 == 0 for i in range(n)]}
+        if groups:
+            column |= {"groups": [i % 2 for i in range(n)]}
+        other = {"codes": [i * i % 300 for i in range(n)], "size": 300}
+        key = protocol.block_key(KEY, "survey", "2026", [column, other])
+        blocks.append({"columns": [column, other], "key": key.hex()})
+    written = []
+    for plan in plans():
+        client = json.loads(plan.client_json())
+        pairs = [
+            {
+                "id": id if isinstance(id, str) else str(id),
+                "kind": "text" if isinstance(id, str) else "integer",
+                "record": record,
+                "reported": protocol.respond(client, KEY, record, id),
+            }
+            for record, id in records()
+        ]
+        written.append({"plan": client, "records": pairs})
+    return {
+        "protocol": 1,
+        "key": KEY.hex(),
+        "stream": "income",
+        "encoding": [[repr(item), protocol.encode(item).hex()] for item in items],
+        "chacha20": [
+            [str(counter), str(nonce), protocol.chacha(KEY, counter, nonce).hex()]
+            for counter, nonce in ((0, 0), (1, 2), (2**64 - 1, 2**63 + 5))
+        ],
+        "derivations": [
+            {
+                "purpose": purpose,
+                "labels": label,
+                "path": path,
+                "digest": digest.hex(),
+                "derived": protocol.derive(KEY, purpose, label, path, digest).hex(),
+            }
+            for purpose in purposes
+            for label in labels
+            for path, digest in (([], ZEROS), ([1, 0], digest_of(some)))
+        ],
+        "below": [
+            [str(n), str(protocol.below(n, iter([third, third, third + 1])))]
+            for n, third in ((3, (2**64 - 1) // 3), (12, 2**63), (2**53, 2**60 + 7))
+        ],
+        "tables": [
+            {"slots": slots, "bits": bits, "table": protocol.alias_table(tuple(slots), bits)[0]}
+            for slots, bits in tables
+        ],
+        "matrices": [
+            {
+                "matrix": json.loads(matrix.to_json()),
+                "digest": digest_of(matrix).hex(),
+                "draw": draw_of(matrix),
+                "reported": answers(matrix),
+            }
+            for matrix in matrices()
+        ],
+        "blocks": blocks,
+        "pseudonyms": [
+            [kind, str(id) if kind != "bytes" else id.hex(), protocol.pseudonym(KEY, "survey", id)]
+            for kind in ("integer", "text", "bytes")
+            for id in ids_of(kind, 8, 2100)
+        ],
+        "plans": written,
+        "tables_of_clients": [of_one_table(matrix) for matrix in matrices()[:-4]],
+    }
+
+
+def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:
+    """A client plan of one column with this matrix, as far as a plan would list its categories."""
+    shown = min(matrix.size, 1000)
+    column = {"name": "x", "type": "integer", "categories": [str(i) for i in range(shown)]}
+    law: dict[str, Any] = {"digest": digest_of(matrix).hex(), "draw": draw_of(matrix)}
+    plan = {
+        "protocol": 1, "name": "one", "digest": "0" * 64, "keep": [], "drop": [],
+        "attributes": [{"columns": [column], "missing": "raise", "matrices": [law]}],
+    }  # fmt: skip
+    if matrix.size > shown:
+        return {"plan": plan, "ids": []}
+    listed: list[list[Any]] = []
+    some = {"integer": ids_of("integer", 12), "text": ids_of("text", 12)}
+    if law["draw"]["form"] == "neighbours" and matrix.size == 4:
+        # Two words of 65,536 leave a step undecided: the first ids that have one of them.
+        labels, found = ["plan", "one", ["x"]], digest_of(matrix)
+        code = {"code": 12 * 7919 % matrix.size}
+        words = (
+            protocol.Address(KEY, labels, found, id=i, **code).words([], 16) for i in range(10**6)
+        )
+        some["integer"].append(next(i for i, (first, _) in enumerate(words) if first >= 2**16 - 2))
+    for kind, ids in some.items():
+        for i, id in enumerate(ids):
+            value = i * 7919 % matrix.size
+            reported = protocol.respond(plan, KEY, {"x": value}, id)["x"]
+            listed.append([kind, str(id), value, reported])
+    return {"plan": plan, "ids": listed}
+
+
+def main() -> None:
+    """Write the file."""
+    found = make()
+    lists = (rows for m in found["matrices"] for rows in m["reported"].values())
+    count = sum(map(len, lists)) + sum(len(plan["records"]) for plan in found["plans"])
+    FILE.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    print(f"{FILE.name}: {count} reported values and records, {FILE.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
