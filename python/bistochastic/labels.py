@@ -141,6 +141,28 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
     return labels._respelled
 
 
+def padded(labels: Labels, many: int) -> Labels:
+    """The categories, and after them what is only reported: further integers, or strings.
+
+    >>> padded(Labels.of("categories", [3, 5]), 2).values
+    (3, 5, 6, 7)
+    >>> padded(Labels.of("categories", ["a", "b"]), 1).values
+    ('a', 'b', '(unused 1)')
+    """
+    if labels.kind == "boolean":
+        must = "`categories` must be strings or integers if some codes are never true"
+        raise TypeError(f"{must}; got booleans")
+    whole = spelled_as(labels, "integer")
+    if whole is None:
+        more: tuple[Label, ...] = tuple(f"(unused {i + 1})" for i in range(many))
+    else:
+        first = max(int(value) for value in whole.values) + 1
+        more = tuple(first + i for i in range(many))
+        if labels.kind == "text":
+            more = tuple(str(value) for value in more)
+    return Labels.of("categories", [*labels.values, *more])
+
+
 def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
     """The categories, of the type of this one; None if one of them cannot be.
 

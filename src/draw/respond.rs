@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
     use crate::draw::randomize::{IdKeys, Ids, Randomizer};
-    use crate::law::battery::make;
+    use crate::law::battery::{joined, mix, response, sized, table, with};
     use crate::law::parameters::Value;
 
     #[test]
@@ -244,33 +244,19 @@ mod tests {
     }
 
     fn matrices() -> Vec<Matrix> {
-        let sized = |family: &str, size: i128, name: &str, x: Value| {
-            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
-        };
-        let rr = |size| sized("randomized_response", size, "beta", Value::Real(0.6));
-        let geometric = |size| sized("geometric", size, "temperature", Value::Real(2.0));
-        let parts = |parts: &[Matrix]| ("matrices", Value::Matrices(parts.into()));
-        let mix = |of: &[Matrix]| {
-            let weights = vec![(1, of.len() as i128); of.len()];
-            let weights = ("weights", Value::Ratios(weights.into()));
-            make("mix", &[parts(of), weights]).unwrap()
-        };
+        let rr = |size| response(size, 0.6);
+        let geometric = |size| with("geometric", size, "temperature", Value::Real(2.0));
         // A law a row, and many words that decide nothing.
-        let rows = |size: i64| {
-            let cells = (0..size * size).map(|i| (i / size + i % size) % size + 1);
-            let n = size as usize;
-            let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
-            make("dense", &[("array", cells)]).unwrap()
-        };
-        let identity = make("identity", &[("size", Value::Whole(12))]).unwrap();
-        let product = make("product", &[parts(&[rr(12), geometric(12)])]).unwrap();
+        let rows = |n: i64| table(n as usize, (0..n * n).map(|i| (i / n + i % n) % n + 1));
+        let identity = sized("identity", 12);
+        let product = joined("product", &[rr(12), geometric(12)]);
         let deep = mix(&[rr(12), product.clone(), identity.clone(), rows(12)]);
         vec![
             rr(12),
             rr(70_000),
             rr(1 << 40),
             rows(200),
-            make("kron", &[parts(&[rr(3), deep.clone(), geometric(300)])]).unwrap(),
+            joined("kron", &[rr(3), deep.clone(), geometric(300)]),
             identity,
             product,
             deep,

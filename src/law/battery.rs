@@ -22,6 +22,59 @@ pub fn make(family: &str, given: &[(&str, Value)]) -> Result<Matrix> {
     )
 }
 
+/// The matrix of a family with a size and nothing else.
+pub fn sized(family: &str, size: i128) -> Matrix {
+    make(family, &[("size", Value::Whole(size))]).unwrap()
+}
+
+/// The matrix of a family with a size and one more parameter.
+pub fn with(family: &str, size: i128, name: &str, value: Value) -> Matrix {
+    make(family, &[("size", Value::Whole(size)), (name, value)]).unwrap()
+}
+
+/// Randomized response by beta.
+pub fn response(size: i128, beta: f64) -> Matrix {
+    with("randomized_response", size, "beta", Value::Real(beta))
+}
+
+/// The matrix of a family whose one parameter is a vector of integers.
+pub fn wholes(family: &str, name: &str, numbers: &[i64]) -> Matrix {
+    make(family, &[(name, Value::Wholes(numbers.into()))]).unwrap()
+}
+
+/// A dense matrix of counts.
+pub fn table(size: usize, cells: impl IntoIterator<Item = i64>) -> Matrix {
+    let cells = Value::Wholes(cells.into_iter().collect());
+    let array = Value::Table(size, size, Box::new(cells));
+    make("dense", &[("array", array)]).unwrap()
+}
+
+/// A kron or a product.
+pub fn joined(family: &str, parts: &[Matrix]) -> Matrix {
+    make(family, &[("matrices", Value::Matrices(parts.into()))]).unwrap()
+}
+
+/// A mixture of parts with the same weight.
+pub fn mix(parts: &[Matrix]) -> Matrix {
+    let weights = vec![(1, parts.len() as i128); parts.len()];
+    let weights = ("weights", Value::Ratios(weights.into()));
+    make(
+        "mix",
+        &[("matrices", Value::Matrices(parts.into())), weights],
+    )
+    .unwrap()
+}
+
+/// All entries of a matrix as doubles, row after row.
+pub fn written(matrix: &Matrix) -> Vec<f64> {
+    let size = matrix.family.size() as usize;
+    let mut table = vec![0.0; size * size];
+    for (u, row) in table.chunks_mut(size).enumerate() {
+        matrix.family.fill_row(u as u64, row);
+    }
+    table
+}
+
 fn add((a, b): (u128, u128), (c, d): (u128, u128)) -> (u128, u128) {
     let g = gcd(b, d);
     let (n, d) = (a * (d / g) + c * (b / g), b / g * d);

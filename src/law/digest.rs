@@ -151,7 +151,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::law::battery::make;
+    use crate::law::battery::{joined, sized, wholes};
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|b| format!("{b:02x}")).collect()
@@ -159,12 +159,9 @@ mod tests {
 
     #[test]
     fn golden_digests() {
-        let whole = |name, n| (name, Value::Whole(n));
-        let uniform = make("uniform", &[whole("size", 5)]).unwrap();
-        let row = ("first_row", Value::Wholes([3, 2, 1].into()));
-        let circulant = make("circulant", &[row]).unwrap();
-        let parts = Value::Matrices([uniform.clone(), circulant.clone()].into());
-        let kron = make("kron", &[("matrices", parts)]).unwrap();
+        let uniform = sized("uniform", 5);
+        let circulant = wholes("circulant", "first_row", &[3, 2, 1]);
+        let kron = joined("kron", &[uniform.clone(), circulant.clone()]);
         let digests: Vec<String> = [uniform, circulant, kron]
             .iter()
             .map(|m| hex(m.digest()))

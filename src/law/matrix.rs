@@ -262,7 +262,7 @@ impl Hash for Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
+    use crate::law::battery::sized;
 
     #[derive(Debug, PartialEq)]
     struct Found(u32);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn uniform() -> Matrix {
-        make("uniform", &[("size", Value::Whole(3))]).unwrap()
+        sized("uniform", 3)
     }
 
     #[test]

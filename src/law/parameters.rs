@@ -214,7 +214,7 @@ impl Arguments {
                 )
             }
             Value::Reals(reals) => {
-                let rounded = lattice::round_vector(name, &reals, lattice::Direction::Nearest)?;
+                let rounded = lattice::round_vector(name, &reals)?;
                 self.note("sum", rounded.sum);
                 self.note("moved", rounded.moved);
                 let counts = rounded.counts.iter().map(|&c| c as i64).gather_shared();

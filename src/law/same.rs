@@ -109,19 +109,11 @@ fn entries_match(a: &Matrix, b: &Matrix, u: u64, v: u64) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
+    use crate::law::battery::{joined, make, sized, wholes, with};
     use crate::law::parameters::Value;
 
     fn verdict(a: &Matrix, b: &Matrix) -> Found {
         same(a, b, &Control::default()).unwrap()
-    }
-
-    fn wholes(family: &str, name: &str, numbers: &[i64]) -> Matrix {
-        make(family, &[(name, Value::Wholes(numbers.into()))]).unwrap()
-    }
-
-    fn sized(family: &str, size: i128, name: &str, x: Value) -> Matrix {
-        make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
     }
 
     fn dense(matrix: &Matrix) -> Matrix {
@@ -139,13 +131,13 @@ mod tests {
         for size in [2i128, 3, 5] {
             let n = size as i64;
             let all = [
-                make("identity", &[("size", Value::Whole(size))]).unwrap(),
-                make("uniform", &[("size", Value::Whole(size))]).unwrap(),
+                sized("identity", size),
+                sized("uniform", size),
                 wholes("circulant", "first_row", &vec![1; size as usize]),
-                sized("randomized_response", size, "keep", Value::Ratio(1, 2)),
-                sized("tridiagonal", size, "alphas", Value::Ratio(1, 4)),
-                sized("tridiagonal", size, "alphas", Value::Ratio(0, 1)),
-                sized("k_anonymous", size, "k", Value::Whole(2)),
+                with("randomized_response", size, "keep", Value::Ratio(1, 2)),
+                with("tridiagonal", size, "alphas", Value::Ratio(1, 4)),
+                with("tridiagonal", size, "alphas", Value::Ratio(0, 1)),
+                with("k_anonymous", size, "k", Value::Whole(2)),
                 wholes("blocks", "sizes", &[1, n - 1]),
             ];
             for a in &all {
@@ -164,11 +156,9 @@ mod tests {
 
     #[test]
     fn a_composite_is_the_matrix_that_it_makes() {
-        let rr = |n| sized("randomized_response", n, "keep", Value::Ratio(1, 2));
-        let kron = |parts: &[Matrix]| {
-            make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
-        };
-        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        let rr = |n| with("randomized_response", n, "keep", Value::Ratio(1, 2));
+        let kron = |parts: &[Matrix]| joined("kron", parts);
+        let uniform = |n| sized("uniform", n);
         let a = kron(&[rr(3), kron(&[uniform(2), uniform(3)])]);
         assert_eq!(
             verdict(&a, &kron(&[dense(&rr(3)), uniform(6)])),
@@ -181,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused_unless_a_difference_is_seen() {
         let n = 1 << 20;
-        let steps = sized("tridiagonal", n, "alphas", Value::Ratio(1, 4));
+        let steps = with("tridiagonal", n, "alphas", Value::Ratio(1, 4));
         let mut kernel = vec![0; n as usize + 1];
         (kernel[0], kernel[1]) = (2, 1);
         let reflected = wholes("reflected", "kernel", &kernel);

@@ -319,17 +319,8 @@ mod tests {
     use super::*;
     use crate::birkhoff::leaves::Leaves;
     use crate::birkhoff::sample;
-    use crate::law::battery::make;
+    use crate::law::battery::{make, sized, table, wholes, with};
     use crate::law::parameters::Value;
-
-    fn table(size: usize, cells: &[i64]) -> Matrix {
-        let cells = Value::Wholes(cells.into());
-        make(
-            "dense",
-            &[("array", Value::Table(size, size, Box::new(cells)))],
-        )
-        .unwrap()
-    }
 
     /// The entropy of what is drawn entry by entry, over every leaf of the tree of decisions.
     fn drawn(matrix: &Matrix) -> f64 {
@@ -353,7 +344,7 @@ mod tests {
             (3, vec![6, 2, 1, 1, 5, 3, 2, 2, 5]),
             (4, vec![2, 1, 1, 0, 1, 2, 0, 1, 0, 1, 2, 1, 1, 0, 1, 2]),
         ] {
-            let m = table(size, &cells);
+            let m = table(size, cells);
             let (bits, truth) = (entropy(&m).unwrap(), drawn(&m));
             assert!(bits <= truth + 1e-12, "{m:?}: {bits} of {truth}");
             assert!(bits >= m.entropy_rate());
@@ -364,12 +355,7 @@ mod tests {
     }
 
     fn lies(size: i128, n: i128, d: i128) -> Matrix {
-        let keep = Value::Ratio(n, d);
-        make(
-            "randomized_response",
-            &[("size", Value::Whole(size)), ("keep", keep)],
-        )
-        .unwrap()
+        with("randomized_response", size, "keep", Value::Ratio(n, d))
     }
 
     /// All permutations of a few, with their chances under a flagged set.
@@ -501,14 +487,10 @@ mod tests {
 
     #[test]
     fn classes_of_any_size_have_their_orders() {
-        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        let uniform = |n| sized("uniform", n);
         assert_eq!(entropy(&uniform(1)), Some(0.0));
         assert_eq!(entropy(&uniform(2)), Some(1.0));
-        let sizes = Value::Wholes([2, 1, 2].into());
-        assert_eq!(
-            entropy(&make("blocks", &[("sizes", sizes)]).unwrap()),
-            Some(2.0)
-        );
+        assert_eq!(entropy(&wholes("blocks", "sizes", &[2, 1, 2])), Some(2.0));
         for n in [256i128, 257, 1000] {
             let want: f64 = (2..=n).map(|k| (k as f64).log2()).sum();
             let bits = entropy(&uniform(n)).unwrap();

@@ -39,7 +39,7 @@ use crate::birkhoff::sample::{self, SIZE};
 use crate::draw::keystream::Keystream;
 use crate::error::{Error, Result};
 use crate::law::{Composition, Matrix, Structure};
-use crate::system::memory::{self, Gather, Zero};
+use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
 pub mod anatomy;
@@ -60,9 +60,9 @@ mod tree;
 use draw::{Buffer, Draw, Source, kind};
 
 /// What can be moved: plain numbers of some bytes.
-pub trait Item: Zero + Send + Sync + std::fmt::Debug + 'static {}
+pub trait Item: Copy + Default + Send + Sync + std::fmt::Debug + 'static {}
 
-impl<T: Zero + Send + Sync + std::fmt::Debug + 'static> Item for T {}
+impl<T: Copy + Default + Send + Sync + std::fmt::Debug + 'static> Item for T {}
 
 /// The keys of all parts of a matrix, by their place in it.
 pub struct Streams<'a> {

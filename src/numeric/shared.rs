@@ -100,25 +100,17 @@ pub fn check(matrix: &Matrix) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
+    use crate::law::battery::{joined, make, wholes};
     use crate::law::parameters::Value;
 
     fn blocks(sizes: &[i64]) -> Matrix {
-        make("blocks", &[("sizes", Value::Wholes(sizes.into()))]).unwrap()
+        wholes("blocks", "sizes", sizes)
     }
 
     fn mix(parts: Vec<Matrix>, weights: &[(i128, i128)]) -> Matrix {
         let matrices = Value::Matrices(parts.into());
         let weights = Value::Ratios(weights.into());
         make("mix", &[("matrices", matrices), ("weights", weights)]).unwrap()
-    }
-
-    fn product(parts: Vec<Matrix>) -> Matrix {
-        make("product", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
-    }
-
-    fn kron(parts: Vec<Matrix>) -> Matrix {
-        make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
     }
 
     #[test]
@@ -131,17 +123,19 @@ mod tests {
         assert_eq!(of(&mixed), Some(Shared::Part));
         let never = mix(vec![even.clone(), alone], &[(1, 1), (0, 1)]);
         assert_eq!(of(&never), None);
-        let turn = make(
-            "circulant",
-            &[("first_row", Value::Wholes([1, 1, 0, 0, 0, 0].into()))],
-        );
-        let turn = turn.unwrap();
+        let turn = wholes("circulant", "first_row", &[1, 1, 0, 0, 0, 0]);
         assert_eq!(of(&turn), Some(Shared::Shift));
-        assert_eq!(of(&product(vec![even.clone(), turn])), Some(Shared::Shift));
-        assert_eq!(of(&product(vec![even.clone(), shifted])), None);
+        assert_eq!(
+            of(&joined("product", &[even.clone(), turn])),
+            Some(Shared::Shift)
+        );
+        assert_eq!(of(&joined("product", &[even.clone(), shifted])), None);
         let one = blocks(&[1]);
-        assert_eq!(of(&kron(vec![one.clone(), even.clone()])), None);
-        assert_eq!(of(&kron(vec![even.clone(), even])), Some(Shared::Axes));
-        assert_eq!(of(&kron(vec![one])), None);
+        assert_eq!(of(&joined("kron", &[one.clone(), even.clone()])), None);
+        assert_eq!(
+            of(&joined("kron", &[even.clone(), even])),
+            Some(Shared::Axes)
+        );
+        assert_eq!(of(&joined("kron", &[one])), None);
     }
 }

@@ -329,58 +329,33 @@ fn pairwise(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
+    use crate::law::battery::{joined, mix, response, sized, table, written};
 
     fn dense(size: usize) -> Matrix {
         // A circulant that only its entries show: no structure of its own.
         let law: Vec<i64> = (0..size as i64).map(|j| 1 + j * j % 7).collect();
-        let cells: Vec<i64> = (0..size * size)
-            .map(|i| law[(i % size + size - i / size) % size])
-            .collect();
-        let table = Value::Table(size, size, Box::new(Value::Wholes(cells.into())));
-        make("dense", &[("array", table)]).unwrap()
-    }
-
-    fn joined(name: &str, parts: Vec<Matrix>, more: Vec<(&str, Value)>) -> Matrix {
-        let mut given = vec![("matrices", Value::Matrices(parts.into()))];
-        given.extend(more);
-        make(name, &given).unwrap()
+        table(
+            size,
+            (0..size * size).map(|i| law[(i % size + size - i / size) % size]),
+        )
     }
 
     fn rr(size: i128) -> Matrix {
-        let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.5))];
-        make("randomized_response", &given).unwrap()
-    }
-
-    fn uniform(size: i128) -> Matrix {
-        make("uniform", &[("size", Value::Whole(size))]).unwrap()
-    }
-
-    fn halves() -> Vec<(&'static str, Value)> {
-        vec![("weights", Value::Reals(vec![0.5, 0.5].into()))]
+        response(size, 0.5)
     }
 
     fn tables(program: &Program) -> Vec<Vec<f64>> {
-        let each = program.dense.iter().map(|matrix| {
-            let n = matrix.family.size() as usize;
-            let mut table = vec![0.0; n * n];
-            for (u, row) in table.chunks_mut(n).enumerate() {
-                matrix.family.fill_row(u as u64, row);
-            }
-            table
-        });
-        each.collect()
+        program.dense.iter().map(written).collect()
     }
 
     fn composites() -> Vec<Matrix> {
-        let product = joined("product", vec![dense(5), rr(5)], vec![]);
-        let mixed = joined("mix", vec![product.clone(), dense(5)], halves());
-        let wide = joined("kron", vec![dense(131), mixed.clone(), rr(2)], vec![]);
+        let product = joined("product", &[dense(5), rr(5)]);
+        let mixed = mix(&[product.clone(), dense(5)]);
+        let wide = joined("kron", &[dense(131), mixed.clone(), rr(2)]);
         vec![
-            joined("product", vec![product.clone(), dense(5)], vec![]),
-            joined("mix", vec![uniform(5), dense(5)], halves()),
-            joined("kron", vec![rr(3), dense(131)], vec![]),
+            joined("product", &[product.clone(), dense(5)]),
+            mix(&[sized("uniform", 5), dense(5)]),
+            joined("kron", &[rr(3), dense(131)]),
             mixed,
             product,
             wide,
@@ -392,10 +367,7 @@ mod tests {
         for matrix in composites() {
             let n = matrix.family.size() as usize;
             let rows: Vec<f64> = (0..2 * n).map(|i| ((i * 37) % 11) as f64 - 4.0).collect();
-            let mut entries = vec![0.0; n * n];
-            for (u, row) in entries.chunks_mut(n).enumerate() {
-                matrix.family.fill_row(u as u64, row);
-            }
+            let entries = written(&matrix);
             for way in [Way::Forth, Way::Back] {
                 let program = Program::new(&matrix, way, false).unwrap();
                 let tables = tables(&program);
@@ -416,24 +388,24 @@ mod tests {
 
     #[test]
     fn inverses_name_what_must_not_be_singular() {
-        let product = joined("product", vec![dense(5), rr(5)], vec![]);
-        let nested = joined("product", vec![product, dense(5)], vec![]);
+        let product = joined("product", &[dense(5), rr(5)]);
+        let nested = joined("product", &[product, dense(5)]);
         let program = Program::new(&nested, Way::Forth, true).unwrap();
         // The product inside is taken apart with the one around it.
         assert_eq!(program.asked.len(), 1);
         assert!(is_same(&program.asked[0], &nested));
-        let singular = joined("kron", vec![nested, uniform(2)], vec![]);
+        let singular = joined("kron", &[nested, sized("uniform", 2)]);
         let program = Program::new(&singular, Way::Forth, true).unwrap();
         assert!(is_same(&program.asked[0], &singular));
     }
 
     #[test]
     fn perfect_secrecy_is_known_by_its_law() {
-        let mixed = joined("mix", vec![dense(5), uniform(5)], halves());
+        let mixed = mix(&[dense(5), sized("uniform", 5)]);
         let (weight, part) = beside_uniform(&mixed).unwrap();
         assert_eq!(weight, 0.5);
         assert_eq!(part.family.name(), "dense");
-        let two = joined("mix", vec![dense(5), rr(5)], halves());
+        let two = mix(&[dense(5), rr(5)]);
         assert!(beside_uniform(&two).is_none());
         assert!(beside_uniform(&dense(5)).is_none());
     }

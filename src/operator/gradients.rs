@@ -213,25 +213,18 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
+    use crate::law::battery::{joined, response, table, written};
 
     /// What is found solves the equations, of a matrix without a structure and of a table with many parts.
     #[test]
     fn equations_are_solved() {
         let law: Vec<i64> = (0..7).map(|j| 20 - 2 * j).collect();
-        let cells: Vec<i64> = (0..49).map(|i| law[(i % 7 + 7 - i / 7) % 7]).collect();
-        let table = Value::Table(7, 7, Box::new(Value::Wholes(cells.into())));
-        let dense = make("dense", &[("array", table)]).unwrap();
-        let response = |size| {
-            let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.3))];
-            make("randomized_response", &given).unwrap()
-        };
-        let twice = Value::Matrices(vec![dense.clone(), response(7)].into());
-        let product = make("product", &[("matrices", twice)]).unwrap();
-        let factors = Value::Matrices(vec![response(250), product.clone(), response(29)].into());
-        let joint = make("kron", &[("matrices", factors)]).unwrap();
+        let dense = table(7, (0..49).map(|i| law[(i % 7 + 7 - i / 7) % 7]));
+        let product = joined("product", &[dense.clone(), response(7, 0.3)]);
+        let joint = joined(
+            "kron",
+            &[response(250, 0.3), product.clone(), response(29, 0.3)],
+        );
         for matrix in [dense, product, joint] {
             let n = matrix.family.size() as usize;
             let each = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
@@ -241,18 +234,7 @@ mod tests {
             let weights = each(|i| (i % 5.0) / 2.0);
             let right = each(|i| (i % 11.0) - 5.0);
             let equations = Equations::new(&matrix).unwrap();
-            let tables: Vec<Vec<f64>> = equations
-                .dense()
-                .iter()
-                .map(|m| {
-                    let k = m.family.size() as usize;
-                    let mut table = vec![0.0; k * k];
-                    for (u, row) in table.chunks_mut(k).enumerate() {
-                        m.family.fill_row(u as u64, row);
-                    }
-                    table
-                })
-                .collect();
+            let tables: Vec<Vec<f64>> = equations.dense().iter().map(written).collect();
             let tables: Vec<&[f64]> = tables.iter().map(|t| &t[..]).collect();
             let mut rest = right.clone();
             let (found, turns) =

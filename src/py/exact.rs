@@ -19,19 +19,6 @@ fn most_bits(size: u64) -> u64 {
     ((1u64 << 42) / size).isqrt().max(1 << 16)
 }
 
-/// Steps to a row that are taken in Python's integers.
-const STEPS: u128 = 1 << 26;
-
-/// The length of an integer of Python's.
-fn bits(number: &Bound<'_, PyAny>) -> PyResult<u64> {
-    number.call_method0("bit_length")?.extract()
-}
-
-/// What a product of two such numbers takes, in steps with short ones: Karatsuba's way, from 2048 bits on.
-fn effort(bits: u64) -> u128 {
-    1 + (50.0 * (bits as f64 / 2048.0).powf(1.585)) as u128
-}
-
 /// Row `u` of `matrix`, entry by entry.
 pub fn row<'py>(py: Python<'py>, matrix: &Matrix, u: u64) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let family = &*matrix.family;
@@ -61,7 +48,6 @@ struct Rows<'py> {
     py: Python<'py>,
     lcm: Bound<'py, PyAny>,
     made: HashMap<(*const (), u64), Rc<Row<'py>>>,
-    steps: u128,
 }
 
 impl<'py> Rows<'py> {
@@ -70,7 +56,6 @@ impl<'py> Rows<'py> {
             py,
             lcm: py.import("math")?.getattr("lcm")?,
             made: HashMap::new(),
-            steps: 0,
         })
     }
 
@@ -83,37 +68,6 @@ impl<'py> Rows<'py> {
         &self,
         rows: &[Rc<Row<'py>>],
     ) -> PyResult<(Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>)> {
-        let one = self.whole(1)?;
-        let Some(first) = rows.first() else {
-            return Ok((one, Vec::new()));
-        };
-        // Rows of one matrix have one total; to find that out of long integers takes long.
-        let mut alike = true;
-        for row in rows {
-            alike = alike && row.total.eq(&first.total)?;
-        }
-        if alike {
-            return Ok((first.total.clone(), vec![one; rows.len()]));
-        }
-        // Mostly the largest is a multiple of all, which divisions tell sooner than common divisors.
-        let mut largest = &first.total;
-        for row in rows {
-            if row.total.gt(largest)? {
-                largest = &row.total;
-            }
-        }
-        let mut times = Vec::new();
-        for row in rows {
-            let (quotient, rest): (Bound<'py, PyAny>, Bound<'py, PyAny>) =
-                largest.divmod(&row.total)?.extract()?;
-            if rest.is_truthy()? {
-                break;
-            }
-            times.push(quotient);
-        }
-        if times.len() == rows.len() {
-            return Ok((largest.clone(), times));
-        }
         let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.total))?;
         let common = self.lcm.call1(totals)?;
         let times: PyResult<Vec<_>> = rows
@@ -180,7 +134,7 @@ impl<'py> Rows<'py> {
 
     fn short(&self, row: Row<'py>, size: u64) -> PyResult<Row<'py>> {
         let most = most_bits(size);
-        if bits(&row.total)? > most {
+        if row.total.call_method0("bit_length")?.extract::<u64>()? > most {
             let must = format!("have denominators of at most {most} bits");
             return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
         }
@@ -266,14 +220,8 @@ impl<'py> Rows<'py> {
     }
 
     /// A row of the first matrix times those rows of the second that it may lead to.
-    fn product(&mut self, before: &Row<'py>, rows: &[Rc<Row<'py>>]) -> PyResult<Row<'py>> {
+    fn product(&self, before: &Row<'py>, rows: &[Rc<Row<'py>>]) -> PyResult<Row<'py>> {
         let (inner, times) = self.common(rows)?;
-        let longer = bits(&before.total)?.max(bits(&inner)?);
-        self.steps += (rows.len() * before.counts.len()) as u128 * effort(longer);
-        if self.steps > STEPS {
-            let must = format!("take at most {STEPS} steps with long integers");
-            return Err(Error::value("exact_row", must, self.steps).into());
-        }
         let mut sum = self.zeros(rows)?;
         let shares = self.taken(before)?;
         for ((w, row), times) in shares.into_iter().zip(rows).zip(times) {

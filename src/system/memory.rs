@@ -7,39 +7,15 @@
 // The room that the other rooms are told to ask.
 #![allow(clippy::disallowed_methods)]
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use super::stop::{self, Stop};
 
-/// From this many bytes on, the system is asked what it has.
-pub const LOOK_FROM: u128 = 16 << 20;
-
-/// For so long what the system said is taken to be true, less what was asked for since: to read it takes as long
-/// as to write a megabyte.
-const MOMENT: Duration = Duration::from_millis(20);
-
-/// When the system said what it has, and how much of that is left.
-struct Said(Option<(Instant, u128)>);
-
-static SAID: Mutex<Said> = Mutex::new(Said(None));
-
-impl Said {
-    /// Whether the system said a moment ago that it has several times as much. Then it has so much less.
-    fn is_left(&mut self, bytes: u128, now: Instant) -> bool {
-        match &mut self.0 {
-            Some((at, left)) if now.duration_since(*at) < MOMENT && bytes <= *left / 4 => {
-                *left -= bytes;
-                true
-            }
-            _ => false,
-        }
-    }
-}
+/// From this many bytes on, the system is asked what it has. To ask takes as long as to write a megabyte.
+pub const LOOK_FROM: u128 = 64 << 20;
 
 /// How much was missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,12 +82,8 @@ pub fn available() -> Option<u128> {
 /// # Errors
 /// They cannot.
 pub fn look(bytes: u128) -> Result<(), Shortage> {
-    // Nobody waits for the other: whoever does not get it asks the system.
-    if bytes < LOOK_FROM
-        || SAID
-            .try_lock()
-            .is_ok_and(|mut said| said.is_left(bytes, Instant::now()))
-    {
+    // If the system does not say, the allocation itself will tell.
+    if bytes < LOOK_FROM {
         return Ok(());
     }
     match available() {
@@ -119,14 +91,7 @@ pub fn look(bytes: u128) -> Result<(), Shortage> {
             bytes,
             available: Some(available),
         }),
-        Some(available) => {
-            if let Ok(mut said) = SAID.try_lock() {
-                said.0 = Some((Instant::now(), available - bytes));
-            }
-            Ok(())
-        }
-        // Where the system does not say, the allocation itself will tell.
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -178,7 +143,7 @@ pub fn room<T>(n: usize) -> Vec<T> {
     vector
 }
 
-/// `n` times `value`. Of zeros, see [`zeros`].
+/// `n` times `value`. For zeros, see [`zeros`].
 pub fn filled<T: Clone>(value: T, n: usize) -> Vec<T> {
     let mut vector = room(n);
     while vector.len() < n {
@@ -189,63 +154,19 @@ pub fn filled<T: Clone>(value: T, n: usize) -> Vec<T> {
     vector
 }
 
-/// Numbers whose zero is all zero bytes.
-///
-/// # Safety
-/// All zero bytes are a value of the type.
-pub unsafe trait Zero: Copy {}
+/// Bytes from which on zeros come from the system, which has them ready.
+const MANY: u128 = 1 << 16;
 
-macro_rules! zero {
-    ($($number:ty),*) => {
-        $(
-            // SAFETY: zero bytes are the number zero.
-            unsafe impl Zero for $number {}
-        )*
-    };
-}
-zero!(
-    u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f64
-);
-
-// SAFETY: an array of zeros is all zero bytes.
-unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
-
-/// Bytes that are zeroed here rather than by the allocator.
-const FEW: usize = 1 << 10;
-
-/// `n` zeros, from the system where it has them ready.
-pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
-    let bytes = bytes_of::<T>(n);
-    require(bytes);
-    let Ok(layout) = Layout::array::<T>(n) else {
-        refused(bytes);
-    };
-    if layout.size() == 0 {
-        return Vec::from_iter(std::iter::empty());
+/// `n` zeros.
+pub fn zeros<T: Copy + Default>(n: usize) -> Vec<T> {
+    if bytes_of::<T>(n) < MANY {
+        let mut vector = room(n);
+        vector.resize(n, T::default());
+        return vector;
     }
-    // SAFETY: the layout has a size. The memory is that of `n` numbers, all zero bytes, which `Zero` says are
-    // numbers, and comes from the allocator that a `Vec` gives it back to, with the layout of `n` of them.
-    unsafe {
-        // Few zeros are sooner written than asked for: allocators keep small pieces ready, not zeroed ones.
-        let few = layout.size() < FEW;
-        let memory = if few {
-            // Hidden, or the compiler asks for zeroed memory all the same.
-            black_box(alloc(layout))
-        } else {
-            alloc_zeroed(layout)
-        };
-        if memory.is_null() {
-            refused(bytes);
-        }
-        if bytes >= LARGE && !is_spare() {
-            dealloc(memory, layout);
-            refused(bytes);
-        }
-        if few {
-            memory.write_bytes(0, layout.size());
-        }
-        Vec::from_raw_parts(memory.cast::<T>(), n, n)
-    }
+    // `vec!` cannot be refused memory, so the same room is asked for first and given back.
+    drop(room::<T>(n));
+    vec![T::default(); n]
 }
 
 /// Ask for large pages where there is room for them: for tables of which every look may be on another page.
@@ -441,19 +362,6 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert!(available().is_some_and(|bytes| bytes > 1 << 20));
         }
-    }
-
-    #[test]
-    fn what_was_said_is_true_for_a_moment_and_used_up() {
-        let now = Instant::now();
-        let mut said = Said(None);
-        assert!(!said.is_left(1, now));
-        said.0 = Some((now, 90));
-        assert!(!said.is_left(23, now), "a quarter at most");
-        assert!(said.is_left(20, now));
-        assert!(!said.is_left(20, now), "70 are left");
-        assert!(said.is_left(17, now + MOMENT / 2));
-        assert!(!said.is_left(1, now + MOMENT));
     }
 
     #[test]

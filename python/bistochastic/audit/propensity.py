@@ -61,7 +61,8 @@ def _levels(channel: Channel, rows: Codes) -> Array:
     if channel.answered is not None:
         absent = np.tile(~channel.answered[rows], 2)
     found = []
-    for place in digits(channel.attribute):
+    single = len(channel.attribute.columns) == 1
+    for place in [np.arange(channel.size)] if single else digits(channel.attribute):
         level = np.where(absent, -1, place[codes])
         values, counts = np.unique(level, return_counts=True)
         common = values[np.argsort(-counts, kind="stable")]

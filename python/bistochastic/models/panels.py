@@ -340,7 +340,7 @@ class _Pair:
     @property
     def _grouping(self) -> list[str]:
         """The unprotected columns that choose matrices, in either wave."""
-        return list(dict.fromkeys([*self.questions[0].strata, *self.questions[1].strata]))
+        return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
 
     def sheet(self) -> Sheet:
         """The codes of all axes with the design of the second wave, a row for each person."""

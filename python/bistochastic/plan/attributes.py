@@ -7,12 +7,12 @@ of a numeric column comes later. All are frozen, and equal where they do the sam
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
 from bistochastic.kept import kept
-from bistochastic.labels import Label, Labels
+from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
 from bistochastic.plan.bins import Bins, clipped
 from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
@@ -62,9 +62,7 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
     if "size" in names and "size" not in given:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
-    if matrix.size != size:
-        raise ValueError(f"`matrix` must have size {size}; got {matrix.size}")
-    return matrix
+    return _sized("matrix", matrix, size)
 
 
 def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -148,15 +146,28 @@ def _groups_of(given: Any, size: int) -> Groups:
     labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
         _sized("groups", matrix, size, f" for {shown(repr(value))}")
+    codes = sorted({matrix.size for matrix in chosen.values()})
+    if len(codes) > 1:
+        must = "`groups` must hold matrices with one number of codes"
+        raise ValueError(f"{must}; got {codes[0]} and {codes[1]}")
     return Groups(column, labels, tuple(chosen.values()))
 
 
 def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     if not isinstance(matrix, Matrix):
         raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
-    if matrix.size != size:
-        raise ValueError(f"`{name}` must have size {size}{where}; got {matrix.size}")
+    if matrix.size - matrix.padding != size:
+        got = matrix.size - matrix.padding
+        raise ValueError(f"`{name}` must have size {size}{where}; got {got}")
     return matrix
+
+
+def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
+    """Refuse codes that are never true where every code has a meaning of its own."""
+    for matrix in matrices:
+        if matrix.padding:
+            must = f"`matrix` must have codes that can all be true for {what}"
+            raise ValueError(f"{must}; got {matrix.padding} that are never true")
 
 
 def _checked(
@@ -190,6 +201,11 @@ def _checked(
     elif matrix is not None:
         chosen = _sized("matrix", matrix, size)
     held = None if groups is None else _groups_of(groups, size)
+    every = (chosen,) if chosen is not None else held.matrices if held is not None else ()
+    if len(columns) > 1:
+        _refuse_padding("several columns", every)
+    elif every[0].padding:
+        padded(axes[0], every[0].padding)
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
@@ -411,8 +427,19 @@ class Joint(Coded):
         return _html(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BinnedFields(Coded):
+    """What ``Binned`` holds beside a categorical column."""
+
+    bins: Bins
+    output: Literal["interval", "midpoint", "number"]
+    step: int | float | None
+    bottom: Any
+    top: Any
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Binned(Categorical):
+class Binned(Categorical, BinnedFields):
     """A column of numbers or dates in public classes, each reported by the law of its row.
 
     Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned
@@ -444,12 +471,6 @@ class Binned(Categorical):
     ValueError: column `age`: `breaks` must increase; got one that does not at 2
     """
 
-    bins: Bins = field(default_factory=lambda: Bins((0, 1)))
-    output: Literal["interval", "midpoint", "number"] = "interval"
-    step: int | float | None = None
-    top: Any = None
-    bottom: Any = None
-
     def __init__(
         self,
         column: str,
@@ -479,22 +500,16 @@ class Binned(Categorical):
             bins = Bins.of(breaks, width, low, high, open)
             axes = (Labels(bins.names, "text"),)
             held = _checked((name,), axes, family, options, parameters)
-            given = arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            _refuse_padding("bins", held[4].matrices if held[2] is None else [held[2]])
+            given: Any = arguments.one_of("output", output, ("interval", "midpoint", "number"))
             if given != "interval" and bins.open:
                 must = '`output` must be "interval" with open classes, which have no number'
                 raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
-            ends = clipped(bottom, top, bins)
-        Coded.__init__(self, *held)
-        set_ = object.__setattr__
-        for key, value in (
-            ("bins", bins),
-            ("output", given),
-            ("bottom", ends[0]),
-            ("top", ends[1]),
-        ):
-            set_(self, key, value)
-        with about([name]):
-            set_(self, "step", _step(step, given, bins))
+            least, most = clipped(bottom, top, bins)
+            BinnedFields.__init__(
+                self, *held, bins=bins, output=given, step=_step(step, given, bins),
+                bottom=least, top=most,
+            )  # fmt: skip
             if given == "number":
                 _ = self.numbers
 
@@ -519,6 +534,11 @@ class Binned(Categorical):
             got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
             raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
         return codes, missing
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        if released and self.output == "interval":
+            return super()._holds(released)
+        return {self.column: "date" if self.bins.dated else "float"}
 
     @property
     def _has_numbers(self) -> bool:
@@ -661,6 +681,7 @@ class Numeric(Whole):
             if matrix is not None:
                 if not isinstance(matrix, Matrix):
                     raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+                _refuse_padding("numbers", [matrix])
                 if parameters:
                     other = next(iter(parameters))
                     raise TypeError(f"`{shown(other)}` must come with a family; got none")
@@ -710,7 +731,9 @@ class Numeric(Whole):
         """The matrix over ``n`` records."""
         given = {key: list(value) if isinstance(value, tuple) else value
                  for key, value in self.given}  # fmt: skip
-        return make(self.family or "", n, given)
+        matrix = make(self.family or "", n, given)
+        _refuse_padding("numbers", [matrix])
+        return matrix
 
     @property
     def _example(self) -> Matrix:

@@ -15,7 +15,7 @@ from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.kept import kept
-from bistochastic.labels import Labels, spelled_as
+from bistochastic.labels import Labels, padded, spelled_as
 from bistochastic.words import prefix, row, shown
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Coded:
     """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
+    steps: ClassVar[int] = 3
+    """Parts of the work that progress counts: to read, to draw and to write."""
     columns: tuple[str, ...]
     axes: tuple[Labels, ...]
     matrix: Matrix | None
@@ -74,6 +76,12 @@ class Coded:
         """How many codes each column has, one more where missing is a category."""
         more = self.missing == "category"
         return tuple(len(labels) + more for labels in self.axes)
+
+    @kept
+    def reported(self) -> tuple[Labels, ...]:
+        """The categories of each column, and after them what is reported and never true."""
+        padding = self.matrices[0].padding
+        return (padded(self.axes[0], padding),) if padding else self.axes
 
     @property
     def kind(self) -> str:
@@ -124,7 +132,11 @@ class Coded:
         """The codes of one column and which rows are missing."""
         raw = None if released else self._raw[at]
         if raw is None:
-            return read(table, self.columns[at], self.axes[at], first, narrowed=narrowed)
+            held = self.reported[at]
+            codes, missing = read(table, self.columns[at], held, first, narrowed=narrowed)
+            if self.matrices[0].padding:
+                codes = self._padded(codes, missing, first, released=released)
+            return codes, missing
         codes, missing = read(table, self.columns[at], raw[0], first)
         codes, size = raw[1][codes], len(self.axes[at])
         none = codes == size
@@ -145,7 +157,8 @@ class Coded:
 
         ``first`` is the number of the first row, where the table is a piece of a larger one, and
         None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column where they need not be. ``released``: of a protected table.
+        as wide as the column where they need not be. ``released``: of a protected table, which may
+        hold what is only reported.
         """
         names = self.columns
         if self.missing == "category":
@@ -173,7 +186,7 @@ class Coded:
         digits = []
         for (codes, mask), size in zip(parts, self.shape, strict=True):
             if self.missing == "category" and mask is not None:
-                codes = codes.astype(narrow(size))
+                codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
         codes = _joined(self, digits)
@@ -184,6 +197,28 @@ class Coded:
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
+
+    def _padded(
+        self, codes: Codes, mask: Mask | None, first: int | None, *, released: bool
+    ) -> Codes:
+        """Codes of what may be only reported, after that of a missing value if there is one."""
+        beyond = codes >= len(self.axes[0])
+        if mask is not None:
+            beyond &= ~mask
+        if beyond.any() and not released:
+            must = f"{prefix(self.columns)}must hold declared categories only"
+            got = f"values that are only reported, {_counted(beyond, first)}"
+            raise ValueError(f"{must}; got {got}")
+        if self.missing == "category":
+            codes = codes.astype(self._least) + beyond.astype(self._least)
+        return codes
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        """What the columns hold in a file, the original or the released one."""
+        return {
+            column: labels.kind if released or raw is None else raw[0].kind
+            for column, labels, raw in zip(self.columns, self.axes, self._raw, strict=True)
+        }
 
     @property
     def _has_numbers(self) -> bool:
@@ -199,7 +234,7 @@ class Coded:
         self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Any
     ) -> Any:
         """One column with these codes."""
-        labels = self.axes[self.columns.index(name)]
+        labels = self.reported[self.columns.index(name)]
         make = table.relabelled if self._is_relabelled(name) else table.labelled
         return make(name, labels, codes, missing)
 
@@ -216,7 +251,7 @@ class Coded:
             before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
             codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(self.shape)))
         found: dict[str, Any] = {}
-        names = list(zip(self.columns, self.axes, self.shape, strict=True))
+        names = list(zip(self.columns, self.reported, self.shape, strict=True))
         for name, labels, size in reversed(names):
             digit = codes
             if name != names[0][0]:
@@ -228,6 +263,8 @@ class Coded:
             if missing is not None:
                 # Nothing is left under a mask.
                 digit = np.where(missing, digit.dtype.type(0), digit)
+            if self.missing == "category" and self.matrices[0].padding:
+                digit = digit - (digit >= size).astype(digit.dtype)
             if len(names) > 1 or self.missing == "category":
                 digit = digit.astype(narrow(len(labels)), copy=False)
             found[name] = self._made(table, name, digit, missing, places)
@@ -240,6 +277,7 @@ class Whole:
 
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
+    steps: ClassVar[int] = 2
     axes: ClassVar[tuple[()]] = ()
     groups: ClassVar[None] = None
     unit: ClassVar[None] = None
@@ -260,6 +298,10 @@ class Whole:
         """Whether numbers are permuted among some of the records, of which the data say how many:
         those of a group, or those that are not missing."""
         return self.within is not None or self.missing == "keep"
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        """What the column holds in a file."""
+        return {self.column: "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
         """The values of the column in a table; groups may be in a table of their own."""

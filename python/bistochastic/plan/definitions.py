@@ -147,7 +147,7 @@ def measures(attribute: Attribute) -> Measures:
         columns=attribute.columns,
         kind=attribute.kind,
         family=family,
-        size=law.size,
+        size=law.size - law.padding,
         bits=law.entropy_rate,
         max_bits=law.max_bits,
         beta=law.beta,

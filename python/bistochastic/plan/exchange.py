@@ -118,6 +118,8 @@ def attribute_data(attribute: Attribute) -> Fields:
         each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
         found["groups"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
+    if attribute.matrices[0].padding:
+        found["padding"] = attribute.matrices[0].padding
     if attribute.impossible:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
     if attribute.categories_from_data:
@@ -254,7 +256,7 @@ def _missing(here: Here) -> str:
     return str(formats.current("missing", given))
 
 
-_COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit")
+_COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "padding")
 
 
 def _read_binned(here: Here) -> Binned:
@@ -335,7 +337,12 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
             return Joint(columns, lists, impossible=impossible, **options)
         if "recode" in here:
             options["recode"] = _recode(here["recode"])
-        return Categorical(columns, lists, **options)  # type: ignore[arg-type]
+        found = Categorical(columns, lists, **options)  # type: ignore[arg-type]
+        padding = found.matrices[0].padding
+        if "padding" in here and here["padding"].whole(0, 2**53) != padding:
+            must = f"be {padding}, as the matrix has codes that are never true"
+            raise here["padding"].refuse(must, str(here["padding"].value))
+        return found
 
 
 def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:

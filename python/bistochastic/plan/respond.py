@@ -54,7 +54,6 @@ class Record:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given
-        self._spelled: dict[str, Any] = {}
         self.names = list(given)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -66,8 +65,7 @@ class Record:
         if code is None:
             must = "must hold a declared category"
             raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
-        spelled = self._spelled[name] = like(labels, value)
-        if spelled is None:
+        if like(labels, value) is None:
             must = "must hold a text, as its categories are"
             raise TypeError(f"{prefix([name])}{must}; got {type(value).__name__}")
         return np.array([code]), None
@@ -76,7 +74,7 @@ class Record:
         """The category of a code, spelled as the value was; None if it is missing."""
         if missing is not None:
             return [None]
-        return [(self._spelled.get(name) or labels.values)[int(codes[0])]]
+        return [(like(labels, self._given[name]) or labels.values)[int(codes[0])]]
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """The category of a code; None if it is missing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from bistochastic.words import shown
@@ -28,6 +29,10 @@ def category(attribute: Categorical | Joint, code: int) -> str:
     for impossible in attribute.cells:
         cell += impossible <= cell
     digits: list[str] = []
+    if cell >= math.prod(attribute.shape):
+        # After those that can be true, of which a missing value may be the last.
+        more = attribute.reported[0].values[len(attribute.axes[0]) :]
+        return name(more[int(cell) - attribute.shape[0]])
     for labels, size in zip(reversed(attribute.axes), reversed(attribute.shape), strict=True):
         cell, digit = divmod(int(cell), size)
         digits.append(name(labels.values[digit]) if digit < len(labels) else "(missing)")

@@ -49,7 +49,7 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     >>> precision(bs.k_anonymous(6, k=3), 1000).note
     'only the totals of its 2 classes, which are not changed at all'
     """
-    n = matrix.size
+    n = matrix.size - matrix.padding
     if n == 1:
         return Precision(note="there is one category, and its proportion is known")
     if structure.is_uniform(matrix):
@@ -86,7 +86,7 @@ def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[flo
     >>> [round(each, 4) for each in errors(bs.randomized_response(2, keep=0.75), 1000)]
     [0.0553, 0.0568, 0.06, 0.062, 0.06]
     """
-    n = matrix.size
+    n = matrix.size - matrix.padding
     if not 1 < n <= _EVERY:
         return None
     wide = two_sided(0.95) * math.sqrt(design_effect)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments, families
+from bistochastic import arguments, families, structure
 from bistochastic.adapters.results import maker
 from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
@@ -238,7 +238,9 @@ def _fitted(
         shares, left, taken = methods.fitted(
             matrix, here / part, records * part / total, how, patience
         )
-        found[at] = shares.reshape(back.shape[groups:]) * (part / total)
+        every = np.zeros(matrix.size)
+        every[structure.true_codes(matrix)] = shares * (part / total)
+        found[at] = every.reshape(back.shape[groups:])
         # In nats per record of the whole table.
         gap += left * part / total
         steps += taken

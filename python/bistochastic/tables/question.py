@@ -230,9 +230,21 @@ def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
     return (*values, None) if attribute.missing == "category" else values
 
 
+def reports_of(attribute: Coded, column: str) -> tuple[Any, ...]:
+    """The same, and after them what is reported and never true."""
+    known = attribute.axes[attribute.columns.index(column)]
+    more = attribute.reported[attribute.columns.index(column)].values[len(known) :]
+    return (*levels_of(attribute, column), *more)
+
+
+def _over_reports(attribute: Coded, rows: Array) -> Array:
+    """Rows over the codes that can be true, 0 at those that are only reported."""
+    return np.pad(rows, ((0, 0), (0, attribute.matrices[0].padding)))
+
+
 def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
     """Pseudo-responses of rows of scores over the codes, for the matrix of every group."""
-    found = []
+    found, scores = [], _over_reports(attribute, scores)
     for matrix in attribute.matrices:
         with about(attribute.columns), operators.said_of(what, matrix):
             found.append(operators.solve_back(matrix, scores))
@@ -270,10 +282,11 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
         is_level = (places[at][None] == np.array(kept)[:, None]).astype(float)
         told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
     back = pseudo(attribute, told, "estimate")
+    told = _over_reports(attribute, told)
     return Part(tuple(asked), tuple(found), Factor(axis, back, told, by))
 
 
 __all__ = [
     "Part", "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
-    "pseudo", "refuse_absent", "refuse_undecided",
+    "pseudo", "refuse_absent", "refuse_undecided", "reports_of",
 ]  # fmt: skip

@@ -50,6 +50,10 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
+            if attribute.matrices[0].padding:
+                must = "`calibration_weights` must be asked of codes that can all be true"
+                got = f"{attribute.matrices[0].padding} that are never true"
+                raise ValueError(f"{must}; got {got}")
             encoded = attribute._encode(table, released=True)
             place = encoded.codes.astype(np.int64)
             if encoded.groups is not None:

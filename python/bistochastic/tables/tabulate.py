@@ -19,7 +19,7 @@ from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import Question, ask, levels_of
+from bistochastic.tables.question import Question, ask, reports_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -109,8 +109,9 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
             possible = np.delete(np.arange(cells), attribute.cells)
             np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
             counted = whole
-        counted = counted.reshape(*before, *attribute.shape, *after)
-        axes += [Axis(name, levels_of(attribute, name)) for name in attribute.columns]
+        shape = (attribute.size,) if len(attribute.shape) == 1 else attribute.shape
+        counted = counted.reshape(*before, *shape, *after)
+        axes += [Axis(name, reports_of(attribute, name)) for name in attribute.columns]
     places = {axis.name: i for i, axis in enumerate(axes)}
     names = [*question.columns, *(name for name in places if name not in question.columns)]
     order = [places[name] for name in names]
@@ -165,7 +166,7 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
 def _check_levels(plan: Plan, axis: Axis) -> None:
     """Refuse a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
-        if axis.categories != levels_of(attribute, axis.name):
+        if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
             raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
 
@@ -182,7 +183,7 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
     for name in names:
         for attribute in question.coded:
             if name in attribute.columns:
-                axes.append(Axis(name, levels_of(attribute, name)))
+                axes.append(Axis(name, reports_of(attribute, name)))
         if name not in question.protected:
             if name not in question.groups:
                 cure = "plan.tabulate finds them"

@@ -173,7 +173,7 @@ mod tests {
     use crate::draw::sampler::{Leaf, Sampler};
     use crate::draw::word::Width;
     use crate::law::Matrix;
-    use crate::law::battery::make;
+    use crate::law::battery::{make, response, sized, table, wholes, with};
     use crate::law::parameters::Value;
 
     struct Always(u64);
@@ -272,9 +272,6 @@ mod tests {
 
     #[test]
     fn both_compilations_draw_the_same() {
-        let sized = |family: &str, size: i128, name: &str, x: Value| {
-            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
-        };
         let (tables, dense) = if cfg!(miri) { (17, 17) } else { (1 << 17, 300) };
         let sizes: &[i128] = if cfg!(miri) {
             &[2, 17, 257]
@@ -296,46 +293,34 @@ mod tests {
             ]
         };
         for &size in sizes {
-            check(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
-            check(&sized(
-                "randomized_response",
-                size,
-                "beta",
-                Value::Real(0.6),
-            ));
-            check(&sized(
-                "randomized_response",
-                size,
-                "keep",
-                Value::Ratio(3, 7),
-            ));
+            check(&sized("uniform", size));
+            check(&response(size, 0.6));
+            let keep = Value::Ratio(3, 7);
+            check(&with("randomized_response", size, "keep", keep));
             if size > 2 {
-                check(&sized("k_anonymous", size, "k", Value::Whole(2 + size / 9)));
+                check(&with("k_anonymous", size, "k", Value::Whole(2 + size / 9)));
             }
-            check(&sized("tridiagonal", size, "alphas", Value::Ratio(1, 2)));
-            check(&sized("tridiagonal", size, "alphas", Value::Real(0.3)));
+            check(&with("tridiagonal", size, "alphas", Value::Ratio(1, 2)));
+            check(&with("tridiagonal", size, "alphas", Value::Real(0.3)));
+            let n = size as i64;
             if size <= tables {
-                check(&sized("geometric", size, "temperature", Value::Real(3.0)));
+                check(&with("geometric", size, "temperature", Value::Real(3.0)));
                 let alphas = (1..size).map(|i| [0.5, 0.5, 0.0, 0.2][i as usize % 4]);
                 let alphas = Value::Reals(alphas.collect());
                 check(&make("tridiagonal", &[("alphas", alphas)]).unwrap());
-                let row = (0..size as i64).map(|i| i * i % 11 + 1).collect();
-                check(&make("circulant", &[("first_row", Value::Wholes(row))]).unwrap());
-                let sizes = Value::Wholes([1, 1, size as i64 - 1, 1].into());
-                check(&make("blocks", &[("sizes", sizes)]).unwrap());
+                let row: Vec<i64> = (0..n).map(|i| i * i % 11 + 1).collect();
+                check(&wholes("circulant", "first_row", &row));
+                check(&wholes("blocks", "sizes", &[1, 1, n - 1, 1]));
             }
             if size <= dense {
-                let n = size as usize;
-                let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
-                let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
-                check(&make("dense", &[("array", cells)]).unwrap());
+                let cells = (0..n * n).map(|i| (i / n + i % n) % n + 1);
+                check(&table(size as usize, cells));
                 // Rows of which one leaves more words undecided than another.
-                let cells = (0..size * size).map(|i| match (i / size, i % size) {
+                let cells = (0..n * n).map(|i| match (i / n, i % n) {
                     (0 | 1, 0 | 1) => 4,
                     (u, v) => 1 + 6 * i64::from(u == v && u > 1),
                 });
-                let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
-                check(&make("dense", &[("array", cells)]).unwrap());
+                check(&table(size as usize, cells));
             }
             let swap = [
                 ("size", Value::Whole(size)),

@@ -460,13 +460,7 @@ fn stratified<C: Code>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
-
-    fn response(size: i128, beta: f64) -> Matrix {
-        let size = ("size", Value::Whole(size));
-        make("randomized_response", &[size, ("beta", Value::Real(beta))]).unwrap()
-    }
+    use crate::law::battery::{joined, response};
 
     /// A table of every width of codes, with a composite, missing rows and strata.
     struct Held {
@@ -484,8 +478,7 @@ mod tests {
         fn new(rows: usize) -> Self {
             let part =
                 |i: usize, n: u64| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) % n;
-            let parts = [response(3, 0.5), response(100, 0.7)];
-            let kron = make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap();
+            let kron = joined("kron", &[response(3, 0.5), response(100, 0.7)]);
             let text = |name: &str| Label::Text(name.into());
             Held {
                 one: (0..rows).map(|i| part(i, 5) as u8).collect(),

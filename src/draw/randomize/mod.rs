@@ -287,31 +287,28 @@ mod tests {
     use crate::draw::derive::Purpose;
     use crate::draw::keystream::{BLOCK, Keystream};
     use crate::draw::spelled::Spelled;
-    use crate::law::battery::make;
+    use crate::law::battery::{joined, make, response, with};
     use crate::law::parameters::Value;
 
     fn matrices() -> Vec<Matrix> {
-        let sized = |family: &str, size: i128, name: &str, x: Value| {
-            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
-        };
-        let rr = |size| sized("randomized_response", size, "beta", Value::Real(0.6));
-        let parts = |parts: &[Matrix]| ("matrices", Value::Matrices(parts.into()));
+        let rr = |size| response(size, 0.6);
         let mix = |a: Matrix, b: Matrix| {
             let weights = ("weights", Value::Ratios([(1, 3), (2, 3)].into()));
-            make("mix", &[parts(&[a, b]), weights]).unwrap()
+            let parts = Value::Matrices([a, b].into());
+            make("mix", &[("matrices", parts), weights]).unwrap()
         };
-        let geometric = |size| sized("geometric", size, "temperature", Value::Real(2.0));
-        let nested = make("product", &[parts(&[mix(rr(12), geometric(12)), rr(12)])]).unwrap();
+        let geometric = |size| with("geometric", size, "temperature", Value::Real(2.0));
+        let nested = joined("product", &[mix(rr(12), geometric(12)), rr(12)]);
         vec![
             rr(12),
             rr(200),
             rr(70_000),
             geometric(12),
             geometric(300),
-            sized("k_anonymous", 12, "k", Value::Whole(5)),
-            sized("tridiagonal", 12, "alphas", Value::Real(0.3)),
-            make("kron", &[parts(&[rr(3), geometric(4)])]).unwrap(),
-            make("kron", &[parts(&[nested.clone(), rr(2)])]).unwrap(),
+            with("k_anonymous", 12, "k", Value::Whole(5)),
+            with("tridiagonal", 12, "alphas", Value::Real(0.3)),
+            joined("kron", &[rr(3), geometric(4)]),
+            joined("kron", &[nested.clone(), rr(2)]),
             mix(nested.clone(), rr(12)),
             nested,
         ]

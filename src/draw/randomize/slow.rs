@@ -11,7 +11,7 @@ use crate::draw::key::Key;
 use crate::draw::keystream::Keystream;
 use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
-use crate::law::battery::make;
+use crate::law::battery::{joined, mix, sized, table, with};
 use crate::law::parameters::Value;
 
 /// A matrix with the streams of its own draw.
@@ -200,42 +200,21 @@ fn check(m: &Matrix, n: u64) {
 }
 
 fn rr(size: i128) -> Matrix {
-    let size = ("size", Value::Whole(size));
-    make("randomized_response", &[size, ("keep", Value::Ratio(3, 7))]).unwrap()
-}
-
-fn sized(family: &str, size: i128) -> Matrix {
-    make(family, &[("size", Value::Whole(size))]).unwrap()
-}
-
-fn parts(parts: &[Matrix]) -> (&'static str, Value) {
-    ("matrices", Value::Matrices(parts.into()))
+    with("randomized_response", size, "keep", Value::Ratio(3, 7))
 }
 
 fn kron(of: &[Matrix]) -> Matrix {
-    make("kron", &[parts(of)]).unwrap()
+    joined("kron", of)
 }
 
 fn product(first: Matrix, second: Matrix) -> Matrix {
-    make("product", &[parts(&[first, second])]).unwrap()
-}
-
-/// All with the same weight.
-fn mix(of: &[Matrix]) -> Matrix {
-    let weights = vec![(1, of.len() as i128); of.len()];
-    make(
-        "mix",
-        &[parts(of), ("weights", Value::Ratios(weights.into()))],
-    )
-    .unwrap()
+    joined("product", &[first, second])
 }
 
 /// A law a row, and many words that decide nothing.
 fn rows(size: i64) -> Matrix {
-    let n = size as usize;
     let cells = (0..size * size).map(|i| (i / size + i % size) % size + 1);
-    let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
-    make("dense", &[("array", cells)]).unwrap()
+    table(size as usize, cells)
 }
 
 /// So many matrices of 12 codes, of which about forty differ.
@@ -243,10 +222,12 @@ fn several(n: i128) -> Vec<Matrix> {
     let one = |i| match i % 3 {
         0 => product(rr(12), rows(12)),
         1 => rows(12),
-        _ => {
-            let keep = ("keep", Value::Ratio(1 + i % 40, 2 + n));
-            make("randomized_response", &[("size", Value::Whole(12)), keep]).unwrap()
-        }
+        _ => with(
+            "randomized_response",
+            12,
+            "keep",
+            Value::Ratio(1 + i % 40, 2 + n),
+        ),
     };
     (0..n).map(one).collect()
 }

@@ -269,10 +269,8 @@ pub fn certain(targets: Option<&[i64]>, u: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::counted::whole;
     use super::*;
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
+    use crate::law::battery::{joined, response};
 
     #[test]
     #[should_panic = "a product is of two matrices"]
@@ -282,19 +280,10 @@ mod tests {
 
     #[test]
     fn refuses_more_draws_than_anyone_waits_for() {
-        let one = make(
-            "randomized_response",
-            &[("size", whole(2)), ("beta", Value::Real(0.5))],
-        )
-        .unwrap();
-        let three = Value::Matrices([one.clone(), one.clone(), one].into());
-        let mut m = make("kron", &[("matrices", three)]).unwrap();
+        let one = response(2, 0.5);
+        let mut m = joined("kron", &[one.clone(), one.clone(), one]);
         for _ in 0..15 {
-            m = make(
-                "product",
-                &[("matrices", Value::Matrices([m.clone(), m].into()))],
-            )
-            .unwrap();
+            m = joined("product", &[m.clone(), m]);
         }
         let error = m.sampler().check().unwrap_err().to_string();
         assert!(

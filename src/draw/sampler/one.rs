@@ -105,7 +105,7 @@ mod tests {
     use crate::draw::alias::share;
     use crate::draw::sampler::counted::{check, total, whole};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
-    use crate::law::battery::make;
+    use crate::law::battery::{make, wholes};
     use crate::law::parameters::Value;
 
     #[test]
@@ -117,11 +117,11 @@ mod tests {
             vec![1; 13],
             vec![1000, 0, 0, 1],
         ] {
-            let m = make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap();
+            let m = wholes("circulant", "first_row", &row);
             check(&m, |_| vec![total(&m)]);
         }
         for kernel in [vec![3, 2, 1], vec![0, 1], vec![4, 0, 0, 0, 9], vec![1; 20]] {
-            let m = make("reflected", &[("kernel", Value::Wholes(kernel.into()))]).unwrap();
+            let m = wholes("reflected", "kernel", &kernel);
             check(&m, |_| vec![total(&m)]);
         }
         let swap = [
@@ -138,11 +138,7 @@ mod tests {
     fn wide_tables_own_the_slots_they_state() {
         let wide = if cfg!(miri) { 300 } else { 5000 };
         let row: Vec<i64> = (0..wide).map(|i| i * i % 97).collect();
-        let m = make(
-            "circulant",
-            &[("first_row", Value::Wholes(row.clone().into()))],
-        )
-        .unwrap();
+        let m = wholes("circulant", "first_row", &row);
         let Sampler::Leaf(Leaf::Four(Kind::One(one))) = m.sampler() else {
             panic!("{m:?}");
         };

@@ -143,14 +143,8 @@ mod tests {
     use crate::draw::alias::left_over;
     use crate::draw::sampler::counted::{Script, check, total, word};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
-    use crate::law::Matrix;
-    use crate::law::battery::make;
+    use crate::law::battery::{make, table};
     use crate::law::parameters::Value;
-
-    fn table(size: usize, cells: Vec<i64>) -> Matrix {
-        let cells = Value::Table(size, size, Box::new(Value::Wholes(cells.into())));
-        make("dense", &[("array", cells)]).unwrap()
-    }
 
     #[test]
     fn every_case_of_rows_is_counted() {
@@ -213,7 +207,7 @@ mod tests {
     fn undecided_words_of_a_long_row_find_their_owner() {
         let size = 257;
         let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
-        let m = table(size, cells.collect());
+        let m = table(size, cells);
         let Sampler::Leaf(Leaf::Four(Kind::Rows(rows))) = m.sampler() else {
             panic!("{m:?}");
         };

@@ -257,23 +257,17 @@ impl Family for Kron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make};
+    use crate::law::battery::{check_laws, make, response, sized, wholes};
 
     fn kron(factors: &[Matrix]) -> Result<Matrix> {
         make("kron", &[("matrices", Value::Matrices(factors.into()))])
     }
 
-    fn rr(size: i128, beta: f64) -> Matrix {
-        let given = [("size", Value::Whole(size)), ("beta", Value::Real(beta))];
-        make("randomized_response", &given).unwrap()
-    }
-
     #[test]
     fn laws() {
-        let third = make("uniform", &[("size", Value::Whole(3))]).unwrap();
-        let swap = make("permutation", &[("targets", Value::Wholes([1, 0].into()))]).unwrap();
-        let row = Value::Wholes([3, 2, 1].into());
-        let circle = make("circulant", &[("first_row", row)]).unwrap();
+        let third = sized("uniform", 3);
+        let swap = wholes("permutation", "targets", &[1, 0]);
+        let circle = wholes("circulant", "first_row", &[3, 2, 1]);
         for factors in [
             &[third.clone()][..],
             &[third.clone(), swap.clone()],
@@ -286,7 +280,7 @@ mod tests {
 
     #[test]
     fn ten_factors_on_the_grid_have_no_common_total_and_exact_bits() {
-        let factors: Vec<Matrix> = (2..12).map(|n| rr(n, 0.6)).collect();
+        let factors: Vec<Matrix> = (2..12).map(|n| response(n, 0.6)).collect();
         let m = kron(&factors).unwrap();
         assert_eq!(m.family.size(), (2..12).product::<u64>());
         assert_eq!((m.family.total(), m.family.entry(0, 0)), (None, None));
@@ -297,14 +291,14 @@ mod tests {
 
     #[test]
     fn perfect_parts_make_a_perfect_whole() {
-        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        let uniform = |n| sized("uniform", n);
         let m = kron(&[uniform(3), uniform(7), uniform(1), uniform(10)]).unwrap();
         assert_eq!((m.beta(), m.epsilon()), (1.0, 0.0));
     }
 
     #[test]
     fn refuses_a_joint_domain_beyond_the_codes() {
-        let big = make("uniform", &[("size", Value::Whole(1 << 30))]).unwrap();
+        let big = sized("uniform", 1 << 30);
         let error = kron(&[big.clone(), big]).unwrap_err().to_string();
         assert!(
             error.ends_with("at most 2^53 cells; got a larger one"),

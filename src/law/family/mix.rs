@@ -69,7 +69,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
     let must = "be non-negative and sum to 1";
     let (counts, total) = match arguments.required("weights")? {
         Value::Reals(reals) => {
-            let rounded = lattice::round_vector("weights", &reals, lattice::Direction::Nearest)?;
+            let rounded = lattice::round_vector("weights", &reals)?;
             (rounded.counts, lattice::GRID)
         }
         Value::Ratios(ratios) => lattice::common_total("weights", &ratios)?,
@@ -349,7 +349,7 @@ impl Family for Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make};
+    use crate::law::battery::{check_laws, make, sized, wholes, with};
     use crate::law::rate;
 
     fn mix(parts: &[Matrix], weights: Value) -> Result<Matrix> {
@@ -357,18 +357,14 @@ mod tests {
         make("mix", &[("matrices", parts), ("weights", weights)])
     }
 
-    fn sized(family: &str, size: i128) -> Matrix {
-        make(family, &[("size", Value::Whole(size))]).unwrap()
-    }
-
     fn circle(row: &[i64]) -> Matrix {
-        make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap()
+        wholes("circulant", "first_row", row)
     }
 
     #[test]
     fn laws() {
         let (i, u) = (sized("identity", 3), sized("uniform", 3));
-        let blocks = make("blocks", &[("sizes", Value::Wholes([1, 2].into()))]).unwrap();
+        let blocks = wholes("blocks", "sizes", &[1, 2]);
         let half = || Value::Ratios([(1, 2), (1, 2)].into());
         for parts in [
             [i.clone(), u.clone()],
@@ -391,24 +387,15 @@ mod tests {
 
     #[test]
     fn perfect_parts_make_a_perfect_whole() {
-        let rr = make(
-            "randomized_response",
-            &[("size", Value::Whole(7)), ("epsilon", Value::Real(0.0))],
-        );
-        let m = mix(
-            &[sized("uniform", 7), rr.unwrap()],
-            Value::Reals([0.3, 0.7].into()),
-        )
-        .unwrap();
+        let rr = with("randomized_response", 7, "epsilon", Value::Real(0.0));
+        let parts = [sized("uniform", 7), rr];
+        let m = mix(&parts, Value::Reals([0.3, 0.7].into())).unwrap();
         assert_eq!((rate::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
     }
 
     #[test]
     fn bounds_are_on_the_safe_side() {
-        let parts = [
-            circle(&[5, 3, 1, 1]),
-            make("blocks", &[("sizes", Value::Wholes([2, 2].into()))]).unwrap(),
-        ];
+        let parts = [circle(&[5, 3, 1, 1]), wholes("blocks", "sizes", &[2, 2])];
         let mixed = Mix {
             weights: [1, 3].into(),
             sum: 4,

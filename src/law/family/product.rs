@@ -390,7 +390,7 @@ impl Family for Product {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make};
+    use crate::law::battery::{check_laws, make, sized, wholes, with};
 
     fn product(a: &Matrix, b: &Matrix) -> Result<Matrix> {
         let pair = Value::Matrices([a.clone(), b.clone()].into());
@@ -399,15 +399,10 @@ mod tests {
 
     #[test]
     fn laws() {
-        let wholes = |family: &str, name: &str, v: &[i64]| {
-            make(family, &[(name, Value::Wholes(v.into()))]).unwrap()
-        };
-        let keep = [("size", Value::Whole(3)), ("keep", Value::Ratio(1, 2))];
-        let rr = make("randomized_response", &keep).unwrap();
         let all = [
-            make("identity", &[("size", Value::Whole(3))]).unwrap(),
-            make("uniform", &[("size", Value::Whole(3))]).unwrap(),
-            rr,
+            sized("identity", 3),
+            sized("uniform", 3),
+            with("randomized_response", 3, "keep", Value::Ratio(1, 2)),
             wholes("circulant", "first_row", &[2, 1, 0]),
             wholes("circulant", "first_row", &[0, 1, 3]),
             wholes("blocks", "sizes", &[1, 2]),
@@ -422,9 +417,7 @@ mod tests {
 
     #[test]
     fn order_counts_and_sizes_must_agree() {
-        let swap = |targets: &[i64]| {
-            make("permutation", &[("targets", Value::Wholes(targets.into()))]).unwrap()
-        };
+        let swap = |targets: &[i64]| wholes("permutation", "targets", targets);
         let (a, b) = (swap(&[1, 0, 2]), swap(&[0, 2, 1]));
         assert_eq!(product(&a, &b).unwrap().family.entry(0, 2), Some((1, 1)));
         assert_eq!(product(&b, &a).unwrap().family.entry(0, 1), Some((1, 1)));

@@ -10,17 +10,6 @@ use crate::system::stop::{self, Paced};
 /// Numbers a task when a vector is worked on in parallel.
 const TASK: usize = 1 << 16;
 
-/// Which entries get the units that rounding down leaves over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Those that lost most: every entry stays within one unit.
-    Nearest,
-    /// The smallest: the law gets flatter, towards more entropy.
-    Flatter,
-    /// The largest: the law gets sharper, towards less entropy.
-    Sharper,
-}
-
 /// A vector on the grid, and what it took to get it there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounded {
@@ -55,12 +44,12 @@ fn sum(p: &[f64]) -> Dd {
 /// # Law
 /// The counts sum to 2^53. A zero stays zero and a positive entry is at least one unit. A vector
 /// that is on the grid already is not touched. Otherwise every entry is the floor of its scaled
-/// value or one more, chosen by `direction`; only where raising entries below one unit takes more
+/// value or one more, for those that lost most; only where raising entries below one unit takes more
 /// than there is to spare, the difference is levelled off the largest entries, which adds entropy.
 ///
 /// # Errors
 /// An empty vector, an entry that is not a non-negative number, a sum off by more than 1e-9.
-pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Rounded> {
+pub fn round_vector(name: &str, p: &[f64]) -> Result<Rounded> {
     let must = "hold non-negative numbers that sum to 1";
     if p.is_empty() {
         return Err(Error::value(name, must, "no numbers"));
@@ -96,7 +85,7 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
     // Each count is at most 2^53 and a vector is shorter than 2^64, so 128 bits hold the sum.
     let used: u128 = counts.iter().map(|&c| u128::from(c)).sum();
     match u128::from(GRID).checked_sub(used) {
-        Some(spare) => hand_out(&mut counts, spare as u64, direction, |i| {
+        Some(spare) => hand_out(&mut counts, spare as u64, |i| {
             let (whole, fraction) = parts(p[i]);
             // An entry that was raised to one unit is above its value already.
             (whole >= 1).then_some(fraction)
@@ -168,7 +157,7 @@ pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
     }
     if counts[1..last.max(1)].iter().any(|&k| k > 0) {
         let inner = &mut counts[1..last];
-        hand_out(inner, (spare / 2) as u64, Direction::Nearest, |i| {
+        hand_out(inner, (spare / 2) as u64, |i| {
             let x = scaled(i + 1);
             (x >= 1.0).then_some(x - x as i64 as f64)
         });
@@ -185,24 +174,21 @@ pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
     })
 }
 
-/// Add `spare` units, one each, to the entries that come first in the order of `direction`;
-/// `fraction(i)` is what entry `i` lost, none where it lost nothing.
+/// Add `spare` units, one each, to the entries that lost most, so that every entry stays within one unit.
+/// `fraction(i)` is what entry `i` lost, `None` if it lost nothing.
 fn hand_out(
     counts: &mut [u64],
     mut spare: u64,
-    direction: Direction,
     fraction: impl Fn(usize) -> Option<f64> + Sync + Send,
 ) {
     while spare > 0 {
         // Larger keys come first. A fraction below 1 becomes an integer of 63 bits. An entry that
         // lost nothing comes last, and a zero stays zero: some positive entry is always there, since
         // the sum is 1, and is served again in the next round.
-        let key = |i: usize, count: u64| match (direction, fraction(i)) {
+        let key = |i: usize, count: u64| match fraction(i) {
             _ if count == 0 => None,
-            (_, None) => Some(0),
-            (Direction::Nearest, Some(f)) => Some((f * (1u64 << 63) as f64) as i64 as u64),
-            (Direction::Flatter, Some(_)) => Some(u64::MAX - count),
-            (Direction::Sharper, Some(_)) => Some(count),
+            None => Some(0),
+            Some(f) => Some((f * (1u64 << 63) as f64) as i64 as u64),
         };
         let cut = {
             let counts = &*counts;
@@ -311,8 +297,8 @@ pub fn round_number(x: f64) -> u64 {
 mod tests {
     use super::*;
 
-    fn rounded(p: &[f64], direction: Direction) -> Vec<u64> {
-        let counts = round_vector("p", p, direction).unwrap().counts;
+    fn rounded(p: &[f64]) -> Vec<u64> {
+        let counts = round_vector("p", p).unwrap().counts;
         assert_eq!(counts.iter().sum::<u64>(), GRID);
         for (c, x) in counts.iter().zip(p) {
             assert_eq!(*c > 0, *x > 0.0);
@@ -324,25 +310,14 @@ mod tests {
     fn a_vector_on_the_grid_is_not_touched() {
         let counts = [GRID - 12, 5, 7, 0];
         let p = counts.map(|c| c as f64 / GRID as f64);
-        for direction in [Direction::Nearest, Direction::Flatter, Direction::Sharper] {
-            assert_eq!(rounded(&p, direction), counts);
-        }
+        assert_eq!(rounded(&p), counts);
     }
 
     #[test]
     fn nearest_moves_no_entry_by_a_unit() {
         let p: Vec<f64> = (1..=1000).map(|i| f64::from(i) / 500_500.0).collect();
-        let r = round_vector("p", &p, Direction::Nearest).unwrap();
+        let r = round_vector("p", &p).unwrap();
         assert!(r.moved < 1.0 / GRID as f64);
-    }
-
-    #[test]
-    fn the_direction_decides_who_gets_the_rest() {
-        // On the grid 0.1 and 0.2 have fractions, 0.3 and 0.4 too; one unit or two are left over.
-        let p = [0.1, 0.2, 0.3, 0.4];
-        let flat = rounded(&p, Direction::Flatter);
-        let sharp = rounded(&p, Direction::Sharper);
-        assert!(flat[0] >= sharp[0] && flat[3] <= sharp[3] && flat != sharp);
     }
 
     #[test]
@@ -350,17 +325,17 @@ mod tests {
         let mut p = vec![1e-300; 1000];
         p[3] = 0.5;
         p[4] = 0.5;
-        let counts = rounded(&p, Direction::Nearest);
+        let counts = rounded(&p);
         assert_eq!(counts[0], 1);
         assert_eq!(counts[3], GRID / 2 - 499);
         assert_eq!(counts[4], GRID / 2 - 499);
-        assert_eq!(rounded(&[1.0, 1e-300], Direction::Nearest), [GRID - 1, 1]);
+        assert_eq!(rounded(&[1.0, 1e-300]), [GRID - 1, 1]);
     }
 
     #[test]
     fn a_sum_that_is_nearly_one_is_scaled() {
         let p = [0.5 + 4e-10, 0.25, 0.25];
-        let r = round_vector("p", &p, Direction::Nearest).unwrap();
+        let r = round_vector("p", &p).unwrap();
         assert_eq!(r.counts.iter().sum::<u64>(), GRID);
         assert!(r.moved < 1e-9);
     }
@@ -368,7 +343,7 @@ mod tests {
     #[test]
     fn refuses_what_is_no_distribution() {
         let error = |p: &[f64]| {
-            round_vector("first_row", p, Direction::Nearest)
+            round_vector("first_row", p)
                 .unwrap_err()
                 .to_string()
         };

@@ -158,11 +158,6 @@ impl Joint {
         }
     }
 
-    /// The sizes of the axes.
-    pub fn shape(&self) -> Vec<usize> {
-        self.axes.iter().map(|axis| axis.size).gather()
-    }
-
     /// Tables one after the other, each in C order, changed in place.
     pub fn run(&self, tables: &mut [f64]) {
         let mut end = self.axes.len();
@@ -328,18 +323,15 @@ fn tail_of(group: &[Axis]) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use crate::law::battery::make;
-
+    use crate::law::battery::{joined, make, response, sized, wholes, with};
     use crate::law::parameters::Value;
 
     fn rr(size: i128) -> Matrix {
-        let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.5))];
-        make("randomized_response", &given).unwrap()
+        response(size, 0.5)
     }
 
     fn kron(factors: &[Matrix]) -> Matrix {
-        make("kron", &[("matrices", Value::Matrices(factors.into()))]).unwrap()
+        joined("kron", factors)
     }
 
     fn some(n: usize) -> Vec<f64> {
@@ -378,19 +370,10 @@ mod tests {
 
     #[test]
     fn small_tables_are_those_of_the_joint_matrix() {
-        let row = Value::Wholes([5, 2, 1].into());
-        let circle = make("circulant", &[("first_row", row)]).unwrap();
-        let swap = make(
-            "permutation",
-            &[("targets", Value::Wholes([1, 2, 0].into()))],
-        )
-        .unwrap();
-        let still = make("identity", &[("size", Value::Whole(4))]).unwrap();
-        let given = [
-            ("size", Value::Whole(20)),
-            ("temperature", Value::Real(0.7)),
-        ];
-        let ordinal = make("geometric", &given).unwrap();
+        let circle = wholes("circulant", "first_row", &[5, 2, 1]);
+        let swap = wholes("permutation", "targets", &[1, 2, 0]);
+        let still = sized("identity", 4);
+        let ordinal = with("geometric", 20, "temperature", Value::Real(0.7));
         let alphas = Value::Reals([0.1, 0.2, 0.05].into());
         let steps = make("tridiagonal", &[("alphas", alphas)]).unwrap();
         for factors in [
@@ -407,10 +390,7 @@ mod tests {
 
     #[test]
     fn long_axes_first_in_the_middle_and_last() {
-        let long = |size| {
-            let given = [("alphas", Value::Real(0.2)), ("size", Value::Whole(size))];
-            make("tridiagonal", &given).unwrap()
-        };
+        let long = |size| with("tridiagonal", size, "alphas", Value::Real(0.2));
         for factors in [
             vec![long(40_000), rr(3)],
             vec![rr(3), long(40_000)],
