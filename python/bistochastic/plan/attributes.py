@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
+from bistochastic.choose.reach import by_suspicion, reach
 from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
@@ -57,6 +58,13 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         must = f"`family` must be one of {', '.join(sorted(known))}"
         raise ValueError(f"{must}; got {shown(family)}")
     given = dict(parameters)
+    if "suspicion" in given:
+        if "epsilon" in given:
+            raise TypeError("`suspicion` must be given without epsilon; got both")
+        given["epsilon"] = by_suspicion(given.pop("suspicion"))
+    found = reach(family, size, given)
+    if found is not None:
+        return _sized("matrix", found, size)
     maker = getattr(families, family, None)
     names = _taken(family, given)
     if "size" in names and "size" not in given:
@@ -299,6 +307,10 @@ class Categorical(Coded):
     ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
     truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
     {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
+
+    What is asked of a family is one of its parameters, or ``epsilon``, ``beta`` or
+    ``truthfulness`` (the mean truthful probability) if the family can reach that. Give
+    ``suspicion=(0.01, 0.05)`` for the epsilon at which a suspicion of 1% grows to at most 5%.
 
     ``missing`` says what happens to missing values: ``"raise"`` raises; ``"keep"`` leaves them as
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
