@@ -31,6 +31,8 @@ SHELL = {
     "decimal": "the decimal mark of a CSV file",
     "max_line_ends": "how many lines a field of a CSV file may have more than one",
     "markdown": "the form of the page",
+    "as_json": "print JSON instead of tables",
+    "check": "check a plan instead of writing one",
     "version": "which version this is",
     "help": "what there is",
 }

@@ -455,12 +455,12 @@ class Preview:
         )
 
 
-def laws(plan: Plan, title: str) -> Markup:
+def laws(plan: Plan, caption: str) -> Markup:
     """Tabulate what happens to each attribute."""
     from bistochastic.markup import table
 
     each = rows(list(plan.by_attribute.values()))
-    return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
+    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:
