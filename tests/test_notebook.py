@@ -255,7 +255,8 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     assert max(map(len, lines)) <= 240
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
-        "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step", "Tradeoff",
+        "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
+        "Tradeoff",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 
