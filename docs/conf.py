@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import tomllib
 from importlib.metadata import version as installed
+from pathlib import Path
 
 from click import Context
+from docutils import nodes
 from sphinx.application import Sphinx
 
 project = "bistochastic"
@@ -57,6 +61,38 @@ html_theme_options = {
 }
 
 
+PARAMETERS = tomllib.loads((Path(__file__).parent / "parameters.toml").read_text(encoding="utf-8"))
+
+
+def describe_parameters(name: str, function: object) -> dict[str, str | None]:
+    """Return what each parameter of a public function means, by ``parameters.toml``."""
+    own = PARAMETERS.get(name, {})
+    names = inspect.signature(function).parameters  # type: ignore[arg-type]
+    public = [each for each in names if each not in ("self", "cls") and not each.startswith("_")]
+    return {each: own.get(each, PARAMETERS["common"].get(each)) for each in public}
+
+
+def has_parameters(what: str, name: str) -> bool:
+    """Say whether users call it: results and exceptions are made by the package."""
+    made = name.startswith(("results.", "masking.", "theory.", "errors."))
+    called = name not in ("Matrix", "Certificate", "KeySource") and not made
+    return what in ("function", "method") or (what == "class" and called)
+
+
+def add_parameters(
+    _app: Sphinx, what: str, name: str, obj: object, _options: object, lines: list[str]
+) -> None:
+    """Put the meaning of parameters above the example of a docstring without ``:param``."""
+    name = name.removeprefix("bistochastic.")
+    if not has_parameters(what, name) or any(line.startswith(":param") for line in lines):
+        return
+    described = describe_parameters(name, obj)
+    fields = [f":param {each}: {words}" for each, words in described.items() if words]
+    examples = [i for i, line in enumerate(lines) if line.startswith(">>>")]
+    at = examples[0] if examples else len(lines)
+    lines[at:at] = ["", *fields, ""]
+
+
 def show_commands_as_code(_app: Sphinx, _context: Context, lines: list[str]) -> None:
     """Turn the sample commands of a command's help into blocks of code."""
     shown: list[str] = []
@@ -67,6 +103,15 @@ def show_commands_as_code(_app: Sphinx, _context: Context, lines: list[str]) -> 
     lines[:] = shown
 
 
+def use_colons(_app: Sphinx, tree: nodes.document) -> None:
+    """Replace the two hyphens between a parameter and its meaning."""
+    for node in list(tree.findall(nodes.Text)):
+        if str(node) == " -- " and node.parent is not None:
+            node.parent.replace(node, nodes.Text(": "))
+
+
 def setup(app: Sphinx) -> None:
-    """Register what is done to the help of commands."""
+    """Register what is done to docstrings and to the help of commands."""
+    app.connect("autodoc-process-docstring", add_parameters)
+    app.connect("doctree-read", use_colons)
     app.connect("sphinx-click-process-description", show_commands_as_code)

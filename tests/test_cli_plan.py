@@ -276,4 +276,4 @@ def test_epsilon_in_the_place_of_beta(tmp_path: Path) -> None:
     assert all(0 <= 1.5 - each.epsilon < 1e-9 for each in plan.by_attribute.values())
     assert bs.Plan.from_toml(run(*words)) == bs.Plan.from_toml(run(*words, "--beta", "0.6"))
     done = invoke(*words, "--epsilon", "1", "--beta", "0.5")
-    assert "`beta` must be given, or epsilon; got both" in done.stderr
+    assert "`beta` must be given, or epsilon or truthfulness; got beta and epsilon" in done.stderr

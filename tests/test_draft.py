@@ -441,8 +441,8 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "options", "match"),
     [
-        ({"a": int}, {}, "`beta` must be given, or epsilon; got neither"),
-        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
+        ({"a": int}, {}, "`beta` must be given, or epsilon or truthfulness; got none"),
+        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "or truthfulness; got beta and epsilon"),
         ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
         (

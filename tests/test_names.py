@@ -61,10 +61,14 @@ def test_options_are_called_as_in_python() -> None:
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
-        "protect": set(parameters(bs.Plan.protect)),
+        "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
         "estimate": set(parameters(bs.Plan.estimate)),
         "audit": set(parameters(bs.audit)),
+        "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),
+        "regress": set(parameters(bs.Plan.regress)),
+        "transitions": set(parameters(bs.Plan.transitions)),
+        "ledger": set(parameters(bs.Ledger.add)) | {"add"},
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
@@ -74,7 +78,8 @@ def test_options_are_called_as_in_python() -> None:
         for param in command.params:
             if isinstance(param, click.Option) and param.name not in SHELL:
                 # `--matrix` is given once for each of the `matrices`; `--keep` names columns.
-                typed = {"matrices": "--matrix"}.get(str(param.name))
+                spelled = {"matrices": "--matrix", "tolerance": "--within"}
+                typed = spelled.get(str(param.name))
                 if (name, param.name) == ("inspect", "keep"):
                     typed = "--truthfulness"
                 assert param.opts == [typed or f"--{param.name}".replace("_", "-")]

@@ -69,7 +69,7 @@ def people() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def objects(source: bs.KeySource) -> dict[str, Any]:
+def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One of each class, with labels and values that would show. To show one must not change it."""
     m = bs.randomized_response(3, beta=0.6)
     by_ids = simple().protect(
@@ -82,6 +82,11 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
     records = {"age": [NUMBER, 61, 31, 60], "ill": [SECRET, SECRET, "x", "x"]}
     masked = [float(NUMBER), 1.0, 2.0]
     audited = audit_of_numbers()
+    ledger = bs.Ledger(tmp_path_factory.mktemp("ledger") / "releases")
+    ledger.add(released.certificate, dataset="survey")
+    labels = bs.Plan([plan().attributes[0], plan().attributes[1]], keep=["town", "income"])
+    waves = {name: values for name, values in table().items() if name != "name"}
+    regression = labels.regress(waves, "income ~ b", model="linear")
     return {
         "Audit": audited,
         "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
@@ -89,6 +94,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
         "Guess": audited.guesses[0],
+        "Ledger": ledger,
         "Linkage": audited.linkages[0],
         "Marginal": audited.marginals[0],
         "Neighbours": audited.neighbours[0],
@@ -129,14 +135,18 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         ),
         "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
+        "Regression": regression,
         "Release": released,
         "ReverseMap": bs.masking.reverse_map(masked, masked),
+        "Spent": ledger.spent[0],
         "Step": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
         "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
         "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
         .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)
         .certificate.units[0],
+        "Transitions": labels.transitions(waves, waves, columns=NASTY, id_column="town"),
+        "Wald": regression.test("b = 0"),
     }
 
 
@@ -233,7 +243,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Unit"}  # fmt: skip
+             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -245,7 +255,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     assert max(map(len, lines)) <= 240
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
-        "Axis", "Comparison", "Entry", "Preview", "Step", "Tradeoff",
+        "Axis", "Comparison", "Entry", "Preview", "Regression", "Spent", "Step", "Tradeoff",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

@@ -9,6 +9,7 @@ import doctest
 import operator
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -37,8 +38,8 @@ RAW = "https://raw.githubusercontent.com/bistochastic/bistochastic/main/"
 SITE = "https://bistochastic.github.io/bistochastic/"
 # These commands build or install. Everything else in a shell example is run.
 BUILDS = ("make ", "pip install ")
-# `text` is the code of other software.
-LANGUAGES = ("python", "sh", "text")
+# `text` is the code of other software; tests of the clients run JavaScript.
+LANGUAGES = ("python", "sh", "text", "js")
 FENCE = re.compile(r"^```(\w*)$")
 DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -116,7 +117,8 @@ def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def command_of(line: str) -> str:
     """The command of the package that a line is, or nothing where a shell does more than that."""
     words = shlex.split(line, comments=True)
-    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", line.split("#")[0])
+    bare = re.sub(r"'[^']*'", "", line.split("#")[0])
+    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", bare)
     return words[1] if plain else ""
 
 
@@ -264,6 +266,29 @@ def test_the_api_pages_have_every_public_name_once() -> None:
     assert {id(each) for each in described} == {id(each) for each in public.values()}
 
 
+def test_every_parameter_of_the_api_is_described() -> None:
+    pytest.importorskip("sphinx")
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    used: set[tuple[str, str]] = set()
+    for path in (DOCS / "reference/api").glob("*.rst"):
+        for name in directives(path):
+            found = operator.attrgetter(name)(bs)
+            methods = vars(found) if isinstance(found, type) else {}
+            called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
+            kind = "class" if isinstance(found, type) else "function"
+            called |= {name: found} if conf["has_parameters"](kind, name) else {}
+            for function, held in called.items():
+                if not callable(held) or ":param" in (held.__doc__ or ""):
+                    continue
+                described = conf["describe_parameters"](function, held)
+                missing = [each for each, words in described.items() if not words]
+                assert not missing, f"docs/parameters.toml: {function}: {missing}"
+                used |= {(function, each) for each in described}
+    for table, words in conf["PARAMETERS"].items():
+        if table != "common":
+            assert {(table, each) for each in words} <= used, table
+
+
 def test_the_page_of_commands_has_every_command() -> None:
     page = (DOCS / "reference" / "cli.rst").read_text()
     [listed] = re.findall(r"^ +:commands: (.*)$", page, flags=re.M)
@@ -281,6 +306,7 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     assert run_inside("bistochastic inspect uniform --size 2  # a remark")[0] == 0
     assert run_inside("bistochastic inspect nothing --size 2")[0] == 1
     assert command_of("bistochastic key new x  # y > z") == "key"
+    assert command_of("bistochastic regress x --formula 'a ~ b'") == "regress"
     assert command_of("bistochastic key new x > y") == command_of("printf x") == ""
     assert set(first_pages()) - {""} == set(cli.main.commands) - {"paper"}
     page = tmp_path / "page.md"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -278,6 +279,43 @@ def test_sections_are_the_questions_of_a_reader(tmp_path: Path) -> None:
         assert word not in text, word
 
 
+def test_columns_of_units_and_bins_are_told(tmp_path: Path) -> None:
+    rr: Any = "randomized_response"
+    plan = bs.Plan(
+        [bs.Categorical("roof", ["tin", "clay"], rr, keep=0.75, unit="home", recode={"x": "tin"}),
+         bs.Categorical("sex", ["F", "M"], rr, keep=0.75),
+         bs.Binned("age", breaks=[0, 18, 65], family="geometric", epsilon=2, top=60,
+                   output="midpoint")],
+        drop=["home"], requirement={"pooled": (3, 40)},
+    )  # fmt: skip
+    rows = {"home": [i // 2 for i in range(200)], "roof": ["tin"] * 200, "sex": ["F", "M"] * 100,
+            "age": [i % 60 for i in range(200)]}  # fmt: skip
+    page = written(plan.protect(rows, count_units=True), tmp_path)
+    text = text_of(page)
+    for words in (
+        "Some values are recoded to declared categories first. The reported value is drawn once",
+        "its class, one of 2 public intervals. Values above 60 count as 60. The midpoint of the "
+        "reported class is published.",
+        "drawn once per unit are for units of equal size",
+        "epsilon of 3 records of one unit at most 40: met",
+    ):
+        assert words.lower() in text.lower(), words
+    # Epsilon ln 3 once, and three times each of the others.
+    most = suspicion.exponential(math.log(3) + 3 * (math.log(3) + 2) + 1e-9)
+    grows = suspicion.percent(suspicion.after(Fraction(1, 100), most))
+    assert headline(page)["Three records of one unit"].startswith(
+        f"a 1% suspicion grows to at most {grows}"
+    )
+    errors = {row[0]: row for row in cells(page, "accuracy")}
+    # 100 homes against 200 records: the root of 2, by hand 1.96 sqrt(0.25 / 100) / 0.5.
+    assert errors["roof"][2] == "± 19.6"
+    assert errors["sex"][2] == "± 13.9"
+    unknown = text_of(written(plan, tmp_path, 200))
+    assert "column roof: proportions, as accurately as from one record per unit of home" in (
+        unknown.lower()
+    )
+
+
 def test_the_cover_says_who_and_when(tmp_path: Path) -> None:
     import datetime
 
@@ -455,7 +493,7 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     assert "Left out: person." in text
     assert "If a person has several rows" not in text
     assert "insecure" not in text
-    assert "which rows are of one person, by who" in text.lower()
+    assert "which rows belong to one person, by who" in text.lower()
     later = simple().protect(
         people, key=key, id_column="person", after=first.certificate, max_rows_per_id=2
     )
@@ -524,7 +562,7 @@ def test_what_only_a_technician_needs_stands_at_the_end(tmp_path: Path) -> None:
     text = text_of(written(release, tmp_path))
     assert text.count("can test a guess of a whole block") == 1
     assert text.index("Appendix") < text.index("can test a guess of a whole block")
-    assert "must be destroyed when no further wave is due" in text
+    assert "destroy it when no further wave is due" in text
 
 
 def test_errors_are_those_of_the_core() -> None:

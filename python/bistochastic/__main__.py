@@ -9,11 +9,11 @@ from bistochastic.cli import main
 class _NoPandas(MetaPathFinder):
     """To ask whether arrays are its own, pyarrow imports pandas, which takes longer than most runs.
 
-    No command uses it, so that in a process of commands there is none.
+    Only formulaic, which reads the formulas of ``regress``, needs it.
     """
 
     def find_spec(self, name: str, *_more: object) -> None:
-        if name == "pandas":
+        if name == "pandas" and "formulaic" not in sys.modules:
             raise ModuleNotFoundError(name)
 
 

@@ -75,6 +75,7 @@ __all__ = [
     "plan_number_key",
     "plan_pseudonyms",
     "plan_recode",
+    "plan_respond",
     "plan_row_key",
     "plan_unit_key",
     "processor",
@@ -387,6 +388,9 @@ def plan_ids(
     ids: Any,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]: ...
+def plan_respond(
+    key: Key, plan: str, columns: list[str], matrix: Law, code: int, id: int | str | bytes
+) -> int: ...
 def plan_column_key(
     key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]
 ) -> Key: ...

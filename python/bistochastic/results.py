@@ -58,6 +58,7 @@ from bistochastic.plan import (
     Release,
     Unit,
 )
+from bistochastic.plan.suggest import Suggestion, Suggestions
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.tables.collector import Collector
@@ -71,5 +72,6 @@ __all__ = [
     "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
     "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile",
     "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent",
-    "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions", "Unit", "Wald",
+    "Step", "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions",
+    "Unit", "Wald",
 ]  # fmt: skip

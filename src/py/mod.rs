@@ -107,7 +107,7 @@ mod _core {
     use super::package::register;
     #[pymodule_export]
     use super::plan::{
-        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key, plan_pseudonyms,
+        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key, plan_pseudonyms, plan_respond,
         plan_row_key, plan_unit_key,
     };
     #[pymodule_export]

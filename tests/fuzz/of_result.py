@@ -61,6 +61,10 @@ def of_decomposition(d: Any, rng: Random) -> None:
 
 
 def of_estimate(e: Any, rng: Random) -> None:
+    if e.matrix is None:
+        # Several matrices, as of pairs: shares of everyone, and nothing else is known.
+        hold(abs(e.frequencies.sum() - 1) <= 1e-9, "shares do not sum to 1")
+        return
     r = e.matrix.size
     hold(e.frequencies.shape == (r,) and not e.frequencies.flags.writeable, "frequencies")
     # Errors of the inverse grow with the condition, and so do those of its sum.

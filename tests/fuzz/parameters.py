@@ -184,6 +184,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "optimal.cost": lambda s: matrices.cost(s.rng, min(s.size, 12)),
     "strongest.family": _of("'geometric'", "['randomized_response', 'k_anonymous']", "None"),
     "strongest.cost": _of("None"),
+    "false_records": _of("0", "1", "5", "10**6"),
+    "truthfulness": lambda s: matrices.unit(s.rng),
+    "suggest.schema": _of("{'sex': ['F', 'M'], 'age': [1, 2, 3]}", "{'x': int}", "{}", "7"),
+    "max_cells": _of("4", "100", "0"),
+    "min_dependence": _of("0.1", "0", "1", "2"),
+    "cluster.release": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE})",
+    "cluster.plan": lambda s: plans.SIMPLE,
     "allocate.sizes": _of("[2, 3, 12]", "[5]", "[1, 2]"),
     "allocate.weights": _of("[1, 2, 0.5]", "None", "[0, 1, 1]"),
     "kron.matrices": lambda s: s.same(),
@@ -288,6 +295,23 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         f"{name}.frame": lambda s: plans.frame(s.rng)
         for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "weights")
     },
+    **{
+        name: lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng)])
+        for name in ("regress.frame", "predict.frame", "wave1", "wave2")
+    },
+    "formula": _of("'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
+                   "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'"),
+    "model": _of("'linear'", "'logistic'", "'multinomial'", "'poisson'", "'x'"),
+    "regress.method": _of("'corrected'", "'likelihood'", "None", "'x'"),
+    "transitions.columns": _of("'sex'", "['sex', 'year']", "[]", "'region'"),
+    "plan2": lambda s: s.rng.choice(["None", plans.plan(s.rng), "7"]),
+    "change.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
+    "change.column": _of("'sex'", "'year'", "'income'", "None"),
+    "hypothesis": _of("'a = 0'", "'Intercept = 1'", "'sex = 0'", "'x'", "''", "'a - a = 0'"),
+    "certificate": lambda s: f"{plans.release(s.rng)}.certificate",
+    "dataset": _of("'survey'", "''", "None"),
+    "ledger": _of("bs.Ledger(path('ledger'))", "None", "7"),
+    "budget": _of("1", "0.5", "math.inf", "0", "None"),
     "original": lambda s: audited(s, 0),
     "released": lambda s: audited(s, 1),
     "audit.plan": lambda s: audited(s, 2),
@@ -310,11 +334,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "calibration_weights.weights": _of("'income'", "None", "'region'"),
     **{
         f"{name}.weights": _of("'income'", "None", "[1, 2, 3]")
-        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation")
+        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
+                     "transitions", "change")
     },
     **{
         f"{name}.strata": _of("'region'", "None")
-        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation")
+        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
+                     "transitions", "change")
     },
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
@@ -402,7 +428,7 @@ ONE_OF = {
     "estimate": ("codes", "counts"),
 }
 # Given together or not at all, mostly.
-TOGETHER = {
+TOGETHER: dict[str, list[tuple[str, ...]]] = {
     "randomize": [("key", "stream", "start"), ("key", "stream", "ids"), ()],
     "respond": [("key", "stream", "id"), ()],
     "sample_permutation": [("key", "stream"), ()],
@@ -416,6 +442,8 @@ TOGETHER = {
         (),
     ],
     "protect_batches": [("key", "id_column", "after", "allow_insecure"), ()],
+    "transitions": [("id_column",), ("pseudonym",)],
+    "change": [("id_column", "where"), ("id_column", "column", "scores")],
 }
 
 

@@ -160,6 +160,50 @@ def batch_function(rng: Random) -> str:
     return f"bs.Plan({attributes}, drop={drop}).batch_function(key={key}, {by})"
 
 
+def spent() -> str:
+    """What a ledger of one release says of its column."""
+    ledger = (
+        "(lambda one: (bs.Ledger(one).add({}, dataset='d'), bs.Ledger(one))[1])(path('ledger'))"
+    )
+    return ledger.format(f"{SIMPLE}.protect({TABLE}).certificate") + ".spent[0]"
+
+
+PANEL = (
+    "bs.Plan([bs.Categorical('a', [0, 1, 2], 'randomized_response', keep=0.9), "
+    "bs.Categorical('sex', ['F', 'M'], 'randomized_response', keep=0.9)], keep='*')"
+)
+
+
+def wave(rng: Random) -> str:
+    """A protected table with ids, that a regression or a table of moves can be made of."""
+    n = rng.choice([40, 60])
+    columns: dict[str, list[Any]] = {
+        "id": list(range(n)),
+        "a": [(i * i + i // 7) % 3 for i in range(n)],
+        "sex": [SEXES[i // 2 % 2] for i in range(n)],
+        "z": [0.5 * (i % 11) + rng.random() for i in range(n)],
+        "y": [(i * i + 3 * i + i // 5) % 2 for i in range(n)],
+    }
+    library = rng.choice(["", "pd.DataFrame", "pl.DataFrame", "pa.table"])
+    return f"{library}({columns})" if library else repr(columns)
+
+
+def regression(rng: Random) -> str:
+    """One of each model."""
+    text, model = rng.choice([
+        ("z ~ a + sex", "linear"), ("y ~ a + z", "logistic"), ("a ~ z", "multinomial"),
+        ("y ~ a * sex", "poisson"), ("y ~ a", "logistic"),
+    ])  # fmt: skip
+    more = rng.choice(["", ", cluster='id'", ", method='corrected'"])
+    return f"{PANEL}.regress({wave(rng)}, {text!r}, model={model!r}{more})"
+
+
+def transitions(rng: Random) -> str:
+    """Moves of people between two waves."""
+    columns = rng.choice(["'a'", "['a', 'sex']"])
+    return f"{PANEL}.transitions({wave(rng)}, {wave(rng)}, columns={columns}, id_column='id')"
+
+
 def counts(rng: Random) -> str:
     """Counts of a group-by, in any library; now and then a level that no plan declares."""
     sexes = [*SEXES, None, values.SECRET_TEXT] if rng.random() < 0.3 else SEXES

@@ -41,6 +41,8 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Allocation": lambda s: "bs.allocate([2, 5], beta=0.5)[0]",
     "Choice": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)[0]",
     "Strongest": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)",
+    "Suggestion": lambda s: "bs.suggest({'sex': ['F', 'M']}, beta=0.5)[0]",
+    "Suggestions": lambda s: "bs.suggest({'sex': ['F', 'M'], 'age': [1, 2, 3]}, beta=0.5)",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
@@ -89,6 +91,11 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
+    "Ledger": lambda s: "bs.Ledger(path('ledger'), budget=9)",
+    "Spent": lambda s: plans.spent(),
+    "Regression": lambda s: plans.regression(s.rng),
+    "Wald": lambda s: f"{plans.regression(s.rng)}.test('a = 0')",
+    "Transitions": lambda s: plans.transitions(s.rng),
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "BatchFunction": lambda s: plans.batch_function(s.rng),
     "ProtectedBatches": lambda s: (
@@ -96,7 +103,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
 }
 # Classes that callers make.
-MADE = ("Categorical", "Joint", "Numeric", "Plan")
+MADE = ("Categorical", "Joint", "Ledger", "Numeric", "Plan")
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,

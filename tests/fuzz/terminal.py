@@ -76,6 +76,9 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "size": _one("1", "3", "4", "5", "12", "300", "2147483653", "4294967296", "9007199254740992"),
     "beta": _one("0.6", "0", "1", "0.25", "1/3"),
     "epsilon": _one("0", "1", "2.5", "inf", "1/3"),
+    "truthfulness": _one("0.5", "1", "0"),
+    "tolerance": _one("0.03", "0.5", "0"),
+    "share": _one("0.1", "1"),
     "keep": _one("0.5", "2/3", "1"),
     "temperature": _one("1", "0.5", "10", "inf"),
     "k": _one("1", "2", "3"),
@@ -137,6 +140,15 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "confidence": _one("0.95", "0", "0.5"),
     "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),
+    "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)"),
+    "model": _one("linear", "logistic", "multinomial", "poisson", "x"),
+    "wave1": lambda rng: _people(rng),
+    "wave2": lambda rng: _people(rng),
+    "plan2": _plan,
+    "ledger": lambda rng: "str(path('ledger'))",
+    "add": lambda rng: "str(path('out.json'))",
+    "dataset": _one("survey", ""),
+    "budget": _one("1", "0", "inf", "x"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {

@@ -25,8 +25,8 @@ class Codes(NamedTuple):
 class Columns:
     """Columns of one length, each an array or :class:`Codes`.
 
-    >>> one, two = Columns({"a": np.array([1, 2])}, 2), Columns({"b": np.arange(3)}, 3)
-    >>> both = Columns.crossed([one, two])
+    >>> parts = Columns({"a": np.array([1, 2])}, 2), Columns({"b": np.arange(3)}, 3)
+    >>> both = Columns.crossed(parts)
     >>> both.rows, both.values["a"], both.values["b"]
     (6, array([1, 1, 1, 2, 2, 2]), array([0, 1, 2, 0, 1, 2]))
     """
@@ -36,12 +36,11 @@ class Columns:
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
         """Some rows of all columns."""
-        return Columns({
-            name: Codes(each.codes[rows], each.categories)
-            if isinstance(each, Codes)
-            else each[rows]
-            for name, each in self.values.items()
-        }, len(rows))  # fmt: skip
+        found = {}
+        for name, each in self.values.items():
+            taken = each._replace(codes=each.codes[rows]) if isinstance(each, Codes) else each[rows]
+            found[name] = taken
+        return Columns(found, len(rows))
 
     @classmethod
     def beside(cls, parts: Sequence[Columns]) -> Columns:

@@ -32,9 +32,9 @@ def show_ledger(ledger: Path, add: Path | None, dataset: str | None) -> None:
 
     if (add is None) != (dataset is None):
         raise ValueError("`--dataset` must be given with --add; got one of both")
-    if add is None and not ledger.is_file():
-        raise ValueError(f"`ledger` must be a file; got none at {shown(ledger)}")
     found = Ledger(ledger)
+    if add is None and not found.entries:
+        raise ValueError(f"`ledger` must be a file with releases; got none at {shown(ledger)}")
     if add is not None and dataset is not None:
         found.add(read_certificate(add, "add"), dataset=dataset)
     say(found.to_text())

@@ -23,7 +23,6 @@ from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
-from bistochastic.plan.attributes import Binned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,14 +98,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
     """What the columns of a CSV file hold, as far as the plan says: the original's, or released."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
-        if attribute.whole_column:
-            found[attribute.column] = "number"
-            continue
-        for at, (column, labels) in enumerate(zip(attribute.columns, attribute.axes, strict=True)):
-            raw = None if released else attribute._raw[at]
-            found[column] = labels.kind if raw is None else raw[0].kind
-        if isinstance(attribute, Binned) and not (released and attribute.output == "interval"):
-            found[attribute.column] = "date" if attribute._bins.dated else "float"
+        found |= attribute._holds(released)
         if attribute.groups is not None:
             found[attribute.groups.column] = attribute.groups.labels.kind
     return found

@@ -70,6 +70,11 @@ class Spent:
     memoised: bool
     """Whether waves by ids are among the releases."""
 
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        return fragment(facts(zip(_HEADER, _row(self), strict=True), caption="Spent"))
+
 
 class Ledger:
     """A file that says what was released about the same people, with a ``budget`` of epsilon.
@@ -97,8 +102,13 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], budget: float | None = None) -> None:
+        if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+            raise TypeError(f"`path` must be a path; got {type(path).__name__}")
         self.path = Path(path)
-        if not self.path.parent.is_dir():
+        folder = False
+        with contextlib.suppress(OSError, ValueError):
+            folder = self.path.parent.is_dir()
+        if not folder:
             got = f"none at {shown(self.path.parent)}"
             raise ValueError(f"`path` must be in a folder that there is; got {got}")
         self.budget = None
@@ -114,7 +124,7 @@ class Ledger:
             text = self.path.read_bytes()
         except FileNotFoundError:
             return ()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise self._unusable(error) from None
         return tuple(_verified(text)[0])
 
@@ -173,7 +183,7 @@ class Ledger:
         """The file, which nobody else writes meanwhile; the lock ends with the process."""
         try:
             file = self.path.open("a+b")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise self._unusable(error) from None
         with file:
             try:
@@ -194,8 +204,9 @@ class Ledger:
             file.seek(0)
             yield file
 
-    def _unusable(self, error: OSError) -> ValueError:
-        return ValueError(f"`ledger` must be a file that can be written; got {error.strerror}")
+    def _unusable(self, error: Exception) -> ValueError:
+        got = getattr(error, "strerror", None) or "a name that is none of a file"
+        return ValueError(f"`ledger` must be a file that can be written; got {got}")
 
     def to_text(self) -> str:
         """The sums of all columns as a table, with what has to be said of them."""

@@ -34,7 +34,7 @@ from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.question import ask, digits, levels_of
-from bistochastic.tables.responses import Function, respond
+from bistochastic.tables.responses import respond
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
-    from bistochastic.tables.question import Coded
+    from bistochastic.tables.question import Coded, Question
     from bistochastic.tables.sheet import Sheet
 
     Array = NDArray[np.float64]
@@ -148,62 +148,48 @@ class _Wave:
             must = f"`{name}` must have the column `{shown(column)}` of ids"
             raise ValueError(f"{must}; got none of that name: {cure}")
         ids = read_ids(table, column, 0)
-        return cls(name, plan, frame, table, certificate,
-                   ids if isinstance(ids, np.ndarray | list) else ids.tolist())  # fmt: skip
+        if not isinstance(ids, np.ndarray):
+            ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
+        many = len(ids) - len(np.unique(ids) if ids.dtype != object else set(ids.tolist()))
+        if many:
+            raise ValueError(f"`{name}` must have one row per id; got {many:,} more rows than ids")
+        return cls(name, plan, frame, table, certificate, ids)
 
 
-def _column(id_column: object, pseudonym: object) -> str:
+def _waves(
+    plan: Plan, plan2: object, wave1: object, wave2: object, id_column: object, pseudonym: object
+) -> tuple[_Wave, _Wave, str]:
+    """Both waves and the column of ids; the second has ``plan2``, or the plan of its release."""
+    from bistochastic.plan.plan import Plan
+
     given = {"id_column": id_column, "pseudonym": pseudonym}
     said = [name for name, value in given.items() if value is not None]
     if len(said) != 1:
         got = "both" if said else "neither"
-        raise TypeError(f"`id_column` or `pseudonym` must name the column of ids; got {got}")
-    return named(said[0], given[said[0]])
-
-
-def _waves(
-    plan: Plan, later: object, wave1: object, wave2: object, column: str
-) -> tuple[_Wave, _Wave]:
-    """Both waves; the plan of the second is what the caller says, or its certificate."""
-    from bistochastic.plan.plan import Plan
-
+        raise TypeError(f"`id_column` must name the column of ids, or pseudonym; got {got}")
+    if plan2 is not None and not isinstance(plan2, Plan):
+        raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
+    column = named(said[0], given[said[0]])
     second = sheets.certificate_of(wave2)
-    if later is not None and not isinstance(later, Plan):
-        raise TypeError(f"`plan2` must be a plan; got {type(later).__name__}")
-    other = later or (plan if second is None else second.plan)
-    return _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
+    other = plan2 or (plan if second is None else second.plan)
+    one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
+    return one, two, column
 
 
 def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
-    """The rows of both waves that have the same id, none of which may have two."""
-    for wave in (one, other):
-        many = len(wave.ids) - len(np.unique(wave.ids) if _whole(wave) else set(wave.ids))
-        if many:
-            must = f"`{wave.name}` must have one row per id"
-            raise ValueError(f"{must}; got {many:,} more than ids")
-    if _whole(one) and _whole(other):
-        order = np.argsort(other.ids, kind="stable")
-        ids = other.ids[order]
-        at = np.minimum(np.searchsorted(ids, one.ids), max(0, len(ids) - 1))
-        hit = np.flatnonzero(ids[at] == one.ids) if len(ids) else np.zeros(0, np.intp)
-        found = hit, order[at[hit]]
+    """The rows of both waves that have the same id."""
+    if one.ids.dtype == object or other.ids.dtype == object:
+        place = {each: i for i, each in enumerate(other.ids.tolist())}
+        at = np.array([place.get(each, -1) for each in one.ids.tolist()], np.intp)
     else:
-        where = {each: i for i, each in enumerate(_listed(other))}
-        pairs = [(i, where[each]) for i, each in enumerate(_listed(one)) if each in where]
-        both = np.array(pairs, np.intp).reshape(-1, 2)
-        found = both[:, 0], both[:, 1]
-    if not len(found[0]):
+        order = np.argsort(other.ids, kind="stable")
+        near = order[np.minimum(np.searchsorted(other.ids, one.ids, sorter=order), len(order) - 1)]
+        at = np.where(other.ids[near] == one.ids, near, -1)
+    left = np.flatnonzero(at >= 0)
+    if not len(left):
         got = f"0 that match of {len(one.ids):,} and {len(other.ids):,}"
         raise ValueError(f"`wave2` must have ids of wave1; got {got}")
-    return found
-
-
-def _whole(wave: _Wave) -> bool:
-    return isinstance(wave.ids, np.ndarray) and wave.ids.dtype.kind in "iu"
-
-
-def _listed(wave: _Wave) -> list[Any]:
-    return list(wave.ids.tolist() if isinstance(wave.ids, np.ndarray) else wave.ids)
+    return left, at[left]
 
 
 @watched("estimating")
@@ -214,41 +200,43 @@ def transitions(
     columns: object,
     id_column: object,
     pseudonym: object,
-    later: object,
+    plan2: object,
     survey: Survey,
 ) -> Transitions:
     """See :meth:`bistochastic.Plan.transitions`."""
-    column = _column(id_column, pseudonym)
-    listed = [columns] if isinstance(columns, str) else arguments.items(
-        "columns", "be a list of columns", columns
+    one, two, _ = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
+    given = [columns] if isinstance(columns, str) else columns
+    listed = arguments.items("columns", "be a list of columns", given)
+    questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
+    if not listed or any(question.clear for question in questions):
+        got = "none" if not listed else "one that a wave does not protect"
+        raise ValueError(f"`columns` must name protected columns; got {got}")
+    design = designed(two.plan, survey)
+    left, right = _matched(one, two)
+    pair = _Pair(
+        (one, two), questions, (left, right),
+        (sheets.of_table(questions[0], one.table, sheets.Design(), "wave1"),
+         sheets.of_table(questions[1], two.table, design, "wave2")),
     )  # fmt: skip
-    one, other = _waves(plan, later, wave1, wave2, column)
-    questions = ask(one.plan, listed, None), ask(other.plan, listed, None)
-    if not questions[0].columns:
-        raise ValueError("`columns` must name one or more; got none")
-    design = designed(other.plan, survey)
-    rows = _matched(one, other)
-    first = sheets.of_table(questions[0], one.table, sheets.Design(), "wave1")
-    second = sheets.of_table(questions[1], other.table, design, "wave2")
-    pair = _Pair(one, other, questions, first, second, *rows)
     back, axes = pair.way_back()
     whole = pair.sheet()
     if not whole.records:
         raise ValueError("`wave2` must have people who answered in both waves; got none")
     linear = Linear(back, whole.tallies(), fixed=False, exact=True)
-    left = len(rows[0]) - whole.records
-    notes = (f"{left:,} people without an answer left out",) if left else ()
-    found = of_linear(linear, "inverse", "sampled", Patience.of("inverse", None, None, None),
-                      axes=axes, notes=notes)  # fmt: skip
+    silent = len(left) - whole.records
+    notes = (f"{silent:,} people without an answer left out",) if silent else ()
+    patience = Patience.of("inverse", None, None, None)
+    found = of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
     found = replace(found, _make=maker(one.frame))
-    alone = len(one.ids) - len(rows[0]), len(other.ids) - len(rows[1])
+    alone = len(one.ids) - len(left), len(two.ids) - len(right)
     return Transitions(found, whole.records, alone, pair.memoised, _stayers(found))
 
 
 def _stayers(table: Estimate) -> Quantity | None:
     """How many people are in the same cell of both waves."""
     half = len(table.axes) // 2
-    if [a.categories for a in table.axes[:half]] != [a.categories for a in table.axes[half:]]:
+    first, second = table.axes[:half], table.axes[half:]
+    if [axis.categories for axis in first] != [axis.categories for axis in second]:
         return None
     size = math.prod(table.shape[:half])
     same = np.arange(size) * (size + 1)
@@ -260,180 +248,139 @@ def _stayers(table: Estimate) -> Quantity | None:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two waves side by side: a row for each person, an axis for each pair of codes."""
+    """Two waves side by side: a row for each person, and an axis for each pair of codes."""
 
-    one: _Wave
-    other: _Wave
-    questions: tuple[Any, Any]
-    first: Sheet
-    second: Sheet
-    left: Places
-    right: Places
-
-    @kept
-    def memoised(self) -> bool:
-        """Whether noise is the same for people who did not change, in every attribute."""
-        return all(
-            self._same(a, b) and list(map(_digest, a.matrices)) == list(map(_digest, b.matrices))
-            for a, b in self.attributes
-        )
+    waves: tuple[_Wave, _Wave]
+    questions: tuple[Question, Question]
+    rows: tuple[Places, Places]
+    tables: tuple[Sheet, Sheet]
 
     @kept
     def attributes(self) -> list[tuple[Coded, Coded]]:
         """The protected attributes of both waves, side by side."""
-        found = []
-        theirs = list(self.questions[1].coded)
-        for mine in self.questions[0].coded:
-            asked = set(mine.columns) & set(self.questions[0].columns)
-            match = [each for each in theirs if set(each.columns) & asked == asked]
-            others = {c for each in match for c in each.columns} & set(self.questions[1].columns)
-            if len(match) != 1 or others != asked:
-                listed = ", ".join(f"`{shown(name)}`" for name in sorted(asked))
-                must = f"`columns` must be protected in both waves, {listed} by one attribute"
-                raise ValueError(f"{must}; got a wave where it is otherwise")
-            found.append((mine, match[0]))
-        if len(found) != len(theirs):
-            raise ValueError("`columns` must be protected in both waves; got one that is not")
-        return found
+        asked = set(self.questions[0].columns)
+        both = [
+            {tuple(sorted(asked & set(each.columns))): each for each in question.coded}
+            for question in self.questions
+        ]
+        if both[0].keys() != both[1].keys():
+            must = "`columns` must be protected together, or each by itself, in both waves"
+            raise ValueError(f"{must}; got waves that differ")
+        return [(each, both[1][name]) for name, each in both[0].items()]
 
-    def _same(self, mine: Coded, theirs: Coded) -> bool:
-        """Whether an attribute is drawn by the same words in both waves."""
-        if mine.columns != theirs.columns or mine.axes != theirs.axes:
+    def same_noise(self, mine: Coded, theirs: Coded) -> bool:
+        """Whether an attribute is drawn by the same words in both waves, up to its matrices."""
+        one, two = (wave.certificate for wave in self.waves)
+        alike = (mine.columns, mine.axes) == (theirs.columns, theirs.axes)
+        if not alike or self.waves[0].plan.name != self.waves[1].plan.name:
             return False
-        one, other = self.one.certificate, self.other.certificate
-        if self.one.plan.name != self.other.plan.name:
-            return False
-        if one is None or other is None:
+        if one is None or two is None:
             return True
-        if one.ids is None or other.ids is None or one.ids.row_columns or other.ids.row_columns:
-            return False
-        return (one.key_fingerprint, one.ids.kind) == (other.key_fingerprint, other.ids.kind)
-
-    def _codes(self, name: str) -> tuple[sheets.Axis, sheets.Axis, Any, Any]:
-        """An axis of both waves, and its codes for every person."""
-        a = next(axis for axis in self.first.axes if axis.name == name)
-        b = next(axis for axis in self.second.axes if axis.name == name)
-        return a, b, a.codes[self.left], b.codes[self.right]
-
-    @kept
-    def axes(self) -> list[tuple[str, str, sheets.Axis]]:
-        """What each axis of the table is about, and whether it is of groups, one wave or both."""
-        found: list[tuple[str, str, sheets.Axis]] = []
-        for name in self._grouping:
-            a, b, u, v = self._codes(name)
-            codes = (u.astype(np.int64) * b.size + v).astype(np.uint32)
-            found.append((name, "groups", sheets.Axis(name, None, a.size * b.size, codes)))
-        for name in self.questions[0].clear:
-            a, b, u, v = self._codes(name)
-            for axis, codes, wave in ((a, u, 1), (b, v, 2)):
-                found.append((name, f"wave {wave}", replace(axis, codes=codes)))
-        for mine, theirs in self.attributes:
-            names = ", ".join(mine.columns), ", ".join(theirs.columns)
-            u = next(axis for axis in self.first.axes if axis.name == names[0]).codes[self.left]
-            v = next(axis for axis in self.second.axes if axis.name == names[1]).codes[self.right]
-            _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
-            codes = (u.astype(np.int64) * theirs.size + v).astype(np.uint32)
-            axis = sheets.Axis(names[0], None, mine.size * theirs.size, codes)
-            found.append((names[0], "both", axis))
-        return found
+        by_ids = [each.ids for each in (one, two) if each.ids and not each.ids.row_columns]
+        keys = one.key_fingerprint == two.key_fingerprint
+        return keys and len(by_ids) == 2 and by_ids[0].kind == by_ids[1].kind
 
     @property
-    def _grouping(self) -> list[str]:
+    def memoised(self) -> bool:
+        """Whether noise is the same for people who did not change, in every attribute."""
+        return all(
+            self.same_noise(mine, theirs) and _digests(mine) == _digests(theirs)
+            for mine, theirs in self.attributes
+        )
+
+    @kept
+    def _choosing(self) -> list[str]:
         """The unprotected columns that choose matrices, in either wave."""
-        return list(dict.fromkeys([*self.questions[0].strata, *self.questions[1].strata]))
+        return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
+
+    def _axis(self, *names: str) -> sheets.Axis:
+        """The pairs of codes of an axis, whose name may be another one in the second wave."""
+        parts = []
+        for sheet, rows, name in zip(self.tables, self.rows, (names[0], names[-1]), strict=True):
+            axis = next(axis for axis in sheet.axes if axis.name == name)
+            parts.append((axis.size, axis.codes[rows].astype(np.int64)))
+        (one, first), (two, second) = parts
+        return sheets.Axis(names[0], None, one * two, (first * two + second).astype(np.uint32))
 
     def sheet(self) -> Sheet:
         """The codes of all axes with the design of the second wave, a row for each person."""
-        inside = np.ones(len(self.left), bool)
-        if self.first.inside is not None:
-            inside &= self.first.inside[self.left]
-        if self.second.inside is not None:
-            inside &= self.second.inside[self.right]
+        inside = np.ones(len(self.rows[0]), bool)
+        for sheet, rows in zip(self.tables, self.rows, strict=True):
+            inside &= True if sheet.inside is None else sheet.inside[rows]
+        axes = [self._axis(name) for name in self._choosing]
+        axes += [self._axis(*(", ".join(a.columns) for a in both)) for both in self.attributes]
+        second, rows = self.tables[1], self.rows[1]
 
         def some(values: Any) -> Any:
-            return None if values is None else values[self.right]
+            return None if values is None else values[rows]
 
-        second = self.second
-        return sheets.Sheet(
-            tuple(axis for _, _, axis in self.axes), len(self.left),
-            None if inside.all() else inside, 0, some(second.weights), some(second.strata),
-            some(second.clusters), tuple(some(each) for each in second.replicates), second.scale,
+        return replace(
+            second, axes=tuple(axes), rows=len(rows), inside=None if inside.all() else inside,
+            weights=some(second.weights), strata=some(second.strata),
+            clusters=some(second.clusters), replicates=tuple(map(some, second.replicates)),
         )  # fmt: skip
 
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
         """From the table of reported pairs to that of true ones, and its columns."""
-        factors: list[Factor] = []
+        factors, shape = [], []
         columns: list[tuple[str, int, tuple[Any, ...]]] = []
-        attributes = {", ".join(mine.columns): (mine, theirs) for mine, theirs in self.attributes}
-        where = {name: i for i, (name, kind, _) in enumerate(self.axes) if kind == "groups"}
-        for i, (name, kind, axis) in enumerate(self.axes):
-            if kind == "groups":
-                ones = np.ones((1, axis.size))
-                factors.append(Factor(i, (ones,), ones))
-                columns.append(("", 0, (None,)))
-            elif kind != "both":
-                factors.append(Factor(i))
-                columns.append((name, int(kind[-1]), axis.values or ()))
-            else:
-                factors.append(self._factor(i, *attributes[name], where))
-                for wave, attribute in enumerate(attributes[name], 1):
-                    columns += [
-                        (column, wave, levels_of(attribute, column))
-                        for column in attribute.columns if column in self.questions[0].columns
-                    ]  # fmt: skip
-        asked = self.questions[0].columns
-        order = [next(i for i, (c, w, _) in enumerate(columns) if (c, w) == (column, wave))
-                 for wave in (1, 2) for column in asked]  # fmt: skip
+        for i, name in enumerate(self._choosing):
+            size = self._axis(name).size
+            factors.append(Factor(i, (np.ones((1, size)),), np.ones((1, size))))
+            columns.append(("", 0, (None,)))
+            shape.append(size)
+        for i, both in enumerate(self.attributes, len(factors)):
+            factors.append(self._factor(i, *both))
+            shape.append(both[0].size * both[1].size)
+            for wave, each in enumerate(both, 1):
+                columns += [(column, wave, levels_of(each, column)) for column in each.columns
+                            if column in self.questions[0].columns]  # fmt: skip
+        places = {(name, wave): i for i, (name, wave, _) in enumerate(columns)}
+        order = [places[name, wave] for wave in (1, 2) for name in self.questions[0].columns]
         axes = tuple(Axis(f"{columns[i][0]}, wave {columns[i][1]}", columns[i][2]) for i in order)
-        order += [i for i, (name, _, _) in enumerate(columns) if not name]
-        shape = tuple(axis.size for _, _, axis in self.axes)
+        order += range(len(self._choosing))
         sizes = tuple(len(each) for _, _, each in columns)
-        return Map(shape, tuple(factors), sizes, tuple(order)), axes
+        return Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
 
-    def _factor(self, axis: int, mine: Coded, theirs: Coded, where: dict[str, int]) -> Factor:
+    def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
         """The pseudo-responses of pairs, for every pair of groups that people may be in."""
-        told = _kron(
-            _cells(mine, self.questions[0].columns), _cells(theirs, self.questions[1].columns)
-        )
-        same = self._same(mine, theirs)
-        groups = [a.groups for a in (mine, theirs)]
-        chosen = next((each.column for each in groups if each is not None), None)
-        if any(each is not None and each.column != chosen for each in groups):
+        _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
+        asked = self.questions[0].columns
+        told = _kron(_cells(mine, asked), _cells(theirs, asked))
+        same = self.same_noise(mine, theirs)
+        chosen = list(dict.fromkeys(a.groups.column for a in (mine, theirs) if a.groups))
+        if len(chosen) > 1:
             must = "`columns` must have their matrices chosen by one column in both waves"
             raise ValueError(f"{must}; got two")
-        laws = [self._laws(attribute, chosen, w) for w, attribute in enumerate((mine, theirs))]
+        laws = [
+            each.matrices * (self._sizes(chosen[0])[w] if chosen and each.groups is None else 1)
+            for w, each in enumerate((mine, theirs))
+        ]
         back = []
         for i, first in enumerate(laws[0]):
             for j, second in enumerate(laws[1]):
                 # A person who changed the group is drawn anew.
-                memo = same and (chosen is None or i == j) and _digest(first) == _digest(second)
+                memo = same and i == j and _core.digest_of(first) == _core.digest_of(second)
                 with about(mine.columns):
                     back.append(told @ pair_responses(first, second, memo))
-        return Factor(axis, tuple(back), told, None if chosen is None else where[chosen])
+        return Factor(axis, tuple(back), told, self._choosing.index(chosen[0]) if chosen else None)
 
-    def _laws(self, attribute: Coded, chosen: str | None, wave: int) -> tuple[Matrix, ...]:
-        """A matrix for each value of the column that chooses them."""
-        if attribute.groups is not None or chosen is None:
-            return attribute.matrices
-        sheet = (self.first, self.second)[wave]
-        size = next(axis.size for axis in sheet.axes if axis.name == chosen)
-        return attribute.matrices * size
+    def _sizes(self, name: str) -> list[int]:
+        return [next(a.size for a in sheet.axes if a.name == name) for sheet in self.tables]
 
 
-def _digest(matrix: Matrix) -> str:
-    return str(_core.digest_of(matrix))
+def _digests(attribute: Coded) -> list[object]:
+    return [_core.digest_of(matrix) for matrix in attribute.matrices]
 
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
     """Which codes of an attribute each combination of the columns asked for adds up."""
-    places = [(np.asarray(place), len(levels_of(attribute, column)))
-              for column, place in zip(attribute.columns, digits(attribute), strict=True)
-              if column in columns]  # fmt: skip
-    code = np.zeros(attribute.size, np.intp)
-    for place, size in places:
-        code = code * size + place
-    every = np.arange(math.prod(size for _, size in places))
-    return np.asarray(code == every[:, None], dtype=np.float64)
+    code, size = np.zeros(attribute.size, np.intp), 1
+    for column, place in zip(attribute.columns, digits(attribute), strict=True):
+        if column in columns:
+            categories = len(levels_of(attribute, column))
+            code, size = code * categories + place, size * categories
+    return np.asarray(code == np.arange(size)[:, None], dtype=np.float64)
 
 
 def _kron(one: Array, other: Array) -> Array:
@@ -445,11 +392,11 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(2, keep=0.75)
-    >>> pair_responses(m, m, True).round(3)
-    array([[ 1.2, -0.3, -0.3, -0.3],
-           [-0.1,  0.9,  0.4, -0.1],
-           [-0.1,  0.4,  0.9, -0.1],
-           [-0.3, -0.3, -0.3,  1.2]])
+    >>> pair_responses(m, m, True).round(1)
+    array([[ 1.5, -0.3, -0.3, -0.5],
+           [ 0. ,  1.8, -0.2,  0. ],
+           [ 0. , -0.2,  1.8,  0. ],
+           [-0.5, -0.3, -0.3,  1.5]])
     """
     one, other = _inverse(first), _inverse(second)
     if not memoised:
@@ -487,41 +434,37 @@ def change(
     scores: object,
     id_column: object,
     pseudonym: object,
-    later: object,
+    plan2: object,
     survey: Survey,
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.change`."""
-    name = _column(id_column, pseudonym)
     if survey.get("replicates") is not None:
         raise TypeError("`replicates` must not be given to change; got some")
-    one, other = _waves(plan, later, wave1, wave2, name)
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
         raise TypeError(f"`change` must be asked of where or of column; got {got}")
-    rows = _matched(one, other)
-    parts = [_residuals(wave, where, given, column, scores, name, survey) for wave in (one, other)]
-    clusters = survey.get("cluster")
-    labels = (
-        _together([one.ids, other.ids])
-        if clusters is None
-        else _together([_labels(wave, clusters) for wave in (one, other)])
+    one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
+    same = len(_matched(one, two)[0])
+    (before, first), (after, second) = (
+        _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
+    # What a person, or a cluster, adds in both waves counts as one: noise and people repeat.
+    labels = _together([one.ids, two.ids])
+    if survey.get("cluster") is not None:
+        labels = _together([_labels(wave, survey["cluster"]) for wave in (one, two)])
     strata = np.zeros(len(labels), np.intp)
     if survey.get("strata") is not None:
-        strata = _together([_labels(wave, survey.get("strata")) for wave in (one, other)])
+        strata = _together([_labels(wave, survey["strata"]) for wave in (one, two)])
     keys, which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)
-    stratum = keys // (labels.max() + 1)
-    values = np.concatenate([-parts[0][1], parts[1][1]])[None]
-    ones = np.ones(values.shape[1])
+    stratum, ones = keys // (labels.max() + 1), np.ones(len(labels))
     sample = Sample(len(ones), ones, ones, np.bincount(stratum), clusters=(which, stratum))
-    error = math.sqrt(max(0.0, float(sample.covariance(values)[0, 0])))
-    before, after = parts[0][0], parts[1][0]
+    variance = float(sample.covariance(np.concatenate([-first, second])[None])[0, 0])
     notes = (
         f"from {before:.6g} to {after:.6g}",
-        f"{len(rows[0]):,} of {len(one.ids):,} and {len(other.ids):,} records are of the same ids",
+        f"{same:,} of {len(one.ids):,} and {len(two.ids):,} records are of the same ids",
     )
-    return Quantity("change", after - before, error, len(ones), "sampled", sample.degrees,
-                    notes=notes)  # fmt: skip
+    return Quantity("change", after - before, math.sqrt(max(0.0, variance)), len(ones), "sampled",
+                    sample.degrees, notes=notes)  # fmt: skip
 
 
 def _residuals(
@@ -532,10 +475,10 @@ def _residuals(
     conditions = ask(wave.plan, (), where).where
     domain = ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
-    own: Survey = {"weights": survey.get("weights"), "cluster": ids}
-    design = designed(wave.plan, own)
+    # Clusters keep the rows apart.
+    design = designed(wave.plan, {"weights": survey.get("weights"), "cluster": ids})
     rows = respond(wave.plan, wave.frame, design, "change", {**conditions, **domain}, columns)
-    base = rows.inside(domain, "given") if domain else Function()
+    base = rows.inside(domain, "given")
     what = rows.column(columns[0], scores) if columns else rows.inside(conditions)
     weights = rows.sample.sums
     top, below = weights * rows.of(base * what), weights * rows.of(base)
@@ -547,17 +490,17 @@ def _residuals(
     return value, (top - value * below) / total
 
 
-def _labels(wave: _Wave, column: object) -> list[Any]:
+def _labels(wave: _Wave, column: object) -> Any:
     """The values of an unprotected column, of every row."""
-    name = str(column)
-    sheets.require(wave.table, wave.name, name)
-    codes, values = levels(wave.table, name)
-    return [values[i] for i in codes.tolist()]
+    sheets.require(wave.table, wave.name, named("cluster", column))
+    codes, values = levels(wave.table, named("cluster", column))
+    return np.array(values, object)[codes]
 
 
 def _together(parts: Sequence[Any]) -> Places:
     """One code for each different value, of all waves one after the other."""
-    if all(isinstance(part, np.ndarray) for part in parts):
+    if all(part.dtype != object for part in parts):
         return np.unique(np.concatenate(parts), return_inverse=True)[1]
     known: dict[Any, int] = {}
-    return np.array([known.setdefault(each, len(known)) for part in parts for each in part])
+    listed = [each for part in parts for each in part.tolist()]
+    return np.array([known.setdefault(each, len(known)) for each in listed])

@@ -57,7 +57,12 @@ class Wald:
         if math.isfinite(self.others):
             number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
             number += " degrees of freedom"
-        return f"<Wald test of {self.hypothesis}: {number}, p {self.p_value:.4g}>"
+        return f"<Wald test of {visible(self.hypothesis)}: {number}, p {self.p_value:.4g}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, fragment
+
+        return fragment(element("p", repr(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,11 +70,17 @@ class Regression:
     """Coefficients that the original table would give, estimated from a protected one.
 
     >>> import bistochastic as bs
-    >>> people = bs.titanic()
-    >>> plan = bs.Plan.for_frame(people, beta=0.3, categories_from_data=True)
-    >>> found = plan.regress(plan.protect(people), "survived ~ sex", model="logistic")
-    >>> found.terms, found.coefficients.shape
-    (('Intercept', 'sex[T.male]'), (2,))
+    >>> plan = bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", keep=0.9)],
+    ...                keep=["y"])
+    >>> frame = {"x": ["a", "b", "b", "a", "b"] * 20, "y": [1, 4, 2, 3, 3] * 20}
+    >>> plan.regress(frame, "y ~ x", model="linear")
+    Linear regression by corrected moments: y ~ x
+    outcome: y; records: 100
+    <BLANKLINE>
+                 coef  std err      z  P>|z|  [0.025  0.975]  no noise    cost
+    ---------  ------  -------  -----  -----  ------  ------  --------  ------
+    Intercept  1.8000   0.1971  9.133  0.000  1.4137  2.1863    0.1323  x 1.49
+    x[T.b]     1.2800   0.2452  5.219  0.000  0.7993  1.7607    0.1673  x 1.47
     """
 
     formula: str
@@ -240,8 +251,7 @@ class Regression:
         """
         z = "z" if math.isinf(self.degrees) else "t"
         header = ["", "coef", "std err", z, f"P>|{z}|", "[0.025", "0.975]"]
-        known = self.without_noise is not None
-        header += ["no noise", "cost"] * known
+        header += ["no noise", "cost"] * (self.without_noise is not None)
         errors, bounds, chances = self.standard_errors, self.interval(), self.p_values
         rows = []
         for i, name in enumerate(self.names):
@@ -251,8 +261,9 @@ class Regression:
                 f"{bounds[i, 0]:.4f}", f"{bounds[i, 1]:.4f}",
             ]  # fmt: skip
             if self.without_noise is not None:
-                cost = errors[i] / self.without_noise[i]
-                numbers += [f"{self.without_noise[i]:.4f}", f"x {cost:.2f}"]
+                plain = self.without_noise[i]
+                known = f"{plain:.4f}", f"x {errors[i] / plain:.2f}"
+                numbers += known if plain > 0 else ("", "")
             rows.append([shown(name), *numbers])
         return "\n".join([*self._facts(), "", table(header, rows, left=(0,)), *self._remarks()])
 

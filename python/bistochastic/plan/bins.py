@@ -220,7 +220,7 @@ def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | No
             raise ValueError(f"`{name}` must lie in one of the classes; got one outside")
     low, high = found
     if low is not None and high is not None and not low < high:  # type: ignore[operator]
-        raise ValueError("`bottom` must be below top; got others")
+        raise ValueError(f"`bottom` must be below top; got {low} and {high}")
     return low, high
 
 
@@ -255,7 +255,8 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
         raise TypeError("`width` must be month, quarter or year for dates; got a number")
     start, end, step = (_exact(x) for x in (low, high, size))
     if not (step > 0 and end > start):
-        raise ValueError("`width` must be positive, and low below high; got others")
+        got = f"width {_spelled(size)} from {_spelled(low)} to {_spelled(high)}"
+        raise ValueError(f"`width` must be positive, and low below high; got {got}")
     many = (end - start) / step
     if many.denominator != 1 or many > _CLASSES:
         got = f"{float(many):g} classes"
@@ -272,10 +273,10 @@ def _periods(width: str, low: Any, high: Any) -> list[Break]:
     places = []
     for name, day in zip(("low", "high"), ends, strict=True):
         if not isinstance(day, date) or day.day != 1 or (day.month - 1) % months:
-            raise ValueError(f"`{name}` must be the first day of a {width}; got another day")
+            raise ValueError(f"`{name}` must be the first day of a {width}; got {_spelled(day)}")
         places.append(12 * day.year + day.month - 1)
     if not places[0] < places[1]:
-        raise ValueError("`low` must be before high; got others")
+        raise ValueError(f"`low` must be before high; got {ends[0]} and {ends[1]}")
     return [date(m // 12, m % 12 + 1, 1)
             for m in range(places[0], places[1] + 1, months)]  # fmt: skip
 

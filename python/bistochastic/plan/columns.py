@@ -45,6 +45,8 @@ class Coded:
     """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
+    steps: ClassVar[int] = 3
+    """Parts of the work that progress counts: to read, to draw and to write."""
     columns: tuple[str, ...]
     axes: tuple[Labels, ...]
     matrix: Matrix | None
@@ -211,6 +213,13 @@ class Coded:
             codes = codes.astype(self._least) + beyond.astype(self._least)
         return codes
 
+    def _holds(self, released: bool) -> dict[str, str]:
+        """What the columns hold in a file, the original or the released one."""
+        return {
+            column: labels.kind if released or raw is None else raw[0].kind
+            for column, labels, raw in zip(self.columns, self.axes, self._raw, strict=True)
+        }
+
     @property
     def _has_numbers(self) -> bool:
         """Whether a number is drawn inside each reported class."""
@@ -268,6 +277,7 @@ class Whole:
 
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
+    steps: ClassVar[int] = 2
     axes: ClassVar[tuple[()]] = ()
     groups: ClassVar[None] = None
     unit: ClassVar[None] = None
@@ -288,6 +298,10 @@ class Whole:
         """Whether numbers are permuted among some of the records, of which the data say how many:
         those of a group, or those that are not missing."""
         return self.within is not None or self.missing == "keep"
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        """What the column holds in a file."""
+        return {self.column: "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
         """The values of the column in a table; groups may be in a table of their own."""

@@ -72,8 +72,7 @@ def protect(
 ) -> Release[FrameT]:
     """What :meth:`Plan.protect` does."""
     with watched("protecting", progress) as tell:
-        # A column is read, drawn and written; a numeric one drawn and written at once.
-        done = _Done(tell, sum(2 if a.whole_column else 3 for a in plan.attributes))
+        done = _Done(tell, sum(attribute.steps for attribute in plan.attributes))
         table = opened(frame)
         rows = table.rows
         run = Run(plan, table.names, options, rows=rows, done=done)

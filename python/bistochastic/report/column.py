@@ -33,11 +33,13 @@ class Column:
 
     ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
     which a reported value favours one true value over another, ``None`` if there is no limit.
+    ``units`` is the number of units that it is drawn by, if there are any and it is known.
     """
 
-    def __init__(self, attribute: Attribute, measured: Measures) -> None:
+    def __init__(self, attribute: Attribute, measured: Measures, units: int | None = None) -> None:
         self.attribute = attribute
         self.measured = measured
+        self.units = units
         self.law: Matrix | None = None
         self.odds: Fraction | None = None
         if not attribute.whole_column:
@@ -99,12 +101,10 @@ class Column:
             lines = measures.lines(matrix, [])
             if lines is None:
                 return None
-            code, bits = lines.worst_row
-            beta = bits / (matrix.max_bits or 1.0) * (1 - 2**-48) if matrix.size > 1 else 1.0
-            # If all matrix rows are alike, the worst is the mean; rounding would make them differ.
-            same = matrix.beta == 1 or beta >= matrix.beta * (1 - 2**-44)
-            name = "all alike" if same else f"`{category(self.coded, code)}`"
-            found.append((matrix.beta if same else max(0.0, beta), name))
+            beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
+            same = beta >= matrix.beta * (1 - 2**-44)
+            name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
+            found.append((min(beta, matrix.beta), name))
         return min(found, key=lambda each: each[0])
 
     def even(self) -> str | None:
@@ -175,8 +175,16 @@ class Column:
         return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:
-        """Compute how well proportions are estimated, under the matrix that leaves least."""
-        each = [precision(matrix, records, design_effect) for matrix in self.coded.matrices]
+        """Compute how well proportions are estimated, under the matrix that leaves least.
+
+        Records of one unit have one true value and one draw, so units count in their place.
+        """
+        unit = self.coded.unit
+        many = records if unit is None else self.units
+        if many is None:
+            like = f"proportions, as accurately as from one record per unit of `{shown(unit)}`"
+            return Precision(note=like)
+        each = [precision(matrix, many, design_effect) for matrix in self.coded.matrices]
         noted = next((one for one in each if one.note), None)
         return noted or max(each, key=lambda one: one.error or 0.0)
 

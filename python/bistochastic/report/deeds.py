@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import structure
+from bistochastic.plan.attributes import Binned
 from bistochastic.plan.published import certain, missing_is_seen
 from bistochastic.report.categories import category
 from bistochastic.report.suspicion import percent, percent_down
@@ -44,6 +45,7 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
         cannot = f", without {left} that cannot occur" if left else ""
         found.append(f"the columns are reported together, as one of {attribute.size:,} "
                      f"combinations ({shape}{cannot}).")  # fmt: skip
+    found += _prepared(attribute)
     if attribute.groups is not None:
         column = shown(attribute.groups.column)
         found.append(f"the probabilities depend on `{column}`, which is published unchanged. There "
@@ -64,6 +66,25 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
         found.append(f"A missing value counts as one more category. {seen}")
     if attribute.categories_from_data:
         found.append("The categories were read from the data, which reveals that they occur.")
+    return found
+
+
+def _prepared(attribute: Categorical | Joint) -> list[str]:
+    """What happens to values before a category is drawn, and how often one is drawn."""
+    found = []
+    if any(attribute.recode):
+        found.append("some values are recoded to declared categories first.")
+    if isinstance(attribute, Binned):
+        ends = [f"{words} {shown(end)} count as {shown(end)}"
+                for words, end in (("below", attribute.bottom), ("above", attribute.top))
+                if end is not None]  # fmt: skip
+        coded = f" Values {' and values '.join(ends)}." if ends else ""
+        as_ = {"interval": "", "midpoint": " The midpoint of the reported class is published.",
+               "number": " A random number in the reported class is published."}  # fmt: skip
+        found.append(f"the category of a value is its class, one of {attribute.size:,} public "
+                     f"intervals.{coded}{as_[attribute.output]}")  # fmt: skip
+    if attribute.unit is not None:
+        found.append(f"the reported value is drawn once per unit of `{shown(attribute.unit)}`.")
     return found
 
 

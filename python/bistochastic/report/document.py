@@ -130,8 +130,9 @@ class Report:
         self.records = certificate.records if certificate is not None else records
         self.design_effect = design_effect
         self.cover = cover or {}
+        units = {} if certificate is None else {u.column: u.count for u in certificate.units}
         every = [
-            Column(attribute, each)
+            Column(attribute, each, units.get(attribute.unit or ""))
             for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
         ]
         self.columns = sorted(every, key=lambda column: column.badness, reverse=True)
@@ -230,6 +231,10 @@ class Report:
         found = [("One column", self._one())]
         if len(self.columns) > 1:
             found.append(("All columns of one person", self._all()))
+        if self.plan.units:
+            most = becomes(_pooled_odds(self.plan, 3))[0]
+            text = f"a 1% suspicion grows to at most {most}, if their true values are equal"
+            found.append(("Three records of one unit", text))
         if self.coded:
             found.append(("Estimates", self._estimates()))
         stays = {c for column in self.columns for c in certain(column.attribute)}
@@ -393,13 +398,13 @@ class Report:
             (column, tuple(becomes(column.odds and column.odds**m)[0] for m in MANY))
             for column in self.columns if column.attribute.unit is None
         ]  # fmt: skip
-        total = (pooled(self.plan, m) for m in MANY)
-        every = [becomes(None if math.isinf(e) else exponential(e))[0] for e in total]
+        every = [becomes(_pooled_odds(self.plan, m))[0] for m in MANY]
         caption = "What a suspicion of 1% becomes at most, by the number of records of one unit"
         rows: list[list[object]] = [*merged(single), ["all columns", *every]]
         return [
             element("h3", "Several records of one unit"),
-            *(paragraph(line) for line in (*preview.by_unit(self.plan), text)),
+            listed(preview.by_unit(self.plan)),
+            paragraph(text),
             table(["Column", *map(str, MANY)], rows, caption=caption),
         ]
 
@@ -473,6 +478,10 @@ class Report:
             found.append(paragraph("Records of one id with the same true value share their noise, "
                                    "which these errors ignore. Estimates need `cluster=`, a column "
                                    "that says which records have one id."))  # fmt: skip
+        if any(column.units is not None for column in self.coded):
+            found.append(paragraph("Errors of columns that are drawn once per unit are for units "
+                                   "of equal size, each of which counts as one record."
+                                   ))  # fmt: skip
         if any(column.attribute.groups is not None for column in self.coded):
             found.append(paragraph("If there is a matrix per group, the errors are for the most "
                                    "protective one, as if it held for all records."))  # fmt: skip
@@ -518,7 +527,8 @@ class Report:
     def _ranges(self, known: list[Column]) -> Markup | None:
         """True proportions and the range of their estimates, for the least accurate column."""
         worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
-        each = [errors(m, self._spoken_of, self.design_effect) for m in worst.coded.matrices]
+        many = worst.units or self._spoken_of
+        each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
         if None in each:
             return None
         most = [max(at) for at in zip(*(one for one in each if one is not None), strict=True)]
@@ -527,7 +537,7 @@ class Report:
         texts = [f"{rounded(low, e)} to {rounded(high, e)}"
                  for (_, _, low, high), e in zip(items, most, strict=True)]  # fmt: skip
         title = (f"True proportion of a category of {worst.name}, and where 95 of 100 estimates "
-                 f"from {count(self._spoken_of, 'record')} are")  # fmt: skip
+                 f"from {count(many, 'unit' if worst.units else 'record')} are")  # fmt: skip
         return _figure(bars(items, title=title.replace("`", ""), most=1.0, texts=texts), title)
 
     # Who can undo it?
@@ -679,6 +689,12 @@ def _figure(picture: Markup, caption: str) -> Markup:
     wide = element("div", picture, class_="bs-wide", role="group", tabindex="0",
                    aria_label=caption.replace("`", ""))  # fmt: skip
     return element("figure", element("figcaption", said(caption)), wide)
+
+
+def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
+    """The largest factor by which ``m`` records of one unit favour one true value over another."""
+    epsilon = pooled(plan, m)
+    return None if math.isinf(epsilon) else exponential(epsilon)
 
 
 def _of_ids(certificate: Certificate) -> list[tuple[str, str]]:

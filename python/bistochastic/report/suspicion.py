@@ -94,7 +94,7 @@ def even_odds(matrix: Matrix) -> Fraction | None:
     (Fraction(5, 2), Fraction(3, 1))
     """
     r = matrix.size
-    if r == 1 or r > _ROWS:
+    if r == 1 or r > _ROWS or matrix.padding:
         return None
     if r <= _FEW:
         peak = max(max(matrix.exact_row(u)) for u in range(r))
