@@ -54,7 +54,7 @@ def found(plan: bs.Plan, data: pd.DataFrame, out: pd.DataFrame) -> float:
         [name] = attribute.columns
         true, reported = data[name].to_numpy(float), out[name].to_numpy(float)
         if isinstance(attribute, bs.Binned):
-            codes = [attribute._bins.codes(x)[0] for x in (true, reported)]
+            codes = [attribute.bins.codes(x)[0] for x in (true, reported)]
             score += np.log(attribute.matrices[0].to_dense())[np.ix_(*codes)]
         else:
             score -= np.abs((true[:, None] - reported[None]) / true.std())
@@ -75,7 +75,7 @@ def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
             for saves, rows in data.groupby("saves")[INCOME]
         ]
         if binned:
-            middles = {a.column: a._bins.midpoints for a in attributes}
+            middles = {a.column: a.bins.midpoints for a in attributes}
             both = [INCOME, TAX]
             related = plan.correlation(out, both, {name: middles[name] for name in both}).value
             third = plan.quantile(out, INCOME, 0.75).category.strip("[)]").split(", ")

@@ -528,13 +528,13 @@ class Binned(Categorical, BinnedFields):
     @property
     def breaks(self) -> tuple[Any, ...]:
         """The ends of the classes; infinite beyond open ones."""
-        return self._bins.ends
+        return self.bins.ends
 
     @kept
     def numbers(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
-        return self._bins.numbers(self.step)
+        return self.bins.numbers(self.step)
 
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
@@ -542,8 +542,8 @@ class Binned(Categorical, BinnedFields):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
-        codes, outside = self._bins.codes(values)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
+        codes, outside = self.bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
@@ -569,9 +569,9 @@ class Binned(Categorical, BinnedFields):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        return table.numbered(name, found, missing, own=not self._bins.dated)
+        return table.numbered(name, found, missing, own=not self.bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
