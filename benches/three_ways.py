@@ -54,7 +54,7 @@ def found(plan: bs.Plan, data: pd.DataFrame, out: pd.DataFrame) -> float:
         [name] = attribute.columns
         true, reported = data[name].to_numpy(float), out[name].to_numpy(float)
         if isinstance(attribute, bs.Binned):
-            codes = [attribute.bins.codes(x)[0] for x in (true, reported)]
+            codes = [attribute._bins.codes(x)[0] for x in (true, reported)]
             score += np.log(attribute.matrices[0].to_dense())[np.ix_(*codes)]
         else:
             score -= np.abs((true[:, None] - reported[None]) / true.std())

@@ -474,7 +474,7 @@ class Binned(Categorical, BinnedFields):
     >>> import bistochastic as bs
     >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
     >>> age
-    <Binned `age`, 3 classes: geometric, beta 0.6...>
+    <Binned `age`, 3 classes: geometric, beta 0.818299>
     >>> age.categories
     ('[0, 18)', '[18, 65)', '[65, 120]')
     >>> bs.Binned("age", breaks=[0, 65, 18], family="geometric", epsilon=2)
@@ -528,13 +528,13 @@ class Binned(Categorical, BinnedFields):
     @property
     def breaks(self) -> tuple[Any, ...]:
         """The ends of the classes; infinite beyond open ones."""
-        return self.bins.ends
+        return self._bins.ends
 
     @kept
     def numbers(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
-        return self.bins.numbers(self.step)
+        return self._bins.numbers(self.step)
 
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
@@ -542,8 +542,8 @@ class Binned(Categorical, BinnedFields):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
-        codes, outside = self.bins.codes(values)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
+        codes, outside = self._bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
@@ -569,9 +569,9 @@ class Binned(Categorical, BinnedFields):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        return table.numbered(name, found, missing, own=not self.bins.dated)
+        return table.numbered(name, found, missing, own=not self._bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
