@@ -249,7 +249,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit"}  # fmt: skip
+             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit", "Collector", "Suggestion",
+             "Suggestions"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -262,7 +263,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
         "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
-        "Tradeoff",
+        "Tradeoff", "Allocation", "Choice", "Strongest", "Suggestion", "Suggestions",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

@@ -26,7 +26,7 @@ from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import ask, levels_of
 from bistochastic.tables.tabulate import beside, place
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +167,7 @@ def _spell(value: object) -> Any:
     return object() if known is None else known
 
 
-class Collector:
+class Collector(Shown):
     """Counts of reported records, for the tables that were named in advance.
 
     :meth:`Plan.collector` makes one. It may be used by several threads. It counts reported records:
