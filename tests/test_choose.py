@@ -91,7 +91,7 @@ def test_strongest_reads_share_design_and_confidence() -> None:
     [
         ({"tolerance": 0.01}, "must be at least 0.0309898 for 1000 records, even without noise"),
         ({"tolerance": 0}, "`tolerance` must be a number between 0 and 1; got 0"),
-        ({"records": 0}, "`records` must be a whole number of at least 1"),
+        ({"records": 0}, "`records` must be an integer of at least 1"),
         ({"design_effect": 0}, "`design_effect` must be a positive number; got 0"),
         ({"family": "blocks"}, "`family` must hold names out of randomized_response"),
         ({"family": "gibbs"}, "`cost` must be given for gibbs; got none"),

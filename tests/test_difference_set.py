@@ -280,7 +280,7 @@ def test_true_codes_alone_can_be_given() -> None:
         ({"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"epsilon": math.nan}, "`epsilon` must be at least 0"),
         ({"epsilon": 1, "set": (11, [0, 1, 3])}, "every difference equally often"),
-        ({"epsilon": 1, "set": (5, [0])}, "`set` must be a whole number of at least 7"),
+        ({"epsilon": 1, "set": (5, [0])}, "`set` must be an integer of at least 7"),
         ({"epsilon": 1, "set": (7, [])}, "every difference equally often"),
         ({"epsilon": 1, "set": 7}, "`set` must be (v, residues); got int"),
     ],

@@ -99,9 +99,9 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
     assert degree.categories_from_data
     assert isinstance(smokes, bs.Categorical)
     assert not smokes.categories_from_data
-    assert "read off the data" in str(asked.preview())
+    assert "read from the data" in str(asked.preview())
     certificate = asked.protect(frame).certificate
-    assert any("read off the data" in warning for warning in certificate.warnings)
+    assert any("read from the data" in warning for warning in certificate.warnings)
     # Names are free text, so that no plan lists them.
     assert "name" in asked.drop
     assert "secret" not in asked.to_json() + certificate.to_json() + str(certificate)
@@ -441,8 +441,8 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "options", "match"),
     [
-        ({"a": int}, {}, "`beta` must be given, or epsilon; got neither"),
-        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
+        ({"a": int}, {}, "`beta` must be given, or epsilon or truthfulness; got none"),
+        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "or truthfulness; got beta and epsilon"),
         ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
         (

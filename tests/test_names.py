@@ -31,6 +31,8 @@ SHELL = {
     "decimal": "the decimal mark of a CSV file",
     "max_line_ends": "how many lines a field of a CSV file may have more than one",
     "markdown": "the form of the page",
+    "as_json": "print JSON instead of tables",
+    "check": "check a plan instead of writing one",
     "version": "which version this is",
     "help": "what there is",
 }
@@ -64,6 +66,7 @@ def test_options_are_called_as_in_python() -> None:
         "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
         "estimate": set(parameters(bs.Plan.estimate)),
         "audit": set(parameters(bs.audit)),
+        "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Plan.regress)),
         "transitions": set(parameters(bs.Plan.transitions)),
@@ -77,7 +80,8 @@ def test_options_are_called_as_in_python() -> None:
         for param in command.params:
             if isinstance(param, click.Option) and param.name not in SHELL:
                 # `--matrix` is given once for each of the `matrices`; `--keep` names columns.
-                typed = {"matrices": "--matrix"}.get(str(param.name))
+                spelled = {"matrices": "--matrix", "tolerance": "--within"}
+                typed = spelled.get(str(param.name))
                 if (name, param.name) == ("inspect", "keep"):
                     typed = "--truthfulness"
                 assert param.opts == [typed or f"--{param.name}".replace("_", "-")]
@@ -157,7 +161,8 @@ def test_every_class_that_is_returned_is_exported() -> None:
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
     assert {"Step", "Tradeoff", "Key"} <= returned
     # Users have categories as tuples; a list of them with their codes is of no use outside.
-    exported = {*bs.results.__all__, "Labels"}
+    # The same holds for the classes of numbers, whose ends are `breaks`.
+    exported = {*bs.results.__all__, "Labels", "Bins"}
     assert returned <= exported, sorted(returned - exported)
 
 

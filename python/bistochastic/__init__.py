@@ -48,24 +48,28 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.plan.suggest import suggest
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
+    from bistochastic.tables.cluster import cluster
 
     __version__: str
 
 __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
-    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "compare",
-    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore", "geometric",
-    "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
-    "randomized_response", "reflected", "results", "strongest", "t_transform", "theory", "titanic",
-    "tradeoff", "tridiagonal", "uniform",
+    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
+    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
+    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
+    "permutation", "plot", "randomized_response", "reflected", "results", "strongest", "suggest",
+    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
+    "cluster": "bistochastic.tables.cluster",
+    "suggest": "bistochastic.plan.suggest",
     "allocate": "bistochastic.choose.allocate",
     "Binned": "bistochastic.plan",
     "Categorical": "bistochastic.plan",

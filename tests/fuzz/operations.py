@@ -119,6 +119,8 @@ OF = {
     "Tradeoff": (shown, as_html, length, walked, equals, pickled),
     "Allocation": (shown, length, walked, equals, pickled),
     "Choice": (shown, pickled),
+    "Suggestion": (shown, equals, pickled),
+    "Suggestions": (shown, length, walked),
     "Strongest": (shown, as_html, length, walked),
     "Classes": (shown, as_html, pickled),
     "Microaggregation": (shown, as_html, pickled),

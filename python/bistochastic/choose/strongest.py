@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from bistochastic import _core, designs, families, measures, operators
 from bistochastic.arguments import items
+from bistochastic.choose.reach import ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.words import down, shown, table, up
@@ -18,12 +16,9 @@ from bistochastic.words import down, shown, table, up
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from bistochastic.matrix import Matrix
-
-    # A matrix from a number: the larger it is, the more noise.
-    Make = Callable[[float], Matrix]
 
 FAMILIES = ("randomized_response", "difference_set", "geometric", "tridiagonal", "k_anonymous")
 CLASSES = "class totals only: single proportions cannot be estimated"
@@ -136,6 +131,21 @@ def strongest(
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
 
 
+def by_column(columns: Iterable[tuple[str, str, int]], goal: Goal) -> Strongest:
+    """The strongest matrix of each column's own family: see :meth:`bistochastic.Plan.strongest`."""
+    known: dict[tuple[str, int], Choice] = {}
+    found = []
+    for name, family, size in columns:
+        if (family, size) not in known:
+            known[family, size] = (
+                goal.choice(family, size)
+                if family in FAMILIES and size > 1
+                else Choice(family, None, None, "no single parameter to choose")
+            )
+        found.append(replace(known[family, size], column=name))
+    return Strongest(found)
+
+
 def _names(family: object, cost: object) -> list[str]:
     known = (*FAMILIES, "gibbs")
     if family is None:
@@ -196,7 +206,10 @@ class Goal:
         if family == "difference_set":
             matrix = self._by_sets(size)
         else:
-            make, low, high = _ways(family, size, cost)
+            make, low, high = ways(family, size, cost)
+            if family == "tridiagonal":
+                # Up to the first alpha at which it is singular; beyond it errors fall again.
+                high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
             matrix = make(_largest(low, high, lambda x: self.holds(make(x))))
         if matrix.padding or (cost is None and matrix.size > measures.TABLE):
             return Choice(family, matrix, measures.mean_distance(matrix))
@@ -217,24 +230,6 @@ class Goal:
             epsilon *= 1 + 1e-9
             matrix = families.difference_set(size, epsilon=epsilon)
         return matrix
-
-
-def _ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make, float, float]:
-    """How a family is made from a number, and the range of it: from little noise to much."""
-    if family == "randomized_response":
-        return (lambda x: families.randomized_response(size, keep=1 - x), 0.0, 1 - 1 / size)
-    if family == "tridiagonal":
-        # The first alpha at which the matrix is singular; beyond it errors fall again.
-        last = 0.5 / (1 - math.cos(math.pi * (size - 1) / size))
-        return (lambda x: families.tridiagonal(x, size=size), 0.0, min(last, 0.5))
-    make = families.geometric if family == "geometric" else families.gibbs
-    held = partial(make, size) if family == "geometric" else partial(make, cost)  # type: ignore[arg-type]
-    steps = np.ones(1) if cost is None else cost[np.isfinite(cost) & (cost > 0)]
-    if not len(steps):
-        raise ValueError("`cost` must hold a positive number; got none")
-    # Cold enough for any tolerance, and as hot as no matrix needs to be.
-    least, most = 0.02 * float(steps.min()), 1e5 * float(steps.max())
-    return (lambda x: held(temperature=math.exp(x)), math.log(least), math.log(most))
 
 
 def _largest(low: float, high: float, holds: Callable[[float], bool]) -> float:

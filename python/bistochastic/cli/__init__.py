@@ -2,6 +2,7 @@
 
 from bistochastic.cli import (
     audit,
+    choose,
     compare,
     decompose,
     estimate,
@@ -19,6 +20,7 @@ from bistochastic.cli.group import main
 
 __all__ = [
     "audit",
+    "choose",
     "compare",
     "decompose",
     "estimate",

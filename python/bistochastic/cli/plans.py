@@ -115,6 +115,7 @@ def is_certificate(path: Path, name: str) -> bool:
 )
 @click.option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
 @click.option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
+@click.option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
 @click.option(
     "--min-beta", type=float, help="Least beta of each column, if that is larger than --beta."
 )
@@ -210,7 +211,7 @@ def _plan(
         listed,
         book=book or () if columns is not None else (),
         look=categories_from_data,
-        beta=_BETA if beta is None and epsilon is None else beta,
+        beta=_BETA if beta is epsilon is options["truthfulness"] is None else beta,
         epsilon=epsilon,
         numeric=_star_or_columns("numeric", numeric, known),
         keep=_star_or_columns("keep", keep, known),

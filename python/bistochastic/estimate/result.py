@@ -298,6 +298,33 @@ class Estimate:
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
+    def poisoning(self, false_records: int) -> Array:
+        """Bound how far records that people made up can move each estimated proportion.
+
+        ``false_records`` of the reported values are chosen at will, the others are honest. A
+        proportion moves by at most ``f (max_y Q[y, x] - min_y Q[y, x]) / n``, with Q the inverse of
+        the matrix and n the records: the stronger the protection, the more one false record moves.
+        The bound is that of the method ``inverse``.
+
+        >>> import bistochastic as bs
+        >>> e = bs.randomized_response(2, keep=0.75).estimate(counts=[600, 400])
+        >>> e.poisoning(10)
+        array([0.02, 0.02])
+        """
+        many = _core.as_whole("false_records", false_records, 0)
+        if many > self.records:
+            must = f"`false_records` must be at most {self.records}, the number of records"
+            raise ValueError(f"{must}; got {many}")
+        linear = self._linear
+        if linear is None:
+            least, most = intervals.extremes(self._law)
+        elif linear.exact and linear.tallies.is_plain:
+            least, most = linear.map.ends()
+        else:
+            must = "`poisoning` must be asked of records that count alike"
+            raise ValueError(f"{must}; got weights, strata or a domain")
+        return np.asarray(many * (most - least) / self.records)
+
     def contains(self, prior: object, confidence: float = 0.95) -> bool:
         """Whether the reports are compatible with true shares ``prior``, by a chi-square test.
 
@@ -500,7 +527,7 @@ class Estimate:
 
         >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
-        35
+        33
         """
         return self._text(len(self.frequencies))
 

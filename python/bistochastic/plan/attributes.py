@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
+from bistochastic.choose.reach import by_suspicion, reach
 from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
@@ -57,6 +58,13 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         must = f"`family` must be one of {', '.join(sorted(known))}"
         raise ValueError(f"{must}; got {shown(family)}")
     given = dict(parameters)
+    if "suspicion" in given:
+        if "epsilon" in given:
+            raise TypeError("`suspicion` must be given without epsilon; got both")
+        given["epsilon"] = by_suspicion(given.pop("suspicion"))
+    found = reach(family, size, given)
+    if found is not None:
+        return _sized("matrix", found, size)
     maker = getattr(families, family, None)
     names = _taken(family, given)
     if "size" in names and "size" not in given:
@@ -300,6 +308,10 @@ class Categorical(Coded):
     truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
     {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
 
+    What is asked of a family is one of its parameters, or ``epsilon``, ``beta`` or
+    ``truthfulness`` (the mean truthful probability) if the family can reach that. Give
+    ``suspicion=(0.01, 0.05)`` for the epsilon at which a suspicion of 1% grows to at most 5%.
+
     ``missing`` says what happens to missing values: ``"raise"`` raises; ``"keep"`` leaves them as
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
     the last, so that not answering is protected like an answer.
@@ -431,7 +443,7 @@ class Joint(Coded):
 class BinnedFields(Coded):
     """What ``Binned`` holds beside a categorical column."""
 
-    bins: Bins
+    _bins: Bins
     output: Literal["interval", "midpoint", "number"]
     step: int | float | None
     bottom: Any
@@ -507,17 +519,22 @@ class Binned(Categorical, BinnedFields):
                 raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
             least, most = clipped(bottom, top, bins)
             BinnedFields.__init__(
-                self, *held, bins=bins, output=given, step=_step(step, given, bins),
+                self, *held, _bins=bins, output=given, step=_step(step, given, bins),
                 bottom=least, top=most,
             )  # fmt: skip
             if given == "number":
                 _ = self.numbers
 
+    @property
+    def breaks(self) -> tuple[Any, ...]:
+        """The ends of the classes; infinite beyond open ones."""
+        return self._bins.ends
+
     @kept
     def numbers(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
-        return self.bins.numbers(self.step)
+        return self._bins.numbers(self.step)
 
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
@@ -525,8 +542,8 @@ class Binned(Categorical, BinnedFields):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
-        codes, outside = self.bins.codes(values)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
+        codes, outside = self._bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
@@ -538,7 +555,7 @@ class Binned(Categorical, BinnedFields):
     def _holds(self, released: bool) -> dict[str, str]:
         if released and self.output == "interval":
             return super()._holds(released)
-        return {self.column: "date" if self.bins.dated else "float"}
+        return {self.column: "date" if self._bins.dated else "float"}
 
     @property
     def _has_numbers(self) -> bool:
@@ -552,9 +569,9 @@ class Binned(Categorical, BinnedFields):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        return table.numbered(name, found, missing, own=not self.bins.dated)
+        return table.numbered(name, found, missing, own=not self._bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"

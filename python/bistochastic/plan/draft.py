@@ -48,6 +48,7 @@ def draft(
     *,
     beta: float | None,
     epsilon: float | None,
+    truthfulness: float | None = None,
     min_beta: float | None,
     categories_from_data: bool,
     codebook: object,
@@ -63,6 +64,7 @@ def draft(
         columns(schema, look=look),
         beta=beta,
         epsilon=epsilon,
+        truthfulness=truthfulness,
         min_beta=min_beta,
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
@@ -99,6 +101,7 @@ def of_columns(
     *,
     beta: float | None = None,
     epsilon: float | None = None,
+    truthfulness: float | None = None,
     min_beta: float | None = None,
     look: bool,
     book: Sequence[Column] = (),
@@ -109,7 +112,7 @@ def of_columns(
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
-    wanted = _wanted(beta, epsilon, min_beta)
+    wanted = _wanted(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
@@ -158,15 +161,18 @@ def of_columns(
     return Draft(plan, sentences, _padded(attributes))
 
 
-def _wanted(beta: object, epsilon: object, min_beta: object) -> dict[str, Any]:
-    """What is asked of every column: a beta or an epsilon."""
-    if (beta is None) == (epsilon is None):
-        raise TypeError(
-            f"`beta` must be given, or epsilon; got {'neither' if beta is None else 'both'}"
-        )
+def _wanted(min_beta: object, **asked: object) -> dict[str, Any]:
+    """What is asked of every column: a beta, an epsilon or a truthfulness."""
+    given = [name for name, limit in asked.items() if limit is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise TypeError(f"`beta` must be given, or epsilon or truthfulness; got {got}")
+    if min_beta is not None and given != ["beta"]:
+        raise TypeError(f"`min_beta` must be given with beta; got {given[0]}")
+    if given == ["truthfulness"]:
+        return {"truthfulness": asked["truthfulness"]}
+    beta, epsilon = asked["beta"], asked["epsilon"]
     if epsilon is not None:
-        if min_beta is not None:
-            raise TypeError("`min_beta` must be given with beta; got epsilon")
         most = _core.as_real("epsilon", "be a number", epsilon)
         if not most >= 0:
             raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
@@ -185,7 +191,7 @@ def _wanted(beta: object, epsilon: object, min_beta: object) -> dict[str, Any]:
 
 
 def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
-    if "beta" not in wanted:
+    if "epsilon" in wanted:
         must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
         raise ValueError(f"{prefix([column])}{must}; got epsilon")
     return Numeric(column, "k_anonymous", **wanted)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from bistochastic.choose.strongest import Strongest
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.function import BatchFunction
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
+    from bistochastic.plan.respond import Quick
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
@@ -161,6 +163,13 @@ class Plan(_Fields):
         """The columns of all attributes."""
         return frozenset(column for a in self.attributes for column in a.columns)
 
+    @kept
+    def _quick(self) -> Quick | None:
+        """The quick way to answer for one record; None if there is none."""
+        from bistochastic.plan.respond import prepare
+
+        return prepare(self)
+
     def _check(self) -> None:
         """No column twice; columns of groups stay unprotected."""
         if self.keep == "*" and self.undecided:
@@ -196,6 +205,7 @@ class Plan(_Fields):
         *,
         beta: float | None = None,
         epsilon: float | None = None,
+        truthfulness: float | None = None,
         min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
@@ -216,7 +226,8 @@ class Plan(_Fields):
         they are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
         Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
-        larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon.
+        larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon;
+        or for ``truthfulness``, the probability that a reported value is the true one.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. Name those to permute between records of
@@ -256,6 +267,7 @@ class Plan(_Fields):
             schema,
             beta=beta,
             epsilon=epsilon,
+            truthfulness=truthfulness,
             min_beta=min_beta,
             categories_from_data=categories_from_data,
             codebook=codebook,
@@ -477,17 +489,58 @@ class Plan(_Fields):
             most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
             raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
-    def preview(self, records: int | None = None) -> Preview:
-        """What the plan does and hides, as a table, before any data are seen.
+    def strongest(
+        self,
+        *,
+        records: int,
+        tolerance: float,
+        share: float | None = None,
+        confidence: float = 0.95,
+        design_effect: float = 1,
+    ) -> Strongest:
+        """Find the largest beta of each column that keeps estimates within a tolerance.
+
+        Every categorical column keeps its family. The options are those of
+        :func:`bistochastic.strongest`. A note says so if a column has several matrices, or a family
+        without a single parameter.
+
+        >>> import bistochastic as bs
+        >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
+        >>> bs.Plan([sex]).strongest(records=1000, tolerance=0.05)
+        column  family               beta      epsilon  truthfulness  expected cost  note
+        ------  -------------------  --------  -------  ------------  -------------  ----
+        sex     randomized_response  0.701685   1.4494        0.8099         0.1901
+        """
+        from bistochastic.choose.strongest import Goal, by_column
+
+        goal = Goal.of(records, tolerance, share, confidence, design_effect)
+        return by_column(
+            (
+                (each.name, each.family, each.size or 1)
+                for each in self.by_attribute.values()
+                if each.kind != "numeric"
+            ),
+            goal,
+        )
+
+    def preview(self, records: int | None = None, design_effect: float = 1) -> Preview:
+        """Show what the plan does and hides, as a table, before any data are read.
+
+        With ``records`` a second table says what to expect of that number of records: how often a
+        reported value is true, how far it is from the truth on average (in steps from one code to
+        the next), the standard error of a proportion, how close 95 of 100 estimates are, and what a
+        reported value makes of a suspicion of 1%. ``design_effect`` says how many times larger
+        variances are than those of a simple random sample.
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
-        Plan `plan`, Definition 1 (one column)
+        Plan plan: 1 protected column
         ...
         """
         from bistochastic.plan.preview import Preview
 
-        return Preview(self if records is None else self.for_records(records))
+        plan = self if records is None else self.for_records(records)
+        return Preview(plan, records, design_effect)
 
     @taking(ReportOptions)
     def report(
@@ -850,11 +903,11 @@ class Plan(_Fields):
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
-        <Estimate: inverse from 100 records (sampled)>
-        sex  reported  frequency  count  standard_error     low    high
-        ---  --------  ---------  -----  --------------  ------  ------
-        F      0.6000     0.7000     70          0.0985  0.4944  0.8934
-        M      0.4000     0.3000     30          0.0985  0.1066  0.5056
+        Estimated from 100 records (method: inverse, 95% intervals)
+        sex  reported  frequency  count  standard_error    low   high
+        ---  --------  ---------  -----  --------------  -----  -----
+        F       0.600      0.700     70           0.098  0.494  0.893
+        M       0.400      0.300     30           0.098  0.107  0.506
         """
         from bistochastic.tables.estimates import estimate
 
@@ -966,7 +1019,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
         >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
         >>> plan.quantile({"age": ages}, "age")
-        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        <quantile 0.5 of `age` in [18, 65), 95% from 18 to 65; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -1134,7 +1187,7 @@ class Plan(_Fields):
         >>> one = {"person": people, "job": ["no", "yes"] * 50}
         >>> two = {"person": people, "job": ["no", "yes", "yes", "yes"] * 25}
         >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
-        <change 0.5, standard error 0.0870388, 95 % from 0.327... to 0.672...; 200 records ...
+        <change 0.5, standard error 0.0870388, 95% from 0.327... to 0.672...; 200 records ...
         note: from 0.5 to 1
         note: 100 of 100 and 100 records are of the same ids
         """

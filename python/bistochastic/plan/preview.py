@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bistochastic import _core, measures
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
@@ -112,8 +113,8 @@ def warnings(plan: Plan) -> list[str]:
         )  # fmt: skip
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
-            "share true values, as a household does, their reported values can be pooled. Name it "
-            "in units, or write units=[]"
+            "share true values, as a household does, their reported values can be pooled: name it "
+            f"in units, or write units=[] ({_audit('')})"
         )
     return found
 
@@ -161,6 +162,7 @@ def headline(plan: Plan) -> str:
 
 
 HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
+EXPECTED = ["Columns", "Truthful", "Distance", "Standard error", "95% within", "1% becomes"]
 
 
 def rows(parts: list[Measures]) -> list[list[str]]:
@@ -357,13 +359,43 @@ class Preview:
     ...
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, records: int | None = None, design_effect: object = 1) -> None:
+        self.plan, self.records = plan, records
+        self.design_effect = _core.as_real("design_effect", "be a positive number", design_effect)
+        if not 0 < self.design_effect < math.inf:
+            raise ValueError(
+                f"`design_effect` must be a positive number; got {self.design_effect:g}"
+            )
+
+    def expectations(self) -> list[list[str]]:
+        """Make a row of text for each categorical column: what to expect of the records."""
+        from bistochastic.report.precision import precision
+        from bistochastic.report.suspicion import STATED, after, odds, percent
+
+        found = []
+        for attribute in self.plan._coded if self.records is not None else ():
+            every = [(precision(m, self.records or 1, self.design_effect), m)
+                     for m in attribute.matrices]  # fmt: skip
+            # The least precise of several matrices, and the most that any of them reveals.
+            worst, matrix = max(every, key=lambda pair: pair[0].error or math.inf)
+            each = [odds(m) for m in attribute.matrices]
+            most = None if None in each else max(x for x in each if x is not None)
+            far = measures.mean_distance(matrix)
+            numbers = (matrix.truthfulness, far, worst.error, worst.within)
+            found.append([
+                ", ".join(attribute.columns),
+                *("-" if x is None else f"{x:.4g}" for x in numbers),
+                percent(after(STATED[0], most)),
+            ])  # fmt: skip
+        return found
 
     def __str__(self) -> str:
         plan = self.plan
         lines = [title(plan), ""]
         lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
+        expected = self.expectations()
+        if expected:
+            lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
         lines += [*totals(plan), "", "Published unchanged:"]
         lines += [f"  {each}" for each in [*published_unchanged(plan), ROW_ORDER]]
         if plan.drop:
@@ -398,6 +430,15 @@ class Preview:
             "warnings": warnings(plan),
         }  # fmt: skip
 
+    def _expected(self) -> Markup | None:
+        from bistochastic import markup
+
+        expected = self.expectations()
+        if not expected:
+            return None
+        caption = f"To expect of {self.records:,} records"
+        return markup.table(EXPECTED, expected, caption=caption, scroll=False)
+
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
@@ -405,6 +446,7 @@ class Preview:
         left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
         return markup.fragment(
             laws(plan, title(plan)),
+            self._expected(),
             [markup.element("p", line) for line in totals(plan)],
             listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
@@ -413,12 +455,12 @@ class Preview:
         )
 
 
-def laws(plan: Plan, title: str) -> Markup:
+def laws(plan: Plan, caption: str) -> Markup:
     """Tabulate what happens to each attribute."""
     from bistochastic.markup import table
 
     each = rows(list(plan.by_attribute.values()))
-    return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
+    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:

@@ -1,0 +1,120 @@
+"""A family by what users know: the least noise that reaches an epsilon or a truthfulness."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, families
+from bistochastic.errors import OutOfReachError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+    # A matrix from a number: the larger it is, the more noise.
+    Make = Callable[[float], Matrix]
+
+# What can be asked of a family, beside its own parameters.
+KNOWN = ("epsilon", "beta", "truthfulness")
+
+
+def by_suspicion(given: object) -> float:
+    """The epsilon at which a suspicion grows from one probability to another at most.
+
+    A reported value multiplies the odds of a true category by at most ``e^epsilon``.
+
+    >>> round(by_suspicion((0.01, 0.05)), 6)
+    1.650681
+    """
+    must = "`suspicion` must be two probabilities (before, after), the second the larger one"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in given)
+    if not 0 < before < after < 1:
+        raise ValueError(f"{must}; got {before:g} and {after:g}")
+    return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)
+
+
+def ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make, float, float]:
+    """How a family is made from a number, and the range of it: from little noise to much."""
+    if family == "randomized_response":
+        return (lambda x: families.randomized_response(size, keep=1 - x), 0.0, 1 - 1 / size)
+    if family == "tridiagonal":
+        return (lambda x: families.tridiagonal(x, size=size), 0.0, 0.5)
+    if family == "k_anonymous":
+        return (lambda x: families.k_anonymous(size, k=math.ceil(x)), 1.0, float(size))
+    if family == "geometric":
+        return (lambda x: families.geometric(size, temperature=math.exp(x)), *_logarithms(1.0, 1.0))
+    assert cost is not None
+    steps = cost[np.isfinite(cost) & (cost > 0)]
+    if not len(steps):
+        raise ValueError("`cost` must hold a positive number; got none")
+    table = np.asarray(cost)
+    ends = _logarithms(float(steps.min()), float(steps.max()))
+    return (lambda x: families.gibbs(table, temperature=math.exp(x)), *ends)
+
+
+def _logarithms(least: float, most: float) -> tuple[float, float]:
+    # Cold enough for any tolerance, and as hot as no matrix needs to be.
+    return math.log(0.02 * least), math.log(1e5 * most)
+
+
+def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
+    """The least noisy matrix of a family that reaches one number; None if it takes that itself.
+
+    >>> round(reach("geometric", 5, {"truthfulness": 0.5}).truthfulness, 9)
+    0.5
+    >>> reach("k_anonymous", 5, {"epsilon": 1})
+    Traceback (most recent call last):
+        ...
+    bistochastic.errors.OutOfReachError: `epsilon` must be inf for k_anonymous; got 1
+    """
+    asked = [name for name in KNOWN if parameters.get(name) is not None]
+    takes = families.TAKEN.get(family, ())
+    others = set(parameters) - {*asked, "size", "cost"}
+    searched = (*families.BY_BETA, "gibbs")
+    if len(asked) != 1 or asked[0] in takes or others or family not in searched:
+        return None
+    (name,) = asked
+    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
+    limit = _core.as_real(name, must, parameters[name])
+    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
+        got = "NaN" if math.isnan(limit) else f"{limit:g}"
+        raise ValueError(f"`{name}` must {must}; got {got}")
+    if family == "randomized_response":
+        # Exactly: the truthful probability is its parameter.
+        exact = parameters[name]
+        matrix = families.randomized_response(size, keep=exact)
+    else:
+        cost = parameters.get("cost")
+        table = None if cost is None else np.asarray(cost, float)
+        if family == "gibbs" and table is None:
+            raise TypeError("`cost` must be given for gibbs; got nothing")
+        make, low, high = ways(family, size, table)
+        own: Callable[[Matrix], float] = lambda m: float(getattr(m, name) or 0.0)  # noqa: E731
+        least = own(make(high))
+        if family == "k_anonymous" and name == "epsilon":
+            # Anything less than one class excludes true categories.
+            least = math.inf
+        if least > limit:
+            must = "inf" if least == math.inf else f"at least {least!r}"
+            must = f"`{name}` must be {must} for {family}"
+            raise OutOfReachError(f"{must}; got {limit:g}", least=least)
+        matrix = make(smallest(low, high, lambda x: own(make(x)) <= limit))
+    requested = {"size": size} if family != "gibbs" else {}
+    return _core.restore(family, _core.arrays(matrix), {**requested, name: parameters[name]})
+
+
+def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """The first number for which it holds, if it does from some number on, ``high`` among them."""
+    if holds(low):
+        return low
+    while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,280 @@
+"""Choosing for whole plans: by what users know, for a tolerance, by suggestion and in clusters."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic.cli import main
+from bistochastic.errors import OutOfReachError
+
+DATA = os.environ.get("BISTOCHASTIC_DATA")
+SCALE = [[abs(u - v) for v in range(6)] for u in range(6)]
+
+
+def column(family: Any, **asked: Any) -> bs.Matrix:
+    return bs.Categorical("x", range(6), family, **asked).matrices[0]
+
+
+@pytest.mark.parametrize("family", ["randomized_response", "geometric", "tridiagonal", "gibbs"])
+@pytest.mark.parametrize("truth", [0.3, 0.6, 0.95])
+def test_every_family_reaches_a_truthfulness(family: str, truth: float) -> None:
+    more = {"cost": SCALE} if family == "gibbs" else {}
+    m = column(family, truthfulness=truth, **more)
+    assert m.truthfulness is not None
+    assert m.truthfulness == pytest.approx(truth, abs=1e-9)
+    assert m.truthfulness <= truth
+    assert m.requested["truthfulness"] == truth
+    assert bs.Matrix.from_json(m.to_json()).requested == m.requested
+
+
+def test_epsilon_where_a_family_has_none_of_its_own() -> None:
+    m = column("gibbs", cost=SCALE, epsilon=2)
+    m.require(epsilon=2)
+    assert m.epsilon == pytest.approx(2, abs=1e-9)
+    assert column("k_anonymous", truthfulness=0.4).parameters["k"] == 3
+    for family in ("k_anonymous", "tridiagonal"):
+        for asked in ({"epsilon": 1}, {"suspicion": (0.01, 0.05)}):
+            with pytest.raises(OutOfReachError, match=f"must be inf for {family}") as caught:
+                column(family, **asked)
+            assert caught.value.least == math.inf
+    with pytest.raises(OutOfReachError, match="`truthfulness` must be at least") as caught:
+        column("geometric", truthfulness=0.1)
+    assert column("geometric", truthfulness=caught.value.least).size == 6
+    with pytest.raises(TypeError, match="must be a parameter of uniform"):
+        column("uniform", truthfulness=0.5)
+
+
+def test_a_suspicion_is_an_epsilon() -> None:
+    m = column("randomized_response", suspicion=(0.01, 0.05))
+    assert m.requested["epsilon"] == pytest.approx(math.log(5.2105), abs=1e-4)
+    # The worst case by Bayes: all other belief on the category that explains the report worst.
+    high, low = m[0, 0], m[1, 0]
+    assert 0.01 * high / (0.01 * high + 0.99 * low) == pytest.approx(0.05, abs=1e-9)
+    assert 0.01 * high / (0.01 * high + 0.99 * low) <= 0.05
+    for wrong in ((0.05, 0.01), (0, 0.5), (0.1, 1)):
+        with pytest.raises(ValueError, match="column `x`: `suspicion` must be two prob"):
+            column("geometric", suspicion=wrong)
+    with pytest.raises(TypeError, match="must be given without epsilon; got both"):
+        column("geometric", suspicion=(0.1, 0.2), epsilon=1)
+    joint = bs.Joint(("a", "b"), [[0, 1], [0, 1]], "randomized_response", suspicion=(0.1, 0.2))
+    assert joint.matrices[0].epsilon == pytest.approx(math.log(0.2 * 0.9 / (0.8 * 0.1)))
+
+
+def test_a_first_plan_by_truthfulness(tmp_path: Path) -> None:
+    plan = bs.Plan.for_frame({"sex": ["F", "M"], "job": list("abc")}, truthfulness=0.8)
+    assert [a.matrices[0].truthfulness for a in plan._coded] == pytest.approx([0.8, 0.8])
+    book = tmp_path / "codebook.csv"
+    book.write_text("column,category\nsex,F\nsex,M\n")
+    done = CliRunner().invoke(main, ["plan", "--codebook", str(book), "--truthfulness", "0.8"])
+    assert done.exit_code == 0, done.output
+    assert bs.Plan.from_toml(done.output).attributes == plan.attributes[:1]
+
+
+def test_the_strongest_of_a_plan_is_that_of_each_column() -> None:
+    age = bs.Categorical("age", range(10), "geometric", beta=0.2)
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
+    town = bs.Categorical("town", range(4), "blocks", sizes=[2, 2])
+    plan = bs.Plan([age, sex, town, bs.Numeric("income", "k_anonymous", k=5)])
+    found = plan.strongest(records=10_000, tolerance=0.02)
+    assert [choice.column for choice in found] == ["age", "sex", "town"]
+    assert found[0].beta == pytest.approx(0.438196, abs=1e-6)
+    assert found[1].beta == bs.strongest(2, records=10_000, tolerance=0.02)[0].beta
+    assert found[2].matrix is None
+    assert "no single parameter" in found[2].note
+
+
+def test_choose_in_the_shell(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        main, ["choose", "--size", "4", "--records", "4580", "--within", "0.03"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "0.789215" in done.output
+    assert "class totals only" in done.output
+    plan = tmp_path / "plan.toml"
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
+    plan.write_text(bs.Plan([sex]).to_toml())
+    done = CliRunner().invoke(
+        main, ["choose", "--plan", str(plan), "--records", "1000", "--within", "0.05"]
+    )
+    assert "0.701685" in done.output
+    done = CliRunner().invoke(main, ["choose", "--records", "1000", "--within", "0.05"])
+    assert done.exit_code == 2
+    done = CliRunner().invoke(
+        main, ["choose", "--size", "4", "--records", "10", "--within", "0.03"]
+    )
+    assert "even without noise" in done.output
+
+
+def test_preview_says_what_to_expect_of_records() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plan = bs.Plan([sex, bs.Categorical("job", range(3), "blocks", sizes=[2, 1])])
+    assert "To expect" not in str(plan.preview())
+    shown = str(plan.preview(records=1000, design_effect=4))
+    expected = [line for line in shown.splitlines() if line.startswith("sex")][1].split()
+    # Half of a half: standard error sqrt(1/4 / 1000) / (2 keep - 1), twice by the design.
+    error = 2 * math.sqrt(0.25 / 1000) / 0.5
+    assert expected == ["sex", "0.75", "0.25", f"{error:.4g}", f"{1.959964 * error:.4g}", "2.95%"]
+    singular = [line for line in shown.splitlines() if line.startswith("job")][1].split()
+    assert singular[-3:] == ["-", "-", "100%"]
+    assert "To expect of 1,000 records" in plan.preview(1000)._repr_html_()
+    with pytest.raises(ValueError, match="`design_effect` must be a positive number; got 0"):
+        plan.preview(1000, design_effect=0)
+
+
+def test_false_records_move_an_estimate_by_at_most_the_bound() -> None:
+    sets = bs.difference_set(28, epsilon=1), bs.difference_set(6, epsilon=0.5)
+    joint = bs.kron(bs.geometric(3, beta=0.3), sets[1])
+    for m in (bs.randomized_response(4, epsilon=1), bs.geometric(5, beta=0.6), *sets, joint):
+        rng = np.random.default_rng(m.size)
+        honest = rng.multinomial(1000, np.full(m.size, 1 / m.size))
+        honest[0] += 20
+        base = m.estimate(counts=honest)
+        bound = base.poisoning(20)
+        worst = np.zeros_like(bound)
+        for y in range(m.size):
+            poisoned = honest.copy()
+            poisoned[0] -= 20
+            poisoned[y] += 20
+            moved = np.abs(m.estimate(counts=poisoned).frequencies - base.frequencies)
+            assert (moved <= bound + 1e-12).all()
+            worst = np.maximum(worst, moved)
+        # Reached by someone whose honest report was the least and whose false one is the largest.
+        inverse = np.linalg.inv(m.to_dense())
+        from bistochastic.structure import true_codes
+
+        spread = (inverse.max(axis=0) - inverse.min(axis=0))[true_codes(m)]
+        assert bound == pytest.approx(20 * spread / base.records, rel=1e-9)
+    with pytest.raises(ValueError, match="`false_records` must be at most 1020"):
+        base.poisoning(2000)
+    weighted = bs.uniform(1).estimate([0, 0], weights=[1, 2])
+    with pytest.raises(ValueError, match="records that count alike"):
+        weighted.poisoning(1)
+
+
+def test_suggestions_are_by_kind_and_never_by_a_value() -> None:
+    columns: dict[str, Any] = {
+        "sex": ["F", "M"], "age": ["0-17", "18-64", "65+"], "rating": [1, 2, 3, 4, 5],
+        "health": ["excellent", "good", "fair", "poor"], "month": list(range(1, 13)),
+        "weekday": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+        "colour": ["red", "green", "blue"], "region_code": [1, 2, 3, 4],
+        "town": [f"town {i}" for i in range(300)], "income": float, "person_id": int, "notes": str,
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = {each.column: each for each in bs.suggest(columns, beta=0.5)}
+    families = {name: each.family for name, each in found.items()}
+    assert families == {
+        "sex": "randomized_response", "age": "geometric", "rating": "geometric",
+        "health": "geometric", "month": "gibbs", "weekday": "gibbs",
+        "colour": "randomized_response", "region_code": "randomized_response",
+        "town": "randomized_response", "income": "undecided", "person_id": "undecided",
+        "notes": "drop",
+    }  # fmt: skip
+    assert found["person_id"].kind == "id, code or weight"
+    plan = bs.suggest(columns, beta=0.5).plan
+    assert plan.min_beta >= 0.5
+    assert plan.undecided == ("income", "person_id")
+    # On a circle December is as near to January as February is.
+    month = plan._coded[4].matrices[0]
+    assert month[0, 11] == pytest.approx(month[0, 1])
+    by_epsilon = bs.suggest(columns, epsilon=1)
+    assert {each.column: each.family for each in by_epsilon}["town"] == "difference_set"
+    # Of three ordered categories randomized response is the nearer at epsilon 1, of 200 it is not.
+    assert {each.column: each.family for each in by_epsilon}["age"] == "randomized_response"
+    many = bs.suggest({"age": list(range(200))}, epsilon=1)[0]
+    assert (many.kind, many.family) == ("ordered", "geometric")
+    for attribute in by_epsilon.plan._coded:
+        attribute.matrices[0].require(epsilon=1)
+    assert bs.suggest(columns, beta=0.3, min_beta=0.7).plan.min_beta >= 0.7
+    with pytest.raises(TypeError, match="got none"):
+        bs.suggest(columns)
+
+
+def cramer(table: np.ndarray) -> float:
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    seen = expected > 0
+    chi = ((table - expected)[seen] ** 2 / expected[seen]).sum()
+    sizes = [(table.sum(axis=axis) > 0).sum() for axis in (0, 1)]
+    return math.sqrt(chi / (min(sizes) - 1))
+
+
+def by_hand(names: list[str], sizes: dict[str, int], v: dict[Any, float], most: int,
+            least: float) -> set[frozenset[str]]:  # fmt: skip
+    """The paper's rule: take pairs of clusters by dependence, merge or discard, until too weak."""
+    clusters = [frozenset([name]) for name in names]
+    discarded: set[frozenset[frozenset[str]]] = set()
+    while True:
+        pairs = [
+            (max(v[frozenset((a, b))] for a in x for b in y), x, y)
+            for x, y in combinations(clusters, 2)
+            if frozenset((x, y)) not in discarded
+        ]
+        if not pairs:
+            return set(clusters)
+        value, x, y = max(pairs, key=lambda each: each[0])
+        if value < least:
+            return set(clusters)
+        if math.prod(sizes[name] for name in x | y) > most:
+            discarded.add(frozenset((x, y)))
+            continue
+        clusters = [c for c in clusters if c not in (x, y)] + [x | y]
+
+
+@pytest.mark.skipif(DATA is None, reason="BISTOCHASTIC_DATA is not set")
+def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
+    import pandas as pd
+
+    adult = pd.read_csv(Path(DATA or "") / "adult.csv", skipinitialspace=True)
+    adult.columns = [name.strip().replace("-", "_").replace(".", "_") for name in adult.columns]
+    names = ["workclass", "education", "marital_status", "occupation", "relationship", "race",
+             "sex", "salary_class"]  # fmt: skip
+    adult = adult[names].astype(str).apply(lambda each: each.str.strip())
+    plan = bs.Plan([
+        bs.Categorical(name, sorted(adult[name].unique()), "randomized_response", truthfulness=0.7)
+        for name in names
+    ])  # fmt: skip
+    release = plan.protect(adult, key=bs.Key.insecure(3), release_name="pilot", allow_insecure=True)
+    v = {}
+    for one, other in combinations(names, 2):
+        found = plan.estimate(release, one, other, method="mle")
+        v[frozenset((one, other))] = cramer(found.frequencies.reshape(found.shape))
+    sizes = {name: adult[name].nunique() for name in names}
+    for most, least in ((50, 0.1), (100, 0.2), (300, 0.3), (10**6, 0.05)):
+        with pytest.warns(UserWarning, match="adds epsilon"):
+            new = bs.cluster(release, plan, max_cells=most, min_dependence=least)
+        groups = {frozenset(attribute.columns) for attribute in new.attributes}
+        assert groups == by_hand(names, sizes, v, most, least)
+        assert new.epsilon == pytest.approx(plan.epsilon, rel=1e-9)
+        for attribute in new._coded:
+            own = math.fsum(plan.by_attribute[name].epsilon for name in attribute.columns)
+            assert attribute.matrices[0].epsilon == pytest.approx(own, rel=1e-9)
+    assert any(len(attribute.columns) > 1 for attribute in new.attributes)
+
+
+def test_clusters_come_from_a_release_alone() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=3)
+    job = bs.Categorical("job", ["a", "b"], "randomized_response", epsilon=3)
+    plan, data = bs.Plan([sex, job]), {"sex": ["F", "M"] * 500, "job": ["a", "b"] * 500}
+    release = plan.protect(data)
+    with pytest.raises(TypeError, match="never an original; got dict"):
+        bs.cluster(data, plan, max_cells=4, min_dependence=0.3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="must be the plan of the release; got a different one"):
+        bs.cluster(release, bs.Plan([sex]), max_cells=4, min_dependence=0.3)
+    with pytest.raises(ValueError, match="`min_dependence` must be from 0 to 1; got 2"):
+        bs.cluster(release, plan, max_cells=4, min_dependence=2)
+    with pytest.warns(UserWarning, match=r"it adds epsilon 6(\.0+1)? to the 6"):
+        joined = bs.cluster(release, plan, max_cells=4, min_dependence=0.3)
+    assert [attribute.columns for attribute in joined.attributes] == [("sex", "job")]
+    with pytest.warns(UserWarning, match="adds epsilon"):
+        apart = bs.cluster(release, plan, max_cells=3, min_dependence=0.3)
+    assert apart.attributes == plan.attributes
