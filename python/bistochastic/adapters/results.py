@@ -102,10 +102,11 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
         least, most = int(values.min()), int(values.max())
         if most - least < min(len(values), 1 << 20):
             # Few whole numbers are counted rather than sorted.
-            away = values.astype(np.int64) - least if values.dtype.kind != "b" else values * 1
+            away = values.astype(np.int64, copy=False)
+            away = away - least if least else away
             seen = np.bincount(away) > 0
             known = np.flatnonzero(seen) + least
-            codes = (np.cumsum(seen) - 1)[away]
+            codes = away if seen.all() else (np.cumsum(seen) - 1)[away]
             return codes, known.astype(values.dtype).tolist()
     known, codes = np.unique(values, return_inverse=True)
     listed = known.tolist()
@@ -119,6 +120,9 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
     (False, True)
     """
     column = table.column(name)
+    plain = _plain_numbers(column)
+    if plain is not None and plain.dtype.kind != "b":
+        return ()
     if not isinstance(table, frames.Frame):
         truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
         return (False, True) if truths else ()
