@@ -131,6 +131,7 @@ bench: build-bench
 	$(BIN)/python benches/mdav_numpy.py
 	$(BIN)/python benches/numeric.py
 	$(BIN)/python benches/tables_numpy.py
+	$(BIN)/python benches/models.py
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/audit.py

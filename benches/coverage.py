@@ -23,25 +23,32 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
+from bistochastic.models.regression import regress
 
 Frame = dict[str, Any]
 NOMINAL = 0.95
 
 
-def adult() -> Frame:
-    """Sex, race, salary class and weight of the Adult census."""
+def read_columns(names: tuple[str, ...]) -> Frame:
+    """Columns of the Adult census, as text."""
     path = Path(os.environ.get("BISTOCHASTIC_DATA", "")) / "adult.csv"
     if not path.is_file():
         sys.exit("BISTOCHASTIC_DATA must name the folder that holds adult.csv; it has none")
     with path.open(newline="") as file:
         rows = [[value.strip() for value in row] for row in csv.reader(file) if row]
     columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
+    return {name: np.array(columns[name]) for name in names}
+
+
+def adult() -> Frame:
+    """Sex, race, salary class, weight and hours of the Adult census."""
+    columns = read_columns(("sex", "race", "salary-class", "fnlwgt", "hours-per-week"))
     return {
-        "sex": np.array(columns["sex"]),
-        "race": np.array(columns["race"]),
-        "salary": np.array(columns["salary-class"]),
-        "weight": np.array(columns["fnlwgt"], dtype=float),
-        "hours": np.array(columns["hours-per-week"], dtype=float),
+        "sex": columns["sex"],
+        "race": columns["race"],
+        "salary": columns["salary-class"],
+        "weight": columns["fnlwgt"].astype(float),
+        "hours": columns["hours-per-week"].astype(float),
     }
 
 
@@ -127,6 +134,42 @@ def coverage(frame: Frame, rounds: int, records: int, seed: int) -> dict[str, tu
     return found
 
 
+def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
+    """How many intervals cover the coefficients of all of Adult, over resamples and keys."""
+    frame = {name: values for name, values in adult().items() if name in ("sex", "salary")}
+    columns = read_columns(("education-num", "hours-per-week"))
+    frame["education"] = columns["education-num"].astype(int)
+    frame["hours"] = np.digitize(columns["hours-per-week"].astype(int), [35, 41, 51])
+    n = len(frame["sex"])
+    found: dict[str, tuple[int, int]] = {}
+    for beta in (0.3, 0.6):
+        plan = bs.Plan(
+            [bs.Categorical("education", range(1, 17), "randomized_response", beta=beta),
+             bs.Categorical("sex", ["Female", "Male"], "randomized_response", beta=beta)],
+            keep=["hours", "salary"],
+        )  # fmt: skip
+        cases: tuple[tuple[Any, str], ...] = (
+            ("logistic", "salary ~ education + sex + hours"),
+            ("linear", "hours ~ education + sex"),
+            ("multinomial", "hours ~ education + sex"),
+            ("poisson", "hours ~ education + sex"),
+        )
+        truths = {
+            kind: regress(plan, frame, text, kind, None, {}, raw=True).coefficients
+            for kind, text in cases
+        }
+        rng = np.random.default_rng(seed)
+        for _ in range(rounds):
+            data = plan.protect(rows_of(frame, rng.integers(0, n, n))).data
+            for kind, text in cases:
+                low, high = plan.regress(data, text, model=kind).interval().T
+                for i, hit in enumerate((low <= truths[kind]) & (truths[kind] <= high)):
+                    name = f"{kind} {i}, beta {beta}"
+                    hits, tries = found.get(name, (0, 0))
+                    found[name] = hits + int(hit), tries + 1
+    return found
+
+
 def is_below(hits: int, tries: int, errors: float = 4.0) -> bool:
     """Whether coverage is below the nominal level by so many Monte Carlo standard errors."""
     return hits / tries < NOMINAL - errors * math.sqrt(NOMINAL * (1 - NOMINAL) / tries)
@@ -139,6 +182,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     found = coverage(adult(), given.rounds, given.records, given.seed)
+    found |= coefficients(given.rounds, given.seed)
     print(f"{'95 % intervals':30} {'covered':>8} {'of':>6} {'share':>7}")
     for name, (hits, tries) in found.items():
         word = "  too few" if is_below(hits, tries) else ""

@@ -72,6 +72,9 @@ def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     >>> levels(opened({"age": [30, 20, None, float("nan"), 30]}), "age")
     (array([1, 0, 2, 2, 1]), [20, 30, None])
     """
+    plain = _plain_numbers(table.column(name))
+    if plain is not None:
+        return _of_numbers(plain)
     codes, values = _found(table, name)
     # Missing has the code -1, so the first count.
     counts = np.bincount(codes + 1, minlength=len(values) + 1)
@@ -85,6 +88,31 @@ def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     return places[codes], [*ascending, None] if missing else ascending
 
 
+def _plain_numbers(column: Any) -> np.ndarray | None:
+    """A column of NumPy's numbers without a mask, as an array; None if it is something else."""
+    if library(column) == "pandas" and isinstance(column.dtype, np.dtype):
+        column = column.to_numpy()
+    known = type(column) is np.ndarray and column.dtype.kind in "iubf" and column.ndim == 1
+    return column if known and len(column) else None
+
+
+def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
+    """The codes and levels of numbers; NaN is missing."""
+    if values.dtype.kind in "iub":
+        least, most = int(values.min()), int(values.max())
+        if most - least < min(len(values), 1 << 20):
+            # Few whole numbers are counted rather than sorted.
+            away = values.astype(np.int64, copy=False)
+            away = away - least if least else away
+            seen = np.bincount(away) > 0
+            known = np.flatnonzero(seen) + least
+            codes = away if seen.all() else (np.cumsum(seen) - 1)[away]
+            return codes, known.astype(values.dtype).tolist()
+    known, codes = np.unique(values, return_inverse=True)
+    listed = known.tolist()
+    return codes, listed if listed[-1] == listed[-1] else [*listed[:-1], None]
+
+
 def declared(table: Table, name: str) -> tuple[Any, ...]:
     """The levels that the type of a column lists: those of an Enum, in order, or truth values.
 
@@ -92,6 +120,9 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
     (False, True)
     """
     column = table.column(name)
+    plain = _plain_numbers(column)
+    if plain is not None and plain.dtype.kind != "b":
+        return ()
     if not isinstance(table, frames.Frame):
         truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
         return (False, True) if truths else ()
@@ -102,7 +133,7 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
         return tuple(column.cat.categories.tolist())
     if found == "pyarrow" and getattr(column.type, "ordered", False):
         return tuple(v for chunk in column.chunks for v in chunk.dictionary.to_pylist())
-    [listed] = columns_of(table._frame.select(name).head(0).to_native())
+    [listed] = columns_of(table._frame.head(0).select(name).to_native())
     return listed.levels or () if listed.declared else ()
 
 

@@ -216,6 +216,7 @@ class Corrected:
                 for m in range(self.classes)]  # fmt: skip
         self.moments = self.design.collect(np.array(sums).T).T
         self._held: Array | None = None
+        self._last: tuple[Array, tuple[list[Array], Array]] | None = None
 
     def _of(self, m: int, j: int) -> Array:
         """The pseudo-responses of a class and a function, on every row of the sample."""
@@ -236,12 +237,21 @@ class Corrected:
         spread = theta.reshape(self.classes, -1)[:, self.design.to]
         return [(self.grid.across[part] * row) @ self.grid.inside.T for row in spread]
 
+    def chances(self, theta: Array, part: slice) -> tuple[list[Array], Array]:
+        """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+        if self._last is not None and part.start == 0 and np.array_equal(self._last[0], theta):
+            return self._last[1]
+        found = chances_of(self.predictors(theta, part))
+        if part.stop == len(self.grid.across) and part.start == 0:
+            # The same coefficients are asked for twice: is it higher, and where does it rise?
+            self._last = theta.copy(), found
+        return found
+
     def value(self, theta: Array) -> float:
         """The corrected likelihood."""
         found = float((theta * self.moments.ravel()).sum())
         for part, sample in self.grid.batches():
-            eta = self.predictors(theta, part)
-            found -= float(np.vdot(self.table(part, sample), _log_sum(eta)))
+            found -= float(np.vdot(self.table(part, sample), self.chances(theta, part)[1]))
         return found
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
@@ -260,7 +270,7 @@ class Corrected:
         """``- sum T p D`` for every class, and the information, over some rows of the grid."""
         k, m, grid = self.design.size, self.classes, self.grid
         first, second = np.zeros((m, k)), np.zeros((m, k, m, k))
-        chances = chances_of(self.predictors(theta, part))
+        chances, _ = self.chances(theta, part)
         for a in range(m):
             mine = table * chances[a]
             sums = np.einsum("ij,ij->j", mine @ grid.inside, grid.across[part])
@@ -281,8 +291,17 @@ class Corrected:
         found = np.stack([self._of(m, j) for m in range(self.classes) for j in range(k)])
         for part, sample in grid.batches():
             rows, cells = grid.rows[sample] - part.start, grid.reported[sample]
-            chances = chances_of(self.predictors(theta, part))
+            chances, _ = self.chances(theta, part)
+            own = None
+            if len(sample) == part.stop - part.start:
+                # Each row of the grid is one record, and its table what the record adds to it.
+                weights = np.maximum(self._weights[sample], 1e-300)[:, None]
+                own = self.table(part, sample)[rows] / weights
             for m, chance in enumerate(chances):
+                if own is not None:
+                    pseudo = (own * chance[rows]) @ grid.inside * grid.across[part][rows]
+                    found[m * k : (m + 1) * k, sample] -= pseudo.T
+                    continue
                 for j in range(k):
                     pseudo = grid.through(chance * grid.inside[:, j], part, back=True)
                     found[m * k + j, sample] -= pseudo[rows, cells] * grid.across[part][rows, j]
@@ -295,25 +314,17 @@ class Corrected:
         return below / float(self._weights.sum())
 
 
-def _log_sum(eta: list[Array]) -> Array:
-    """``log(1 + sum of exp eta)``, without overflow."""
-    most = np.maximum(eta[0], 0.0)
-    for each in eta[1:]:
-        np.maximum(most, each, out=most)
-    total = np.exp(-most)
-    for each in eta:
-        total += np.exp(each - most)
-    return np.asarray(np.log(total, out=total) + most)
-
-
-def chances_of(eta: list[Array]) -> list[Array]:
-    """The probability of every class but the first."""
-    most = np.maximum(eta[0], 0.0)
-    for each in eta[1:]:
-        np.maximum(most, each, out=most)
+def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
+    """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+    if len(eta) == 1:
+        below = np.exp(-np.abs(eta[0]))
+        total = 1 + below
+        chance = np.where(eta[0] > 0, 1.0, below) / total
+        return [chance], np.log(total) + np.maximum(eta[0], 0.0)
+    most = np.maximum.reduce([*eta, np.zeros_like(eta[0])])
     parts = [np.exp(each - most) for each in eta]
     total = np.exp(-most) + sum(parts)
-    return [part / total for part in parts]
+    return [part / total for part in parts], np.log(total) + most
 
 
 def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:

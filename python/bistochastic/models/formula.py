@@ -172,7 +172,7 @@ def _factor(
         if protected:
             must = "`formula` must use transforms that learn from data on unprotected columns"
             raise ValueError(f"{must}; got `{expression}`")
-        spec = _evaluated(whole, records.learned[side], expression).model_spec
+        spec = _evaluated(whole, records.learned[side](), expression).model_spec
         made = _evaluated(spec, here, expression)
     state["transform_state"].update(spec.transform_state)
     state["encoder_state"].update(spec.encoder_state)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.models.cells import Corrected, chances_of
+from bistochastic.models.cells import Corrected
 from bistochastic.models.fitting import Fitted, limits, maximize
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class Latent:
 
     def chances(self, theta: Array) -> Array:
         """The probability of every outcome in every row and cell."""
-        eta = self.plain.predictors(theta, slice(0, len(self.grid.across)))
-        found = np.stack(chances_of(eta))
+        found = np.stack(self.plain.chances(theta, slice(0, len(self.grid.across)))[0])
         return np.concatenate([1 - found.sum(axis=0, keepdims=True), found])
 
     def log_likelihood(self, pi: Array, theta: Array) -> float:

@@ -156,7 +156,8 @@ class _Wave:
         ids = read_ids(table, column, 0)
         if not isinstance(ids, np.ndarray):
             ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
-        many = len(ids) - len(np.unique(ids) if ids.dtype != object else set(ids.tolist()))
+        ordered = np.sort(ids) if ids.dtype != object else np.arange(len(set(ids.tolist())))
+        many = len(ids) - len(ordered) + int(np.count_nonzero(ordered[1:] == ordered[:-1]))
         if many:
             raise ValueError(f"`{name}` must have one row per id; got {many:,} more rows than ids")
         return cls(name, plan, frame, table, certificate, ids)

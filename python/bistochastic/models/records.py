@@ -9,6 +9,7 @@ combinations). :class:`bistochastic.tables.responses.Function` is a product over
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_o
 from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from bistochastic.estimate.sample import Sample
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
-    from bistochastic.tables.sheet import Sheet
+    from bistochastic.tables.sheet import Axis, Sheet
 
     Array = NDArray[np.float64]
 
@@ -45,7 +48,7 @@ class Records:
     responses: Responses
     frames: dict[str, Columns]
     """For each axis, the true values that its codes stand for, a row for each code."""
-    learned: dict[str, Columns]
+    learned: dict[str, Callable[[], Columns]]
     """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
@@ -109,7 +112,7 @@ def read_records(
         frames[name] = Columns({name: different}, len(different))
     choosing = set(question.groups)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
-    learned = {}
+    learned: dict[str, Callable[[], Columns]] = {}
     for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
         axes = [axis for axis in unprotected if axis.name in wanted]
         places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
@@ -119,14 +122,17 @@ def read_records(
             len(places[0]) if axes else 1,
         )
         inside = slice(None) if sheet.inside is None else sheet.inside
-        every = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
-        learned[side] = Columns(every, sheet.records)
+        learned[side] = partial(_every_record, axes, values, inside, sheet.records)
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
     shared = shared_noise(certificate, design) if question.coded else ()
     named = {axis.name: axis.values for axis in sheet.axes}
     responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
     return Records(responses, frames, learned, (notes if left_out else ()) + shared)
+
+
+def _every_record(axes: list[Axis], values: dict[str, Any], inside: Any, rows: int) -> Columns:
+    return Columns({axis.name: values[axis.name][axis.codes[inside]] for axis in axes}, rows)
 
 
 def _complete(sheet: Sheet) -> tuple[Sheet, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,6 +109,33 @@ def regress(
         _plan=plan,
         _make=maker(table_of(frame)),
     )
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """One model on the original, on the release as it is, and on the release by ``regress``."""
+
+    formula: str
+    names: tuple[str, ...]
+    original: tuple[float, ...]
+    reported: tuple[float, ...]
+    """What ordinary software finds in the release."""
+    estimated: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+
+
+def compare(
+    plan: Plan, original: object, released: object, formula: str, model: str
+) -> Coefficients:
+    """Fit one model three times, for an audit, which alone sees original and release together.
+
+    The original has to be spelled as the release is: by the categories of the plan.
+    """
+    true = regress(plan, original, formula, model, "corrected", {}, raw=True)
+    naive = regress(plan, released, formula, model, "corrected", {}, raw=True)
+    found = regress(plan, released, formula, model, None, {})
+    numbers = (true.coefficients, naive.coefficients, found.coefficients, found.standard_errors)
+    return Coefficients(found.formula, found.names, *(tuple(each.tolist()) for each in numbers))
 
 
 def _corrected(

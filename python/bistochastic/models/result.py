@@ -213,7 +213,7 @@ class Regression:
             return np.asarray(eta[:, 0])
         if self.model == "poisson":
             return np.exp(eta[:, 0])
-        found = np.stack(chances_of(list(eta.T)), axis=1)
+        found = np.stack(chances_of(list(eta.T))[0], axis=1)
         if self.model == "logistic":
             return np.asarray(found[:, 0])
         return np.concatenate([1 - found.sum(axis=1, keepdims=True), found], axis=1)
