@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Status = Literal["exact", "bound", "not computed"]
 
-# What each measure is called in words, and in which direction it is rounded: +1 up, -1 down.
+# The name of each measure in words, and the direction of rounding: +1 up, -1 down.
 WORDS: dict[str, tuple[str, int]] = {
     "entropy_rate": ("entropy rate, bits", -1),
     "beta": ("beta", -1),

@@ -534,7 +534,7 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
-        Plan `plan`, Definition 1 (one column)
+        Plan plan: 1 protected column
         ...
         """
         from bistochastic.plan.preview import Preview
@@ -903,11 +903,11 @@ class Plan(_Fields):
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
-        <Estimate: inverse from 100 records (sampled)>
-        sex  reported  frequency  count  standard_error     low    high
-        ---  --------  ---------  -----  --------------  ------  ------
-        F      0.6000     0.7000     70          0.0985  0.4944  0.8934
-        M      0.4000     0.3000     30          0.0985  0.1066  0.5056
+        Estimated from 100 records (method: inverse, 95% intervals)
+        sex  reported  frequency  count  standard_error    low   high
+        ---  --------  ---------  -----  --------------  -----  -----
+        F       0.600      0.700     70           0.098  0.494  0.893
+        M       0.400      0.300     30           0.098  0.107  0.506
         """
         from bistochastic.tables.estimates import estimate
 
