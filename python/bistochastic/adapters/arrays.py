@@ -88,6 +88,18 @@ def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
     return found
 
 
+def of_values(
+    values: np.ndarray, labels: Labels, missing: Mask | None
+) -> tuple[Codes, Mask | None]:
+    """Find the codes of booleans, floats or integers, and which rows are missing."""
+    if values.dtype.kind == "b":
+        return of_booleans(values, labels, missing), missing
+    holds(values.dtype, labels)
+    if values.dtype.kind == "f":
+        return of_floats(values, labels, missing)
+    return of_integers(values, labels, missing), missing
+
+
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
@@ -354,12 +366,7 @@ class Arrays:
             if missing is not None:
                 plain = np.where(missing, labels.values[0], plain)
             return of_texts(plain, labels), missing
-        if kind == "boolean":
-            return of_booleans(plain, labels, missing), missing
-        holds(plain.dtype, labels)
-        if kind == "float":
-            return of_floats(plain, labels, missing)
-        return of_integers(plain, labels, missing), missing
+        return of_values(plain, labels, missing)
 
     def _spelled(self, name: str, labels: Labels) -> tuple[Holds, Labels]:
         """What a column holds, and the categories spelled so."""

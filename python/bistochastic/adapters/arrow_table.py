@@ -171,14 +171,8 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
             arrays.check(nulls(found), missing)  # type: ignore[arg-type]
         codes = found.fill_null(0).to_numpy()
         return codes.astype(arrays.narrow(len(labels))), missing
-    if holds == "boolean":
-        values = column.fill_null(False).to_numpy().astype(bool)
-        return arrays.of_booleans(values, labels, missing), missing
-    if holds == "float":
-        # Nulls come out as NaN.
-        return arrays.of_floats(column.to_numpy(), labels, missing)
-    values = (column if missing is None else column.fill_null(0)).to_numpy()
-    return arrays.of_integers(values, labels, missing), missing
+    plain = column if missing is None else column.fill_null(False if holds == "boolean" else 0)
+    return arrays.of_values(plain.to_numpy(), labels, missing)
 
 
 def _views(column: Cells) -> list[pa.Array] | None:

@@ -61,12 +61,7 @@ class PandasFrame(Frame):
         plain = getattr(dtype, "numpy_dtype", dtype)
         fill = {} if missing is None else {"na_value": np.nan if kind == "float" else False}
         values = series.to_numpy(dtype=plain, **fill)
-        if kind == "boolean":
-            return arrays.of_booleans(values, labels, missing), missing
-        arrays.holds(plain, labels)
-        if kind == "float":
-            return arrays.of_floats(values, labels, missing)
-        return arrays.of_integers(values, labels, missing), missing
+        return arrays.of_values(values, labels, missing)
 
     def _spelled(self, name: str, labels: Labels) -> tuple[arrays.Holds, Labels]:
         """What a column holds, and the categories spelled so."""

@@ -67,14 +67,8 @@ class PolarsFrame(Frame):
                 arrays.check(found.is_null().to_numpy(), missing)
             indices = found.to_physical().fill_null(0).to_numpy()
             return indices.astype(arrays.narrow(len(labels)), copy=False), missing
-        if kind == "boolean":
-            values = series.fill_null(False).to_numpy()
-            return arrays.of_booleans(values, labels, missing), missing
-        values = (series if missing is None else series.fill_null(0)).to_numpy()
-        arrays.holds(values.dtype, labels)
-        if kind == "float":
-            return arrays.of_floats(values, labels, missing)
-        return arrays.of_integers(values, labels, missing), missing
+        plain = series if missing is None else series.fill_null(False if kind == "boolean" else 0)
+        return arrays.of_values(plain.to_numpy(), labels, missing)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
         """A column like that one, with these codes."""
