@@ -268,7 +268,7 @@ def test_a_design_gives_what_it_gives_in_python(
         (["--weights", "w", "--replicates", "r0,r1", "--replicate-scale", "0"],
          "`replicate_scale` must be a positive number; got 0"),
         (["--cluster", "psu", "--population", "fixed"],
-         "`population` must be sampled where strata, cluster or replicates are given; got fixed"),
+         "must be sampled where strata, cluster, replicates or fpc are given; got fixed"),
         (["--cluster", "psu", "--where", "age=99"],
          "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
         (["--weights", "other", "--cluster", "psu"], "column `other`: `weights` must hold"),

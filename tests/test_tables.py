@@ -637,7 +637,7 @@ ANY: list[Any] = [3, "sex"]
          "`frame` must hold columns of one length; got 1, 40"),
         (lambda: PLAN.estimate(FRAME, "sex", replicate_scale=1), "must come with replicates"),
         (lambda: PLAN.estimate(FRAME, "sex", cluster="psu", population="fixed"),
-         "`population` must be sampled where strata, cluster or replicates are given; got fixed"),
+         "must be sampled where strata, cluster, replicates or fpc are given; got fixed"),
         (lambda: PLAN.estimate({**FRAME, "s": list(range(40))}, "sex", strata="s"),
          "`strata` must have two or more records each; got 40 with one"),
         (lambda: PLAN.estimate(FRAME, "sex", gap=1e-3), "`gap` must go with the method mle"),

@@ -22,6 +22,7 @@ from bistochastic.cli.analysis import (
 from bistochastic.cli.columns import columns_named, condition
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
+from bistochastic.cli.numbers import number
 from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
 from bistochastic.words import shown
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.quantities import Quantity
+    from bistochastic.plan.keywords import Survey
+    from bistochastic.plan.plan import Plan
 
 
 # A decimal number, as it is typed for a column of such.
@@ -43,7 +47,6 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 @plan_option
 @click.option(
     "--by",
-    required=True,
     multiple=True,
     metavar="COLUMNS",
     help="Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
@@ -54,6 +57,17 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     multiple=True,
     help="A condition, e.g. sex=F,M. Repeatable. Quote a category that has a comma.",
 )
+@click.option("--mean", metavar="COLUMN", help="The mean of a column, in place of a table.")
+@click.option("--count", is_flag=True, help="How many records meet --where, in place of a table.")
+@click.option(
+    "--ratio", multiple=True, metavar="CONDITION",
+    help="The proportion that meets a condition among records that meet --where. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--fpc", metavar="COLUMN|NUMBER",
+    help="Size of the population, or fraction that was sampled, by stratum; two for two stages, "
+    "with --cluster first,second.",
+)  # fmt: skip
 @takes_survey
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
@@ -64,6 +78,10 @@ def estimate(
     plan: Path,
     by: Sequence[str],
     where: Sequence[str],
+    mean: str | None,
+    count: bool,
+    ratio: Sequence[str],
+    fpc: str | None,
     survey: dict[str, Any],
     method: str,
     population: str,
@@ -79,6 +97,8 @@ def estimate(
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
     bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
+    bistochastic estimate protected.csv --plan plan.toml --mean age --weights w --fpc 12000
+    bistochastic estimate protected.csv --plan plan.toml --ratio smokes=yes --where sex=F
     """
     from bistochastic import arguments
     from bistochastic.adapters.table_files import opened, said
@@ -94,20 +114,31 @@ def estimate(
     how = arguments.one_of("method", method, METHODS)
     types = kinds(law, released=True)
     names = columns_in(file, dialect)
-    design = designed(law, survey_of(survey, names))
+    asked_for = [bool(by), mean is not None, count, bool(ratio)]
+    if asked_for.count(True) != 1:
+        must = "`estimate` must be given one of --by, --mean, --count and --ratio"
+        raise ValueError(f"{must}; got {asked_for.count(True) or 'none'}")
+    options = _staged(survey_of(survey, names), fpc, names)
+    design = designed(law, options)
     who = people(population, design)
-    for each in (design.weights, *design.replicates):
-        if each is not None:
+    for each in (design.weights, *design.replicates, *design.fpc):
+        if isinstance(each, str):
             types.setdefault(each, "number")
     source = opened(file, "file", types, dialect=dialect)
     try:
         with steps() as tell, said("file"):
             asked = columns_named("by", by, [*names, *types])
-            typed = _typed(where, [*names, *types])
+            typed, shared_by = (_typed(words, [*names, *types]) for words in (where, ratio))
             # What is not protected is a number if all of the column are.
-            clear = [n for n in dict.fromkeys([*asked, *typed]) if n in names and n not in types]
+            wanted = dict.fromkeys([*asked, *typed, *shared_by, *([mean] if mean else [])])
+            clear = [n for n in wanted if n in names and n not in types]
             tell("reading", None)
             source.decide(clear)
+            if not by:
+                met = _conditions(typed, source, types), _conditions(shared_by, source, types)
+                quantity = _quantity(law, source, names, mean, *met, {**options, "population": who})
+                _print_quantity(quantity, format)
+                return
             question = ask(law, asked, _conditions(typed, source, types))
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
                                     *question.groups, *design.columns])  # fmt: skip
@@ -123,6 +154,59 @@ def estimate(
         source.close()
     shared = shared_noise(certificate, design) if question.coded else ()
     _print(told_in(found, None, running.unanswered, (*running.notes, *shared)), format)
+
+
+def _staged(survey: Survey, fpc: str | None, names: Sequence[str]) -> Survey:
+    """The same design with clusters of one or two stages, and what is known of the population."""
+    found: dict[str, Any] = dict(survey)
+    if survey.get("cluster"):
+        found["cluster"] = tuple(columns_named("cluster", [str(survey["cluster"])], names))
+    if fpc is not None:
+        parts = [fpc] if fpc in names else fpc.split(",")
+        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
+    return found  # type: ignore[return-value]
+
+
+def _quantity(
+    law: Plan,
+    source: Source,
+    names: Sequence[str],
+    mean: str | None,
+    where: dict[str, Any],
+    ratio: dict[str, Any],
+    options: Any,
+) -> Quantity:
+    """One number: the columns that it needs are read whole."""
+    from bistochastic.adapters.record_batches import gathered
+    from bistochastic.tables.question import Question
+    from bistochastic.tables.sheet import Design
+
+    survey = {name: value for name, value in options.items() if name != "population"}
+    about = tuple(dict.fromkeys([*where, *ratio, *([mean] if mean else [])]))
+    question = Question(law, about)
+    needed = dict.fromkeys([*about, *question.protected, *question.groups,
+                            *Design.of(**survey).columns])  # fmt: skip
+    needed |= dict.fromkeys(a.within for a in law._numeric if a.within is not None)
+    refuse_missing(needed, names)
+    needed |= dict.fromkeys(unit for unit in question.units if unit in names)
+    table = gathered(list(source.batches(list(needed))))
+    if mean is not None:
+        return law.mean(table, mean, where=where or None, **options)
+    if ratio:
+        return law.ratio(table, ratio, where or None, **options)
+    return law.count(table, where, **options)
+
+
+def _print_quantity(found: Quantity, form: str) -> None:
+    """A number with its error and interval."""
+    low, high = found.interval()
+    facts = {"name": found.name, "value": found.value, "standard_error": found.standard_error,
+             "low": low, "high": high}  # fmt: skip
+    if form == "table":
+        say(str(found))
+        return
+    columns = {name: [value] for name, value in facts.items()}
+    print_rows(columns, form, {"records": found.records, "notes": list(found.notes)})
 
 
 def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:

@@ -179,6 +179,12 @@ class Tallies:
     scale: float = 1.0
     lost: str = ""
     """Why there are no errors, if there are none."""
+    factors: Array | None = None
+    """What counts of the variance of each stratum in a finite population; all of it if None."""
+    noise: Array | None = None
+    """A table of squared weights whose noise no stage of the design has."""
+    inner: Tallies | None = None
+    """The second stage, whose strata are the clusters of the first."""
 
     @property
     def degrees(self) -> float:
@@ -190,7 +196,7 @@ class Tallies:
     @property
     def is_plain(self) -> bool:
         """Whether all records count alike."""
-        simple = self.pieces is None and not self.lost
+        simple = self.pieces is None and self.factors is None and not self.lost
         return not self.weighted and simple and len(self.units) == 1
 
     def clusters(self, cells: int) -> Iterator[tuple[NDArray[np.intp], Array]]:
@@ -257,13 +263,25 @@ class Linear:
         """Variances of totals, their covariances with the domain's, and the domain's variance."""
         tallies = self.tallies
         if self.fixed:
-            return self._of_noise()
+            return self._of_noise(self.tallies.squares.sum(axis=0)[None])
         if tallies.replicates is not None:
             found = self.map.of(tallies.replicates)
             away, whole = found - self.totals, self._whole(tallies.replicates, found) - self.total
             every = tallies.scale * np.einsum("ij,ij->j", away, away)
             return every, tallies.scale * (whole @ away), float(tallies.scale * (whole @ whole))
+        parts = [self._between(each) for each in (tallies, tallies.inner) if each is not None]
+        if tallies.noise is not None:
+            own, cross, all_ = self._of_noise(tallies.noise)
+            # A domain that is known holds no noise.
+            parts.append((own, 0 * own, 0.0) if self.exact else (own, cross, all_))
+        nn = np.sum([part[0] for part in parts], axis=0)
+        nd = np.sum([part[1] for part in parts], axis=0)
+        return nn, nd, math.fsum(part[2] for part in parts)
+
+    def _between(self, tallies: Tallies) -> tuple[Array, Array, float]:
+        """The same between the units of one stage of the design."""
         nn, nd, dd = np.zeros(self.map.cells), np.zeros(self.map.cells), 0.0
+        factors = np.ones(len(tallies.units)) if tallies.factors is None else tallies.factors
         means = self.map.of(tallies.sums)
         wholes = self._whole(tallies.sums, means)
         if tallies.pieces is None:
@@ -280,18 +298,19 @@ class Linear:
                 np.add.at(crosses, strata, found * whole[:, None])
                 np.add.at(domains, strata, whole**2)
         for h, units in enumerate(tallies.units.tolist()):
+            if not factors[h]:
+                continue
             if units < 2:
                 return np.full_like(nn, math.inf), nd, math.inf
-            more = units / (units - 1)
+            more = factors[h] * units / (units - 1)
             whole = wholes[h]
             nn += more * (squares[h] - means[h] ** 2 / units)
             nd += more * (crosses[h] - means[h] * whole / units)
             dd += more * float(domains[h] - whole**2 / units)
         return nn, nd, dd
 
-    def _of_noise(self) -> tuple[Array, Array, float]:
+    def _of_noise(self, squares: Array) -> tuple[Array, Array, float]:
         """What randomization alone adds. A truth f is 0 or 1, so that ``E g^2 - f`` is its part."""
-        squares = self.tallies.squares.sum(axis=0)[None]
         nn = self.map.of(squares, "squares")[0] - self.map.of(squares)[0]
         nd = self.map.of(squares, "cross")[0] - self.map.of(squares)[0]
         dd = float(self.map.of(squares, "domain")[0, 0] - self.map.of(squares)[0].sum())
@@ -350,30 +369,29 @@ class Linear:
         responses = self.map.of(np.eye(codes).reshape(codes, *self.map.shape))
         centred = responses - np.outer(self._whole(np.eye(codes), responses), p)
         if self.fixed:
-            weights = tallies.squares.sum(axis=0).reshape(-1)
-            spread = (centred.T * weights) @ centred
-            # E of the square of what a truth adds: f_c f_d is 0 apart from f_c itself.
-            own = weights @ responses
-            whole = own.sum()
-            truth = np.diag(own) - np.outer(own, p) - np.outer(p, own) + whole * np.outer(p, p)
-            if self.exact:
-                spread = (responses.T * weights) @ responses
-                truth = np.diag(own)
-            return np.asarray((spread - truth) / self.total**2)
+            squares = tallies.squares.sum(axis=0)
+            return self._noisy(squares, responses, responses if self.exact else centred)
         total = np.zeros((cells, cells))
-        sums = tallies.sums.reshape(len(tallies.units), -1) @ centred
-        if tallies.pieces is None:
-            flat = tallies.squares.reshape(len(tallies.units), -1)
-            parts: Callable[[int], Array] = lambda h: (centred.T * flat[h]) @ centred  # noqa: E731
-        else:
-            held = np.zeros((len(tallies.units), cells, cells))
-            for strata, tables in tallies.clusters(codes):
-                for h, z in zip(strata, tables @ centred, strict=True):
-                    held[h] += np.outer(z, z)
-            parts = held.__getitem__
-        for h, units in enumerate(tallies.units.tolist()):
-            total += units / (units - 1) * (parts(h) - np.outer(sums[h], sums[h]) / units)
-        return np.asarray(total / self.total**2)
+        for part in (tallies, tallies.inner):
+            if part is not None:
+                total += _spread(part, centred, codes)
+        found = np.asarray(total / self.total**2)
+        if tallies.noise is None:
+            return found
+        return found + self._noisy(
+            tallies.noise[0], responses, responses if self.exact else centred
+        )
+
+    def _noisy(self, squares: Array, responses: Array, centred: Array) -> Array:
+        """The part of the covariance that randomization alone adds, with these squared weights."""
+        weights = squares.reshape(-1)
+        own = weights @ responses
+        # E of the square of what a truth adds: f_c f_d is 0 apart from f_c itself.
+        truth = np.diag(own)
+        if centred is not responses:
+            p = self.shares
+            truth = truth - np.outer(own, p) - np.outer(p, own) + own.sum() * np.outer(p, p)
+        return np.asarray(((centred.T * weights) @ centred - truth) / self.total**2)
 
     @property
     def degrees(self) -> float:
@@ -401,3 +419,26 @@ class Linear:
         nn, nd, dd = self._moments
         low, high, bounded = fieller(self.totals, self.total, nn, nd, dd, t)
         return np.where(bounded, low, 0.0), np.where(bounded, high, 1.0)
+
+
+def _spread(tallies: Tallies, centred: Array, codes: int) -> Array:
+    """Sums of squares and products of residuals between the units of one stage."""
+    cells = centred.shape[1]
+    factors = np.ones(len(tallies.units)) if tallies.factors is None else tallies.factors
+    sums = tallies.sums.reshape(len(tallies.units), -1) @ centred
+    if tallies.pieces is None:
+        flat = tallies.squares.reshape(len(tallies.units), -1)
+        parts: Callable[[int], Array] = lambda h: (centred.T * flat[h]) @ centred  # noqa: E731
+    else:
+        _core.require_memory("covariance", len(tallies.units), cells**2, 8)
+        held = np.zeros((len(tallies.units), cells, cells))
+        for strata, tables in tallies.clusters(codes):
+            for h, z in zip(strata, tables @ centred, strict=True):
+                held[h] += np.outer(z, z)
+        parts = held.__getitem__
+    total = np.zeros((cells, cells))
+    for h, units in enumerate(tallies.units.tolist()):
+        if factors[h]:
+            more = factors[h] * units / (units - 1)
+            total += more * (parts(h) - np.outer(sums[h], sums[h]) / units)
+    return total

@@ -57,6 +57,12 @@ class Sample:
     clusters: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
     replicates: Array | None = None
     scale: float = 1.0
+    factors: Array | None = None
+    """What counts of the variance of each stratum in a finite population; all of it if None."""
+    second: tuple[NDArray[np.intp], NDArray[np.intp], Array] | None = None
+    """The second stage: the unit of every row, the cluster of every unit, a factor per cluster."""
+    left: Array | None = None
+    """The part of each row's noise that no stage of the design has."""
 
     @property
     def degrees(self) -> float:
@@ -99,11 +105,12 @@ class Sample:
             found.append((theirs - value) ** 2)
         return math.sqrt(self.scale * math.fsum(found))
 
-    def covariance(self, values: Array) -> Array:
-        """The covariance matrix of the totals, with replacement between clusters within strata.
+    def covariance(self, values: Array, products: Array | None = None) -> Array:
+        """The covariance matrix of the totals, between clusters within strata.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
-        Infinite where a stratum has one unit.
+        Infinite where a stratum has one unit. In a finite population the factors of each stage
+        count, and the noise, which takes the ``products`` of :meth:`noise`.
 
         >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]))
         >>> records.covariance(np.array([[1.0, 2.0, 6.0]]))
@@ -112,26 +119,26 @@ class Sample:
         if self.replicates is not None:
             away = self.replicates @ values.T - self.totals(values)
             return np.asarray(self.scale * (away.T @ away))
-        k = len(values)
-        if (self.units < 2).any():
-            return np.full((k, k), math.inf)
-        more = self.units / (self.units - 1)
+        if self.left is not None and products is None:
+            raise ValueError(
+                "`fpc` must go with tables, counts, ratios and means; got another model"
+            )
+        factors = np.ones(len(self.units)) if self.factors is None else self.factors
+        if ((self.units < 2) & (factors > 0)).any():
+            return np.full((len(values), len(values)), math.inf)
         if self.clusters is not None:
             which, strata = self.clusters
             parts = [np.bincount(which, row * self.sums, len(strata)) for row in values]
-            sums, weights = np.stack(parts).astype(float), np.ones(len(strata))
+            found = _between(np.stack(parts).astype(float), None, None, strata, factors)
         else:
             strata = np.zeros(len(self.sums), np.intp) if self.strata is None else self.strata
-            sums, weights = values, self.squares
-        count = len(self.units)
-        means = [np.bincount(strata, row * (1 if self.clusters else self.sums), count)
-                 for row in sums]  # fmt: skip
-        found = np.empty((k, k))
-        for i in range(k):
-            for j in range(i, k):
-                squares = np.bincount(strata, weights * sums[i] * sums[j], count)
-                about = squares - means[i] * means[j] / self.units
-                found[i, j] = found[j, i] = math.fsum(more * about)
+            found = _between(values, self.sums, self.squares, strata, factors, self.units)
+        if self.second is not None:
+            which, clusters, inner = self.second
+            parts = [np.bincount(which, row * self.sums, len(clusters)) for row in values]
+            found += _between(np.stack(parts).astype(float), None, None, clusters, inner)
+        if self.left is not None and products is not None:
+            found += replace(self, squares=self.squares * self.left).noise(values, products)
         return found
 
     def noise(self, values: Array, products: Array) -> Array:
@@ -146,3 +153,30 @@ class Sample:
                 rest = values[i] * values[j] - products[i, j]
                 found[i, j] = found[j, i] = math.fsum(self.squares * rest)
         return found
+
+
+def _between(
+    sums: Array,
+    weights: Array | None,
+    squares: Array | None,
+    groups: NDArray[np.intp],
+    factors: Array,
+    units: NDArray[np.int64] | None = None,
+) -> Array:
+    """Sums of squares and products about the means of groups, each with its factor.
+
+    Rows of values stand for several units if they come with ``weights``, ``squares`` of these and
+    the number of ``units`` of each group.
+    """
+    k, count = len(sums), len(factors)
+    many = np.bincount(groups, minlength=count) if units is None else units
+    more = np.where(many > 1, factors * many / np.maximum(many - 1, 1), 0.0)
+    means = [np.bincount(groups, x if weights is None else x * weights, count) for x in sums]
+    found = np.empty((k, k))
+    for i in range(k):
+        for j in range(i, k):
+            both = sums[i] * sums[j]
+            total = np.bincount(groups, both if squares is None else both * squares, count)
+            about = total - means[i] * means[j] / np.maximum(many, 1)
+            found[i, j] = found[j, i] = math.fsum(more * about)
+    return found

@@ -26,9 +26,10 @@ class Survey(TypedDict, total=False):
 
     weights: str | None
     strata: str | None
-    cluster: str | None
+    cluster: str | tuple[str, str] | None
     replicates: Sequence[str] | None
     replicate_scale: float | None
+    fpc: str | float | tuple[str | float, str | float] | None
 
 
 class ReleaseOptions(TypedDict, total=False):

@@ -892,6 +892,10 @@ class Plan(_Fields):
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name columns in clear
           of the sampling design. The errors are then by linearisation, with replacement between
           clusters within strata, and have clusters less strata degrees of freedom.
+        * ``fpc``: the finite population, as a column or a number for all strata: the number of
+          clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.
+          For two stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
+          randomization stays in the error, however much of the population was sampled.
         * ``replicates``: a list of columns of replicate weights in their place. Each gives the
           shares again, divided by its own total. The squares of their differences from the
           estimate are added and multiplied by ``replicate_scale``, by default 1 over their number

@@ -98,8 +98,8 @@ def people(population: object, design: Design) -> str:
     """Who is described: with a design, those that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates
-    if who == "fixed" and drawn:
-        must = "`population` must be sampled where strata, cluster or replicates are given"
+    if who == "fixed" and (drawn or design.fpc):
+        must = "`population` must be sampled where strata, cluster, replicates or fpc are given"
         raise ValueError(f"{must}; got fixed")
     return who
 
@@ -119,6 +119,8 @@ def designed(plan: Plan, survey: Survey) -> Design:
         ("weights", design.weights),
         ("strata", design.strata),
         ("cluster", design.cluster),
+        ("cluster", design.second),
+        *(("fpc", each) for each in design.fpc if isinstance(each, str)),
         *(("replicates", each) for each in design.replicates),
     )
     for name, column in named:

@@ -231,9 +231,10 @@ def _totals(
     """
     values = np.stack([rows.of(f) if isinstance(f, Function) else f for f in functions])
     totals = rows.sample.totals(values)
-    if who == "sampled":
+    if who == "sampled" and rows.sample.left is None:
         return values, totals, rows.sample.covariance(values)
-    refuse_fixed(who, rows.sample.clusters)
+    if who == "fixed":
+        refuse_fixed(who, rows.sample.clusters)
     k = len(functions)
     products = np.empty((k, k, values.shape[1]))
     for i in range(k):
@@ -243,6 +244,8 @@ def _totals(
                 products[i, j] = products[j, i] = rows.of(one * two)
             else:
                 products[i, j] = products[j, i] = values[i] * values[j]
+    if who == "sampled":
+        return values, totals, rows.sample.covariance(values, products)
     return values, totals, rows.sample.noise(values, products)
 
 

@@ -9,7 +9,7 @@ response, which is reported as ``a x + (1 - a) mean`` on average, is ``(y - (1 -
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -320,7 +320,8 @@ def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarr
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)
-    if together and sheet.clusters is None and not sheet.replicates and cells <= _CELLS:
+    few = sheet.clusters is None and not sheet.replicates and not sheet.fractions
+    if together and few and cells <= _CELLS:
         tallies = sheet.tallies()
         count = len(tallies.units)
         seen = np.flatnonzero(tallies.squares.reshape(-1))
@@ -333,7 +334,7 @@ def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarr
     weights = sheet.weighed()
     codes = {axis.name: axis.codes for axis in sheet.axes}
     units, clusters = np.array([sheet.rows]), None
-    if sheet.weights is None and sheet.strata is None and sheet.clusters is None:
+    if sheet.is_plain:
         # Records outside of a known domain are none of the sample.
         units = np.array([sheet.records])
     if sheet.clusters is not None:
@@ -345,7 +346,15 @@ def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarr
     if sheet.replicates:
         inside = 1.0 if sheet.inside is None else sheet.inside
         replicates = np.stack([each * inside for each in sheet.replicates])
-    return Sample(
+    sample = Sample(
         sheet.records, weights, weights**2, units, sheet.weights is not None, sheet.strata,
         clusters, replicates, sheet.scale,
-    ), codes  # fmt: skip
+    )  # fmt: skip
+    stages = sheet.stages()
+    if stages:
+        inner = [(each.units, each.group_of_units(), each.factors()) for each in stages[1:]]
+        sample = replace(
+            sample, factors=stages[0].factors(), left=sheet.left(),
+            second=inner[0] if inner else None,
+        )  # fmt: skip
+    return sample, codes

@@ -39,7 +39,8 @@ class Running:
         self.notes: tuple[str, ...] = ()
         # Levels of conditions that no batch has had yet.
         self._unmet = question.clear_where
-        drawn = design.strata is not None or design.cluster is not None or design.replicates
+        grouped = design.strata is not None or design.cluster is not None
+        drawn = grouped or design.replicates or design.fpc
         self._held: list[Any] | None = [] if drawn or question.units else None
 
     def add(self, batch: object) -> None:

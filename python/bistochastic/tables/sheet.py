@@ -48,16 +48,21 @@ class Design:
     cluster: str | None = None
     replicates: tuple[str, ...] = ()
     scale: float | None = None
+    second: str | None = None
+    """The clusters of the second stage, inside those of the first."""
+    fpc: tuple[str | float, ...] = ()
+    """For each stage the sizes of the population, or the sampled fractions."""
 
     @property
     def is_plain(self) -> bool:
         """Whether all records count alike."""
-        return self.weights is None and self.strata is None and self.cluster is None
+        return not self.fpc and all(x is None for x in (self.weights, self.strata, self.cluster))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are named."""
-        single = (self.weights, self.strata, self.cluster)
+        sizes = (each for each in self.fpc if isinstance(each, str))
+        single = (self.weights, self.strata, self.cluster, self.second, *sizes)
         return (*(name for name in single if name is not None), *self.replicates)
 
     @classmethod
@@ -68,14 +73,27 @@ class Design:
         cluster: object = None,
         replicates: object = None,
         replicate_scale: object = None,
+        fpc: object = None,
     ) -> Design:
         """What a caller named; replicates need the weights that they vary."""
-        names = {"weights": weights, "strata": strata, "cluster": cluster}
+        stages = _stages("cluster", cluster)
+        names = {"weights": weights, "strata": strata, "cluster": stages[0] if stages else None,
+                 "second": stages[1] if len(stages) > 1 else None}  # fmt: skip
         found = {k: None if v is None else named(k, v) for k, v in names.items()}
+        sizes = _stages("fpc", fpc)
+        if len(sizes) > max(1, len(stages)):
+            raise TypeError(
+                f"`fpc` must have one entry for each stage of cluster; got {len(sizes)}"
+            )
+        given = tuple(
+            named("fpc", x) if isinstance(x, str) else _core.as_real("fpc", "be positive", x)
+            for x in sizes
+        )
         if replicates is None:
             if replicate_scale is not None:
                 raise TypeError("`replicate_scale` must come with replicates; got none")
-            return cls(found["weights"], found["strata"], found["cluster"])
+            return cls(found["weights"], found["strata"], found["cluster"], (), None,
+                       found["second"], given)  # fmt: skip
         must = "`replicates` must be a list of two or more columns"
         if isinstance(replicates, str | bytes):
             raise TypeError(f"{must}; got {type(replicates).__name__}")
@@ -85,14 +103,23 @@ class Design:
             raise ValueError(f"{must}; got {len(listed)}")
         if found["weights"] is None:
             raise TypeError("`replicates` must come with weights; got none")
-        if found["strata"] is not None or found["cluster"] is not None:
-            raise TypeError("`replicates` must be given without strata and cluster; got both")
+        if found["strata"] is not None or found["cluster"] is not None or given:
+            raise TypeError("`replicates` must be given without strata, cluster and fpc; got both")
         factor = 1 / len(listed)
         if replicate_scale is not None:
             factor = _core.as_real("replicate_scale", "be a positive number", replicate_scale)
             if not 0 < factor < math.inf:
                 raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
         return cls(found["weights"], None, None, listed, factor)
+
+
+def _stages(name: str, given: object) -> tuple[Any, ...]:
+    """One thing, or two for the two stages of a design."""
+    if not isinstance(given, tuple | list):
+        return () if given is None else (given,)
+    if not 1 <= len(given) <= 2:
+        raise ValueError(f"`{name}` must be one or a pair, for two stages; got {len(given)}")
+    return tuple(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +153,10 @@ class Sheet:
     """What has to be said of the clusters."""
     lost: str = ""
     """Why there are no standard errors, if there are none."""
+    second: NDArray[np.intp] | None = None
+    """The cluster of the second stage of every row."""
+    fractions: tuple[Array, ...] = ()
+    """The sampled fraction of each stage, for every row."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,7 +184,7 @@ class Sheet:
             _, counted, _ = _core.cross(codes, sizes, _inside(self.times, self.inside))
             number, counted = self.records, counted[None]
             return Tallies(number, counted, counted, np.array([number]), lost=self.lost)
-        if self.weights is None and self.strata is None and self.clusters is None:
+        if self.is_plain:
             if self.inside is not None:
                 codes = [each[self.inside] for each in codes]
             records, _, _ = _core.cross(codes, sizes, None)
@@ -177,8 +208,56 @@ class Sheet:
             return replace(found, replicates=np.stack(every))
         if self.clusters is None:
             _refuse_lonely(units, "records")
+            return self._corrected(found, codes[-len(self.axes) or None :], weights)
+        found = self._clustered(found, weights)
+        return self._corrected(found, codes[-len(self.axes) or None :], weights)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all records count alike."""
+        groups = (self.weights, self.strata, self.clusters)
+        return not self.fractions and all(each is None for each in groups)
+
+    def stages(self) -> list[Stage]:
+        """Stages of the design behind the first, and what is left of the first: see ``Stage``."""
+        if not self.fractions:
+            return []
+        strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
+        which, first = np.arange(self.rows), self.fractions[0]
+        if self.clusters is not None:
+            _, which, _ = self.nested()
+        found = [Stage(which, strata, 1 - first)]
+        if self.second is not None:
+            most = int(self.second.max(initial=0)) + 1
+            units = np.unique(which * most + self.second, return_inverse=True)[1]
+            rest = self.fractions[1] if len(self.fractions) > 1 else np.zeros(self.rows)
+            found.append(Stage(units, which, first * (1 - rest)))
+        return found
+
+    def left(self) -> Array:
+        """The part of each row's noise that no stage of the design has."""
+        every = [*self.fractions, *[np.zeros(self.rows)] * self._lacks]
+        return np.asarray(np.prod(every, axis=0))
+
+    @property
+    def _lacks(self) -> int:
+        """How many stages have no fraction."""
+        return 1 + (self.second is not None) - len(self.fractions)
+
+    def _corrected(self, found: Tallies, codes: list[Any], weights: Array) -> Tallies:
+        """The same for a finite population."""
+        stages = self.stages()
+        if not stages:
             return found
-        return self._clustered(found, weights)
+        sizes = list(self.shape) or [1]
+        noise = _core.cross(codes, sizes, weights * np.sqrt(self.left()))[2]
+        outer = replace(found, factors=stages[0].factors(), noise=noise.reshape(1, -1))
+        if len(stages) == 1:
+            return outer
+        place = np.zeros(self.rows, np.int64)
+        for axis in self.axes:
+            place = place * axis.size + axis.codes
+        return replace(outer, inner=stages[1].tallies(found, place, weights, math.prod(sizes)))
 
     def weighed(self) -> Array:
         """The weight of every row, 0 outside of the domain."""
@@ -212,6 +291,49 @@ class Sheet:
         most = int(self.clusters.max(initial=0)) + 1
         keys, which = np.unique(strata * most + self.clusters, return_inverse=True)
         return keys // most, which, len(keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A stage of a design: the unit of every row, the group of units, and a factor.
+
+    With the fraction f of a stage sampled, ``1 - f`` of the variance between its units is left. The
+    other part f is replaced by the variance of the next stage: that within units, and at last the
+    noise, which no sampling takes away.
+    """
+
+    units: NDArray[np.intp]
+    groups: NDArray[np.intp]
+    factor: Array
+
+    def group_of_units(self) -> NDArray[np.intp]:
+        """The group of every unit."""
+        found = np.zeros(int(self.units.max(initial=-1)) + 1, np.intp)
+        found[self.units] = self.groups
+        return found
+
+    def factors(self) -> Array:
+        """The factor of every group."""
+        found = np.zeros(int(self.groups.max(initial=-1)) + 1)
+        found[self.groups] = self.factor
+        return found
+
+    def tallies(self, found: Tallies, place: Any, weights: Array, cells: int) -> Tallies:
+        """Tables of the units of this stage."""
+        groups = self.group_of_units()
+        keys, which = np.unique(self.units * cells + place, return_inverse=True)
+        summed = np.bincount(which, weights, minlength=len(keys)).astype(float)
+        count, factors = np.bincount(groups), self.factors()
+        _core.require_memory("cluster", len(count), cells, 24)
+        at = self.groups * cells + place
+        sums = np.bincount(at, weights, minlength=len(count) * cells).astype(np.float64)
+        if bool(((count < 2) & (factors > 0)).any()):
+            raise ValueError(
+                "`cluster` must have two or more units of the second stage each; got one"
+            )
+        pieces = (keys // cells, keys % cells, summed, groups)
+        table = sums.reshape(len(count), cells)
+        return replace(found, sums=table, units=count, pieces=pieces, factors=factors)
 
 
 def _inside(values: Array, inside: Mask | None) -> Array:
@@ -362,13 +484,50 @@ def of_table(
             )
         if strata is not None and clusters is not None:
             _refuse_split({"": clusters}, design.strata or "", strata)
+    second = None if design.second is None else _groups(table, "cluster", design.second, first)
+    fpc = design.fpc
+    if fpc and question.units:
+        fpc = ()
+        notes = (
+            *notes,
+            "fpc is left out, as records of a unit share noise: errors are not too small",
+        )
     sheet = Sheet(
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
-        1.0 if design.scale is None else design.scale, times, known, notes, lost,
+        1.0 if design.scale is None else design.scale, times, known, notes, lost, second,
     )  # fmt: skip
+    if fpc:
+        sheet = replace(sheet, fractions=_fractions(table, sheet, fpc, first))
     if not empty:
         _refuse_empty(question, sheet)
     return sheet
+
+
+def _fractions(
+    table: Table, sheet: Sheet, fpc: tuple[str | float, ...], first: int
+) -> tuple[Array, ...]:
+    """The sampled fraction of each stage for every row: numbers up to 1, or of sizes above."""
+    zeros = np.ones(sheet.rows)
+    whole = replace(sheet, fractions=(zeros,) * len(fpc))
+    found = []
+    for given, stage in zip(fpc, whole.stages(), strict=False):
+        values = (
+            zeros * given if isinstance(given, float) else weight_column(table, "fpc", given, first)
+        )
+        counts = np.bincount(stage.group_of_units())[stage.groups]
+        shares = np.where(values <= 1, values, counts / np.maximum(values, 1))
+        name = "`fpc`" if isinstance(given, float) else f"{prefix([given])}`fpc`"
+        if not ((shares > 0) & (shares <= 1)).all():
+            must = "must hold sampled fractions, or at least as many units as were sampled"
+            at = row(int(np.argmin((shares > 0) & (shares <= 1))), first)
+            raise ValueError(f"{name} must {must.removeprefix('must ')}; got less in {at}")
+        same = np.zeros(int(stage.groups.max(initial=-1)) + 1)
+        same[stage.groups] = shares
+        if (same[stage.groups] != shares).any():
+            at = row(int(np.argmax(same[stage.groups] != shares)), first)
+            raise ValueError(f"{name} must be the same in a stratum or cluster; got two, by {at}")
+        found.append(shares)
+    return tuple(found)
 
 
 def _refuse_split(
