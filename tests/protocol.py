@@ -423,15 +423,22 @@ def spelling(given: Any) -> Any:
 
 def code_of(column: dict[str, Any], given: Any) -> int:
     if column["type"] == "number":
-        breaks = [Fraction(x) for x in column["breaks"]]
-        assert breaks[0] <= Fraction(given) <= breaks[-1]
-        return min(bisect_right(breaks, Fraction(given)) - 1, len(breaks) - 2)
+        breaks, last = [Fraction(x) for x in column["breaks"]], len(column["categories"]) - 1
+        low, high = (Fraction(column.get(end, given)) for end in ("bottom", "top"))
+        value = min(max(Fraction(given), low), high)
+        at = bisect_right(breaks, value) - ("low" not in column.get("open", []))
+        assert 0 <= at <= last or value == breaks[-1]
+        return min(at, last)
     return int(column["categories"].index(spelling(given)))
 
 
 def spelled(column: dict[str, Any], code: int, given: Any) -> Any:
     """A reported category, as an integer if the value was one or if the plan declares integers."""
+    if "midpoints" in column:
+        return float(column["midpoints"][code])
     category = (column["categories"] + column.get("padding", []))[code]
+    if column["type"] == "number":
+        return category
     like = column["type"] if given is None else type(given).__name__
     return int(category) if like in ("integer", "int") else category
 

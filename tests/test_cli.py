@@ -54,7 +54,7 @@ def test_the_demo_counts_everyone_once() -> None:
 
 def test_the_demo_goes_the_whole_way() -> None:
     text = run("demo")
-    for words in ("1. The plan", "2. The protected table", "3. The certificate", "4. What can"):
+    for words in ("1. The plan", "2. The protected table", "3. The certificate", "4. Estimates"):
         assert words in text
     assert "2,201 people" in text
     assert "beta 0.6, epsilon 7.507" in text
@@ -70,7 +70,7 @@ def test_the_demo_goes_the_whole_way() -> None:
     joint = [
         line.split()[-3:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
     ]
-    assert [row[0] for row in joint] == ["118", "62", "4", "141", "670", "192", "3", "20"]
+    assert [row[0] for row in joint] == ["670", "192", "141", "118"]
     assert max(map(len, text.splitlines())) <= 92
 
 
@@ -80,7 +80,7 @@ def test_the_demo_at_both_ends(beta: str) -> None:
     rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
     told = [row[2:5] for row in rows if row[1] in ("child", "female")]
     assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
-    assert ("reports tell nothing" in text) == (beta == "1")
+    assert ("reported values reveal nothing" in text) == (beta == "1")
 
 
 def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_inspect() -> None:
     assert "a reported value rules out a true one" in run("inspect", "blocks", "--sizes", "2,3")
     assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--truthfulness", "2/3")
     assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
-    assert "size         3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
+    assert "size        3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
     none = run("inspect", "randomized_response", "--size", "3", "--epsilon", "0")
     assert re.search(r"^epsilon +0 +exact", none, re.M)
 
@@ -134,11 +134,11 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
     (tmp_path / "bad.npy").write_bytes(b"")
     (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
-    assert "size         2" in run("inspect", str(tmp_path / "sheet.CSV"))
+    assert "size        2" in run("inspect", str(tmp_path / "sheet.CSV"))
     np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
     for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
         text = run("inspect", str(tmp_path / name))
-        assert "family       dense" in text
+        assert "family      dense" in text
         assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
     assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
     side = run("compare", str(tmp_path / "m.npy"), "uniform size=3")
@@ -161,11 +161,11 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
 
 def test_every_family_can_be_inspected() -> None:
     kron = ["inspect", "kron", "--matrix", "uniform size=3", "--matrix", "k_anonymous size=4 k=2"]
-    assert "size         12" in run(*kron)
+    assert "size        12" in run(*kron)
     parts = ["--matrix", "uniform size=3", "--matrix", "identity size=3"]
     assert "0.555556  exact" in run("inspect", "mix", *parts, "--weights", "2/3,1/3")
     assert re.search(r"^beta +1 +exact", run("inspect", "product", *parts), re.M)
-    assert "size         5" in run(
+    assert "size        5" in run(
         "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--truthfulness", "0.5"]
     )
     ordered = ["inspect", "geometric", "--size", "12", "--beta", "0.6"]
@@ -174,8 +174,8 @@ def test_every_family_can_be_inspected() -> None:
     assert "epsilon per unit of cost" in run(*ordered, "--cost", "ordinal")
     believed = run("inspect", "uniform", "--size", "2", "--prior", "3/4,1/4", "--full")
     assert re.search(r"^best guess under the prior +0\.75 +exact", believed, re.M)
-    assert "size         2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")
-    assert "size         1" in run("inspect", "blocks", "--sizes", "1")
+    assert "size        2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")
+    assert "size        1" in run("inspect", "blocks", "--sizes", "1")
 
 
 def test_compare() -> None:
@@ -289,7 +289,7 @@ def test_files_are_decomposed_on_the_command_line(tmp_path: Path) -> None:
     assert len(lines) == 5
     code, text = decomposed("tridiagonal alphas=0.3 size=12", "--mass", "0.5")
     assert code == 0
-    assert "left out: 0.3 of the whole" in text
+    assert "Left out: 0.3 of the whole" in text
 
 
 def test_files_that_are_no_bistochastic_matrix_are_explained(tmp_path: Path) -> None:

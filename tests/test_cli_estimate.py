@@ -141,7 +141,7 @@ def test_what_is_wrong_is_one_sentence(folder: Path, words: list[str], sentence:
     done = run(folder, *words)
     assert done.exit_code == 1
     assert sentence in done.output
-    note = "note: there is no certificate beside the file"
+    note = "Note: there is no certificate next to the file"
     said = [line for line in done.output.strip().splitlines() if not line.startswith(note)]
     assert len(said) == 1
 
@@ -191,7 +191,7 @@ def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path
     words = ("file.csv", "--plan", "plan.toml", "--by", "sex")
     alone = run(tmp_path, *words)
     assert alone.exit_code == 0
-    assert "there is no certificate beside the file" in alone.stderr
+    assert "there is no certificate next to the file" in alone.stderr
     certificate = tmp_path / "file.csv.certificate.json"
     certificate.write_text(release.certificate.to_json())
     checked = run(tmp_path, *words)
@@ -203,7 +203,7 @@ def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path
     assert wrong.exit_code != 0
     assert (
         "must be the one that protected the file, as its certificate says; "
-        "got one whose law of `sex` differs" in wrong.stderr
+        "got one whose matrix of `sex` differs" in wrong.stderr
     )
     assert "\n" not in wrong.stderr.strip()
 
@@ -281,7 +281,7 @@ def test_a_design_that_cannot_be_is_one_sentence(
     done = run(folder, "file.parquet", "--plan", "plan.toml", "--by", "sex", *words)
     assert done.exit_code == 1
     assert sentence in done.output
-    assert len([line for line in done.output.splitlines() if not line.startswith("note: ")]) == 1
+    assert len([line for line in done.output.splitlines() if not line.startswith("Note: ")]) == 1
 
 
 @pytest.mark.usefixtures("sampled")
@@ -326,7 +326,7 @@ def test_an_estimate_from_rows_that_share_noise_says_so(tmp_path: Path) -> None:
     ]
     for call in calls:
         assert call(release).notes == (SHARED,)
-        assert f"note: {SHARED}" in repr(call(release))
+        assert SHARED in repr(call(release))
         assert call(release, weights="w", population="fixed").notes == (SHARED,)
         assert call(release, cluster="house").notes == ()
         # A frame alone does not say how it was drawn.
@@ -343,10 +343,10 @@ def test_an_estimate_from_rows_that_share_noise_says_so(tmp_path: Path) -> None:
     words = ("--by", "sex")
     assert SHARED not in run(tmp_path, "file.csv", "--plan", "plan.toml", *words).output
     given = run(tmp_path, "file.csv", "--plan", "plan.certificate.json", *words)
-    assert f"note: {SHARED}" in given.stdout
+    assert f"Notes:\n  {SHARED}" in given.stdout
     (tmp_path / "file.csv.certificate.json").write_text(release.certificate.to_json())
     beside = run(tmp_path, "file.csv", "--plan", "plan.toml", *words)
-    assert f"note: {SHARED}" in beside.stdout
+    assert f"Notes:\n  {SHARED}" in beside.stdout
     whole = run(tmp_path, "file.csv", "--plan", "plan.toml", *words, "--cluster", "house")
     assert whole.exit_code == 0
     assert SHARED not in whole.output

@@ -82,7 +82,7 @@ def test_a_plan_is_written_once_and_shown(survey: Path) -> None:
     out = survey / "plan.toml"
     text = run("plan", "--codebook", survey / "codebook.csv", "--out", out)
     assert "beta 0.6" in text
-    assert "written to" in text
+    assert "Written to" in text
     plan = bs.Plan.from_toml(out.read_text())
     assert run("inspect", out) == f"{plan.preview()}\n"
     again = invoke("plan", "--codebook", survey / "codebook.csv", "--out", out)
@@ -140,7 +140,7 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
         ),
         (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
         (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),
-        (["inspect", "none.toml"], 1, "`family` must be a file to read; got none at none"),
+        (["inspect", "none.toml"], 1, "`target` must be a file to read; got none at none"),
         (["inspect", "uniform", "--size", "2", "--records", "3"], 1, "`records` must go with a"),
         (["protect", "a.csv", "b.csv"], 2, "Missing option '--plan'"),
     ],

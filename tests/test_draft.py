@@ -99,9 +99,9 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
     assert degree.categories_from_data
     assert isinstance(smokes, bs.Categorical)
     assert not smokes.categories_from_data
-    assert "read off the data" in str(asked.preview())
+    assert "read from the data" in str(asked.preview())
     certificate = asked.protect(frame).certificate
-    assert any("read off the data" in warning for warning in certificate.warnings)
+    assert any("read from the data" in warning for warning in certificate.warnings)
     # Names are free text, so that no plan lists them.
     assert "name" in asked.drop
     assert "secret" not in asked.to_json() + certificate.to_json() + str(certificate)

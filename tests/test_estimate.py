@@ -103,7 +103,7 @@ def test_what_cannot_be_told_is_said() -> None:
     assert totals.method == "classes"
     # Exact, since a class is reported as it is.
     np.testing.assert_allclose(totals.interval()[0], [0.1729, 0.5281], atol=1e-4)
-    assert "classes from 30 records" in repr(totals)
+    assert "30 records (method: classes" in repr(totals)
     np.testing.assert_allclose(totals.counts, [10, 10, 10])
     np.testing.assert_allclose(totals.frequencies, 1 / 3)
     assert bs.uniform(4).estimate(counts=[1, 2, 3, 4], classes=True).counts.tolist() == [10]

@@ -43,7 +43,7 @@ def test_a_certificate_holds_the_digest_of_its_file(tmp_path: Path, out: str) ->
     assert table.certificate.files is None
     assert table.certificate == certificate
     assert table.certificate.digest == certificate.digest
-    assert f"file: {out}, SHA-256 {sha(tmp_path / out)}" in str(certificate)
+    assert f"File {out}: SHA-256 {sha(tmp_path / out)}" in str(certificate)
 
 
 def test_a_file_of_any_name_has_a_certificate(tmp_path: Path) -> None:

@@ -218,8 +218,8 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert certificate.records == 300
     assert certificate.ids is not None
     assert certificate.ids.rows_per_id_checked is None
-    assert "How many rows an id has was not checked" in str(certificate)
-    differ = "that values of a person differ, where reports of that person differ"
+    assert "The number of rows per id was not checked" in str(certificate)
+    differ = "that values of a person differ, if their reported values differ"
     assert differ in certificate.published_unchanged
     for count in ({"records": 10**30}, {"records": 3, "rows_per_id": 2**53 + 1}):
         with pytest.raises(ValueError, match="must be at most 2\\^53; got "):
@@ -254,7 +254,7 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
         assert same < 0.9
     f = both.batch_function(key=source, row_columns=["file", "person"], release_name="may")
     certificate = f.certificate(records=400, engine="duckdb", schema=table.schema)
-    assert "One label, one file" in str(certificate)
+    assert "Use each release name for one file" in str(certificate)
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # Rows that are addressed by one column of ids are no wave of people either.
     one = both.batch_function(key=source, row_columns=["person"], release_name="may")
@@ -398,7 +398,7 @@ def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path
     release = plan().protect(table, key=source, release_name="may", **first)
     assert release.data.equals(plain)
     assert said.release_name == release.certificate.release_name == "may"
-    assert "release name: may" in str(said)
+    assert "Release name: may" in str(said)
 
 
 def test_an_insecure_key_is_asked_for_by_name(

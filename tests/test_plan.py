@@ -352,7 +352,7 @@ def test_require_names_what_fails() -> None:
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
         plan.require(epsilon=100)
-    with pytest.raises(ValueError, match="must be given beta, min_beta, epsilon or pooled"):
+    with pytest.raises(ValueError, match="must be given one of beta, min_beta, epsilon, pooled"):
         plan.require()
     for wrong in (math.nan, 2.0):
         with pytest.raises(GuaranteeError):
@@ -368,7 +368,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     assert plan.numeric is None
     assert plan.beta == plan.min_beta == plan.by_attribute["sex"].beta
     assert repr(plan) == "<Plan `plan`, 2 attributes: beta 0.6 of categories, least 0.6>"
-    assert "their beta takes a number of records" in str(plan.preview())
+    assert "beta depends on the number of records" in str(plan.preview())
     with pytest.raises(GuaranteeError, match="column `income`: `records` must be known"):
         plan.require(beta=0.1)
     bound = plan.for_records(1000)
@@ -577,7 +577,7 @@ def test_a_plan_alone_imports_no_frame_library() -> None:
 def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
     one = bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)
     two = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
-    note = "column `country`: one level: there is nothing to hide, and beta is 1 for that reason"
+    note = "column `country`: one category: there is nothing to hide, and beta is 1"
     for attributes in ([one], [one, two]):
         plan = bs.Plan(attributes)
         table = {"country": ["AT"] * 3, "sex": ["F"] * 3}
@@ -596,7 +596,7 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         assert plan.by_attribute["country"].beta == 1.0
         assert plan.by_attribute["country"].max_bits == 0.0
     alone = str(bs.Plan([one]).preview())
-    assert "Categories: 0 of 0 bits, beta 1, as there is nothing to hide" in alone
+    assert "beta 1 (0 of 0 bits hidden, as there is nothing to hide)" in alone
     assert "one level" not in str(bs.Plan([two]).preview())
     numbers = bs.Plan([bs.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))

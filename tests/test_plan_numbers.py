@@ -113,7 +113,7 @@ def test_a_certificate_says_how_far_values_move() -> None:
     assert data["displacement"]["unmoved"] == pytest.approx(0.2)
     half = round(want.p50 * want.size)
     assert f"half of the records move by at most {half} of {want.size} ranks" in str(certificate)
-    assert "where many records have the same value, most keep theirs" in str(certificate)
+    assert "if many records have the same value, most keep theirs" in str(certificate)
     numbers = "the set of all numbers in `income`, and how often each occurs"
     assert certificate.published_unchanged == (numbers, "the order of the rows")
     assert numbers in str(own.preview())
@@ -148,12 +148,12 @@ def test_columns_that_share_a_sentence_share_a_line() -> None:
     answers = [bs.Categorical(f"c{i}", ["a", "b", "c"], "blocks", sizes=[2, 1], missing="keep",
                               categories_from_data=i > 0) for i in range(3)]  # fmt: skip
     plan = bs.Plan([*numbers, *answers])
-    said = str(plan.preview(100)).split("Mind:\n")[1].splitlines()
+    said = str(plan.preview(100)).split("Warnings:\n")[1].splitlines()
     assert len(said) == 7
     six = "columns `n0`, `n1`, `n2`, `n3`, `n4`, `n5`: "
     assert [line.strip().startswith(six) for line in said] == [True] * 3 + [False] * 4
     assert said[3] == "  columns `c0`, `c1`, `c2`: everyone sees who is missing (audit: linkages)"
-    assert said[5].startswith("  columns `c1`, `c2`: the categories were read off the data")
+    assert said[5].startswith("  columns `c1`, `c2`: the categories were read from the data")
     certificate = plan.protect(
         {**{f"n{i}": list(range(9)) for i in range(6)}, **{f"c{i}": ["a"] * 9 for i in range(3)}}
     ).certificate

@@ -224,8 +224,8 @@ def test_what_a_permutation_keeps_is_told_as_it_is() -> None:
     sentence = r"column `income`: .*; got k_anonymous, which cannot"
     with pytest.raises(ValueError, match=sentence):
         plan.covariance(data, ["income", "age"])
-    with pytest.raises(ValueError, match=sentence):
-        plan.mean(data, "income", where={"age": 30})
+    # A mean of some of them is within the classes that numbers were exchanged in.
+    assert plan.mean(data, "income", where={"age": 30}).shift[0] > 0
 
 
 # Weights: with identity matrices, the results of survey statistics, computed by hand.
@@ -363,7 +363,7 @@ def test_other_methods_give_distributions_and_say_whose_errors_stand_there() -> 
             found = PLAN.estimate(frame, "job", "sex", method=method, **options)
             assert found.frequencies.sum() == pytest.approx(1)
             assert (found.frequencies >= 0).all()
-            assert "those of the method inverse" in repr(found)
+            assert "from the method inverse" in repr(found)
     # Where the inverse is a distribution in every stratum, it is the likeliest.
     frame = large(rows=5000)
     likely = PLAN.estimate(frame, "job", method="mle")
@@ -734,7 +734,7 @@ def test_a_release_is_taken_for_its_table() -> None:
 def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
     law = bs.randomized_response(3, keep=0.6)
     counts = [70, 10, 20]
-    note = 'note: 1 cell is estimated below 0, as noise allows; method="mle" gives shares from 0'
+    note = '1 cell is estimated below 0, as noise allows; method="mle" gives proportions from 0'
     assert note not in str(law.estimate(counts=[60, 20, 20]))
     below = law.estimate(counts=[80, 10, 10])
     assert int((below.frequencies < 0).sum()) == 2

@@ -152,7 +152,7 @@ def test_what_would_draw_anew_is_named_and_refused(changes: dict[str, Any], matc
     assert "redraw=True draws anew, which spends epsilon again" in str(refused.value)
     second = protect(columns, plan(**changes), after=first.certificate, redraw=True)
     assert any(match in change for change in second.certificate.ids.redrawn)
-    assert "drawn anew since the wave before" in str(second.certificate)
+    assert "re-randomized since the wave before" in str(second.certificate)
 
 
 def test_another_key_or_kind_of_id_would_draw_anew() -> None:
@@ -183,7 +183,7 @@ def test_who_moves_to_another_group_is_drawn_anew_and_that_is_said() -> None:
     stayed = [i for i, region in enumerate(columns["region"]) if region == "s"]
     assert [second.data["votes"][i] for i in stayed] == [first.data["votes"][i] for i in stayed]
     assert second.data["votes"] != first.data["votes"]
-    assert "whose group changed is drawn anew" in str(first.certificate)
+    assert "whose group changed is re-randomized" in str(first.certificate)
 
 
 def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
@@ -264,7 +264,7 @@ def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None
     # If it is meant, it is said, and not asked again.
     again = protect(other, simple("gender"), after=first.certificate, redraw=True).certificate
     assert again.ids.redrawn == (renamed,)
-    assert f"since the wave before: {renamed}. Epsilon adds." in str(again)
+    assert f"since the wave before: {renamed}. Epsilons add up." in str(again)
     later = protect(other, simple("gender"), after=again).certificate
     assert later.ids.redrawn == ()
     assert later.ids.redrawn_before == (renamed,)
@@ -308,14 +308,14 @@ def test_a_redraw_is_never_forgotten() -> None:
     assert certificate.ids.redrawn == ()
     assert certificate.ids.redrawn_before == (law, law)
     assert list(certificate.to_dict()["ids"])[-1] == "redrawn_before"
-    said = f"People were drawn anew in an earlier wave, too: {law}. Epsilon adds."
+    said = f"People were re-randomized in an earlier wave, too: {law}. Epsilons add up."
     assert certificate.notes.count(said) == 2
     assert str(certificate).count(law) == 2
     assert law in certificate.ids._repr_html_()
 
 
 def test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows() -> None:
-    differ = "that values of a person differ, where reports of that person differ"
+    differ = "that values of a person differ, if their reported values differ"
     # Of a million ids and more that rise, the first are forgotten: the last may be one of them.
     many = np.append(np.arange(1_200_000), 0)
     table = {"person": many, "sex": np.resize(np.array(["F", "M", "D"]), len(many))}
@@ -423,7 +423,9 @@ def test_ids_with_more_rows_than_declared_are_refused() -> None:
         protect(columns)
     found = protect(columns, max_rows_per_id=2)
     assert found.certificate.ids.rows_per_id_checked == 2
-    assert any("that person differ" in each for each in found.certificate.published_unchanged)
+    assert any(
+        "values of a person differ" in each for each in found.certificate.published_unchanged
+    )
     columns["person"][250] = columns["person"][100]
     with pytest.raises(ValueError, match=r"at most 2 rows per id.*seen in row 250"):
         protect(columns, max_rows_per_id=2)
@@ -620,7 +622,7 @@ def test_numeric_columns_are_fresh_and_said_to_be() -> None:
     first = protect(columns, wide, rerandomize_numeric=True, release_name="w")
     assert first.data["votes"] == protect(people(300)).data["votes"]
     assert sorted(first.data["income"]) == columns["income"]
-    assert "drawn anew in every wave" in str(first.certificate)
+    assert "re-randomized in every wave" in str(first.certificate)
 
 
 # One record on a client.

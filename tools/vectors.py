@@ -54,6 +54,7 @@ def matrices() -> list[bs.Matrix]:
         bs.k_anonymous(1000, k=7),
         bs.circulant([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]),
         bs.circulant([1 / 250] * 250),
+        bs.difference_set(20, epsilon=1),
         bs.circulant([Fraction(2, 600)] + [Fraction(1, 600)] * 598),
         bs.tridiagonal(0.2, size=4),
         bs.tridiagonal([0.1, 0.4, 0.3]),
@@ -124,7 +125,7 @@ def answers(matrix: bs.Matrix) -> dict[str, Any]:
         for i, place in enumerate(at[:tries]):
             if i >= RECORDS and seen:
                 break
-            code = i * 7919 % matrix.size
+            code = i * 7919 % (matrix.size - matrix.padding)
             where: dict[str, Any] = {"row": place} if kind == "row" else {"id": place, "code": code}
             address = Watched(KEY, ["stream", "income"], digest, **where)
             reported = protocol.draw(form, code, address)
@@ -149,6 +150,11 @@ def plans() -> list[bs.Plan]:
                 bs.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], response, beta=0.8,
                          impossible=[("x", "2"), ("y", "3")]),
                 bs.Categorical("vote", ["é", "no"], groups=("region", laws)),
+                bs.Binned("income", [0, 10.5, 100], "geometric", epsilon=1, output="midpoint",
+                          top=100),
+                bs.Binned("height", [1, 2], response, epsilon=1, open=("low", "high"),
+                          missing="category"),
+                bs.Categorical("job", [f"job {i}" for i in range(20)], "difference_set", epsilon=1),
             ],
             name="survey é",
             keep=["region"],
@@ -172,6 +178,9 @@ def records() -> list[tuple[dict[str, Any], protocol.Id]]:
             "a": a,
             "b": b,
             "vote": ["é", "no"][i // 4 % 2],
+            "income": [0, 10.5, 10.25, 100, 99, 1000][i % 6],
+            "height": [0.5, 1, 1.75, 2, None][i % 5],
+            "job": f"job {i % 20}",
         }
         found.append((record, f"device {i}" if i % 2 else i - 20))
     return found
@@ -259,8 +268,11 @@ def make() -> dict[str, Any]:
 
 def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:
     """A client plan of one column with this matrix, as far as a plan would list its categories."""
-    shown = min(matrix.size, 1000)
-    column = {"name": "x", "type": "integer", "categories": [str(i) for i in range(shown)]}
+    shown, true = min(matrix.size, 1000), matrix.size - matrix.padding
+    column: dict[str, Any] = {"name": "x", "type": "integer"}
+    column["categories"] = [str(i) for i in range(min(shown, true))]
+    if matrix.padding:
+        column["padding"] = [str(i) for i in range(true, matrix.size)]
     law: dict[str, Any] = {"digest": digest_of(matrix).hex(), "draw": draw_of(matrix)}
     plan = {
         "protocol": 1, "name": "one", "digest": "0" * 64, "keep": [], "drop": [],
@@ -280,7 +292,7 @@ def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:
         some["integer"].append(next(i for i, (first, _) in enumerate(words) if first >= 2**16 - 2))
     for kind, ids in some.items():
         for i, id in enumerate(ids):
-            value = i * 7919 % matrix.size
+            value = i * 7919 % true
             reported = protocol.respond(plan, KEY, {"x": value}, id)["x"]
             listed.append([kind, str(id), value, reported])
     return {"plan": plan, "ids": listed}

@@ -3,10 +3,18 @@
 /** One column: its declared categories as decimal strings, strings or booleans. */
 export interface Column {
   name: string;
-  type: "string" | "integer" | "boolean";
+  type: "string" | "integer" | "boolean" | "number";
   categories: (string | boolean)[];
   /** Codes that are reported and never true, after the categories. */
   padding?: string[];
+  /** Ends of the classes of a column of numbers, [low, high), the last one closed unless it is open. */
+  breaks?: string[];
+  open?: ("low" | "high")[];
+  /** Smaller and larger numbers are replaced by these first. */
+  bottom?: string;
+  top?: string;
+  /** What is reported for each class, if not its label. */
+  midpoints?: string[];
 }
 
 /** How a client draws from a matrix; all integers are decimal strings. */

@@ -215,18 +215,26 @@ function sampler({ form, ...given }) {
 
 const spelling = (value) => (typeof value === "boolean" ? value : String(value));
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
-const about = (name) => `column \`${name}\`: `;
+const wrong = (column, must, got = "one") => fail(`column \`${column.name}\`: must ${must}; got ${got}`);
 
 /** The code of a value among the declared categories of a column. */
 function codeOf(column, value) {
+  if (column.breaks) {
+    const [bottom = -Infinity, top = Infinity] = [column.bottom, column.top].map((end) => end && Number(end));
+    const x = Math.min(Math.max(value, bottom), top), breaks = column.breaks.map(Number), open = column.open ?? [];
+    const at = breaks.filter((low) => low <= x).length - !open.includes("low"), last = column.categories.length - 1;
+    if (typeof value === "number" && at >= 0 && (at <= last || x === breaks.at(-1))) return BigInt(Math.min(at, last));
+    wrong(column, "hold a number within the breaks", "one outside");
+  }
   const kinds = column.type === "boolean" ? ["boolean"] : ["string", "number", "bigint"];
   column.codes ??= new Map(column.categories.map((category, i) => [category, BigInt(i)]));
   const code = kinds.includes(typeof value) ? column.codes.get(spelling(value)) : undefined;
-  return code ?? fail(`${about(column.name)}must hold a declared category; got an undeclared one`);
+  return code ?? wrong(column, "hold a declared category", "an undeclared one");
 }
 
 /** A reported category, of the type that the true value has. */
 function spelled(column, code, value) {
+  if (column.breaks) return column.midpoints ? Number(column.midpoints[code]) : column.categories[code];
   const category = [...column.categories, ...(column.padding ?? [])][code];
   const type = isMissing(value) ? column.type : typeof value;
   return type === "bigint" ? BigInt(category) : type === "number" || type === "integer" ? Number(category) : category;
@@ -261,8 +269,8 @@ function identify(id) {
   if (typeof id === "bigint" && id >= -(1n << 63n) && id < 1n << 64n) {
     return ["integer", (key, code) => chacha(key, BigInt.asUintN(64, id), id < 0n ? code | 1n << 63n : code)];
   }
-  const isString = typeof id === "string" && !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(id);
-  if (!isString && !(id instanceof Uint8Array)) fail("`id` must be an integer from -2^63 to 2^64 - 1, a Unicode string or bytes; got another value", TypeError);
+  const isString = typeof id === "string" && id.isWellFormed() && !id.endsWith("\0");
+  if (!isString && !(id instanceof Uint8Array)) fail("`id` must be an integer of 64 bits, a string or bytes; got another value", TypeError);
   const raw = isString ? utf8(id) : id;
   return [isString ? "text" : "bytes", (key, code) => blake3(concat(little(code, 8), raw), words(key), KEYED)];
 }
@@ -279,20 +287,20 @@ function identify(id) {
 export function respond(plan, key, record, id, { after = plan.digest, redraw = false } = {}) {
   const attributes = prepare(plan);
   if (!(key instanceof Uint8Array) || key.length !== 32) fail(`\`key\` must be a Uint8Array of 32 bytes; got ${key?.length ?? typeof key}`);
-  if (after !== plan.digest && !redraw) fail("`plan` must be the plan of `after`; got another digest: `redraw` continues, which spends epsilon again");
+  if (after !== plan.digest && !redraw) fail("`plan` must be the plan of `after`; got another digest");
   const [kind, block] = identify(id), secret = String.fromCharCode(...key) + kind, reported = new Map();
   for (const { columns, more, missing, groups, labels, impossible, matrices } of attributes) {
-    const values = columns.map(({ name }) => (name in record ? record[name] : fail(`${about(name)}must be in \`record\`; got none of that name`)));
+    const values = columns.map((column) => (column.name in record ? record[column.name] : wrong(column, "be in `record`", "none of that name")));
     const none = values.filter(isMissing).length;
     if (none && missing !== "category") {
       const all = missing === "keep" && none === values.length;
-      if (!all) fail(`${about(columns[0].name)}must ${missing === "keep" ? "be missing together with its joint columns" : "hold no missing value"}; got one`);
+      if (!all) wrong(columns[0], "hold no missing value");
       for (const { name } of columns) reported.set(name, null);
       continue;
     }
     let cell = 0n;
     columns.forEach((column, i) => { cell = cell * column.size + (isMissing(values[i]) ? column.true : codeOf(column, values[i])); });
-    if (impossible.includes(cell)) fail(`${about(columns[0].name)}must hold no combination declared impossible; got one`);
+    if (impossible.includes(cell)) wrong(columns[0], "hold no combination declared impossible");
     const code = cell - BigInt(impossible.filter((gap) => gap < cell).length);
     const { digest, draw, keys } = matrices[groups ? codeOf(groups, record[groups.name]) : 0];
     let v = draw(code, (bytes) => {

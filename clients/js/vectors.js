@@ -36,7 +36,7 @@ export function check(vectors) {
   fails("absent", () => respond(plan, key, { region: "north" }, 1), "column `sex`: must be in `record`");
   fails("missing", () => respond(plan, key, { ...record, sex: null }, 1), "column `sex`: must hold no missing value");
   fails("impossible", () => respond(plan, key, { ...record, a: "x", b: 2 }, 1), "column `a`: must hold no combination");
-  fails("id", () => respond(plan, key, record, 1.5), "`id` must be an integer");
+  fails("id", () => respond(plan, key, record, 1.5), "`id` must be an integer of 64 bits");
   fails("surrogate", () => respond(plan, key, record, "\ud800"), "`id` must be an integer");
   return { cases, wrong };
 }

@@ -367,12 +367,12 @@ class Matrix(_core.Law):
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
         >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], categories=["no", "yes", "?"])
-        <Estimate: inverse from 4 records with weights of 5, 3 degrees of freedom (sampled)>
-        category  reported  frequency  count  standard_error     low    high
-        --------  --------  ---------  -----  --------------  ------  ------
-        no          0.6000     0.7252      4          0.4184  0.0000  1.0000
-        yes         0.2000     0.1374      1          0.3184  0.0000  1.0000
-        ?           0.2000     0.1374      1          0.3184  0.0000  1.0000
+        Estimated from 4 records with weights of 5, 3 degrees of freedom (method: inverse, 95% ...)
+        category  reported  frequency  count  standard_error   low  high
+        --------  --------  ---------  -----  --------------  ----  ----
+        no            0.60       0.73      4            0.42  0.00  1.00
+        yes           0.20       0.14      1            0.32  0.00  1.00
+        ?             0.20       0.14      1            0.32  0.00  1.00
         """
         from bistochastic import estimate
 
@@ -464,7 +464,7 @@ class Matrix(_core.Law):
         3
         """
         with watched("decomposing", progress) as tell:
-            return _core.decompose(self, policy, bits, mass, max_terms, restarts, tell)
+            return _core.decompose(self, (policy, bits, mass, max_terms, restarts), tell)
 
     def permute(
         self,

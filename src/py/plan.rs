@@ -7,6 +7,7 @@ use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::convert::type_name;
+use super::id::one_id;
 use super::ids::HeldIds;
 use super::key::Key;
 use super::law::Matrix;
@@ -19,6 +20,7 @@ use crate::draw::derive::{Label, Purpose};
 use crate::draw::key;
 use crate::draw::plan::{Pseudonyms, column_key, own_key};
 use crate::draw::randomize::block::{self, Labels, Refused};
+use crate::draw::respond::keyed;
 use crate::draw::tally;
 use crate::error::Error;
 use crate::system::{erase, pool};
@@ -130,6 +132,22 @@ pub fn plan_ids<'py>(
     draws.by_ids(py, ids)
 }
 
+/// The reported code of one record of a plan by its id, as `plan_ids` draws it.
+#[pyfunction]
+pub fn plan_respond(
+    key: &Bound<'_, PyAny>,
+    plan: &str,
+    columns: Vec<String>,
+    matrix: &Bound<'_, Matrix>,
+    code: u64,
+    id: &Bound<'_, PyAny>,
+) -> PyResult<u64> {
+    let labels = Label::plan(plan, [Label::List(names(&columns))]);
+    let secret = Secret::labelled(held(key)?, labels);
+    let id = one_id("id", id, None)?;
+    Ok(keyed(matrix.get().inner(), secret.key(), &secret.labels, code, id)?)
+}
+
 /// The key of the order of a numeric column: another for other values.
 ///
 /// ``values`` are the column as words of eight bytes; ``kind`` says of what.
@@ -151,7 +169,7 @@ pub fn plan_column_key(
     Ok(derived.into())
 }
 
-/// The key of the rows of one release, where rows rather than people are addressed.
+/// The key of the rows of one release, if rows rather than people are addressed.
 #[pyfunction]
 pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
     let labels = vec![Label::Text(release.into())];
@@ -218,7 +236,7 @@ impl Tally {
     fn add(&self, py: Python<'_>, pseudonyms: PyReadonlyArray2<'_, u8>) -> PyResult<Option<usize>> {
         let bytes = pseudonyms.as_slice()?;
         let threads = pool::threads();
-        // Never with the GIL, which whoever holds the lock may be waiting for.
+        // Never with the GIL: the thread that holds the lock may be waiting for it.
         detached(py, u64::MAX, || {
             let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             tally.add(bytes.as_chunks().0, threads)

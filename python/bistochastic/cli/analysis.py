@@ -77,7 +77,7 @@ def survey_of(typed: Mapping[str, Any], names: Sequence[str]) -> Survey:
 
 
 def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
-    """A plan, or that of a certificate, with it."""
+    """Read a plan, or a certificate with its plan."""
     from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
     if not is_certificate(path, name):
@@ -87,13 +87,13 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
 
 
 def check_law(file: Path, plan: Plan) -> Certificate | None:
-    """Hold the plan against the certificate beside the file; without one, say so."""
+    """Compare the plan with the certificate next to the file; print a note if there is none."""
     from bistochastic.cli.plans import certificate_beside
 
     certificate = certificate_beside(file)
     if certificate is None:
-        say("note: there is no certificate beside the file, so that nobody checked whether "
-                   "this plan protected it", err=True)  # fmt: skip
+        say("Note: there is no certificate next to the file, so it was not checked that this plan "
+            "protected it", err=True)  # fmt: skip
         return None
 
     def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
@@ -104,12 +104,12 @@ def check_law(file: Path, plan: Plan) -> Certificate | None:
         must = "`plan` must be the one that protected the file, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got one whose law of {listed} differs")
+        raise ValueError(f"{must}; got one whose matrix of {listed} differs")
     return certificate
 
 
 def columns_in(file: Path, dialect: Dialect) -> list[str]:
-    """The columns of a file."""
+    """List the columns of a file."""
     from bistochastic.adapters.table_files import opened
 
     source = opened(file, "file", dialect=dialect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,7 +101,10 @@ def report(beta: float = 0.6) -> str:
             "3. The certificate states what the table hides, and what it does not.",
             f"   {certificate._line[0].upper()}{certificate._line[1:]}.",
             f"   Published unchanged: {'; '.join(certificate.published_unchanged)}.",
-            *(f"   {sentence}" for sentence in certificate.notes),
+            *(
+                textwrap.fill(each, 92, initial_indent="   ", subsequent_indent="   ")
+                for each in certificate.notes
+            ),
             "",
             *_estimates(plan, release.data),
             "",

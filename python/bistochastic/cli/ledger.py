@@ -13,7 +13,7 @@ from bistochastic.words import shown
 _FILE = click.Path(path_type=Path)
 
 
-@main.command(name="ledger")
+@main.command(name="ledger", short_help="Show what was released about people.")
 @click.argument("ledger", type=_FILE)
 @click.option("--add", type=_FILE, metavar="CERTIFICATE",
               help="Enter a release that was made elsewhere, e.g. on an engine.")  # fmt: skip

@@ -130,11 +130,11 @@ def protect(
     say(f"{shown(target)}: the certificate")
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
-    if found.warnings:
-        say("\nWarnings:\n" + "\n".join(f"  {each}" for each in found.warnings))
+    order = "the rows are in the order of the original, which can reveal values: use --shuffle"
+    warnings = [*found.warnings, *[order] * (not found.shuffled)]
+    if warnings:
+        say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warnings))
     say(f"\nNext:\n{_next(source, out, plan, target, found)}")
-    if not found.shuffled:
-        warn("the rows are in the order of the original, which can reveal values: use --shuffle")
     draws = find_draws(earlier, found)
     if draws:
         warn(describe_draws(draws, out, target, found, dialect))

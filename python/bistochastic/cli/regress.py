@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
 
 
-@main.command()
+@main.command(short_help="Estimate a regression on the original.")
 @click.argument("file", type=click.Path(path_type=Path))
 @plan_option
 @click.option("--formula", required=True, help="The model, e.g. 'income ~ education + sex'.")

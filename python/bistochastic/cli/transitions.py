@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@main.command()
+@main.command(short_help="Estimate moves between two waves.")
 @click.argument("wave1", type=_FILE)
 @click.argument("wave2", type=_FILE)
 @plan_option
 @click.option("--plan2", type=_FILE, help="The plan of WAVE2, if it is another one.")
 @click.option("--by", required=True, multiple=True, metavar="COLUMNS",
-              help="Columns of the table, as job,town. May be given several times.")  # fmt: skip
+              help="Columns of the table, e.g. job,town. Repeatable.")  # fmt: skip
 @click.option("--id-column", metavar="COLUMN", help="Ids that both files hold.")
 @click.option("--pseudonym", metavar="COLUMN", help="Keyed hashes of ids that both files hold.")
 @takes_survey

@@ -11,11 +11,11 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.fieller import fieller
 from bistochastic.estimate.intervals import confidence_of, mean_bounds
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 
 @dataclass(frozen=True, repr=False)
-class Quantity:
+class Quantity(Shown):
     """A number about the original: a count, a mean, a covariance or a correlation.
 
     >>> Quantity("mean", 2.5, 0.1, 400, "sampled", 399)
@@ -98,18 +98,6 @@ class Quantity:
         ]
         return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])
 
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, facts, fragment
-
-        pairs = [
-            ("value", f"{self.value:.6g}"),
-            ("standard error", f"{self.standard_error:.6g}"),
-            ("95% interval", self._said().removeprefix("95% ")),
-            ("records", f"{self.records:,} ({self.population})"),
-        ]
-        notes = [element("p", f"note: {text}") for text in self.notes]
-        return fragment(facts(pairs, caption=self.name), notes)
-
 
 @dataclass(frozen=True, repr=False)
 class Ratio(Quantity):
@@ -180,7 +168,7 @@ class Ratio(Quantity):
 
 
 @dataclass(frozen=True, repr=False)
-class Quantile:
+class Quantile(Shown):
     """A quantile of a binned column: the class it is in, and the classes it may be in.
 
     ``category`` is the class of the quantile by maximum likelihood. The unbiased proportion
@@ -189,7 +177,7 @@ class Quantile:
 
     >>> Quantile("age", 0.5, "[18, 65]", ("[0, 18)", "[18, 65]"), (0, 18, 65), (0.2, 1.0),
     ...          (0.02, 0.0), 400, "sampled", 399)
-    <quantile 0.5 of `age` in [18, 65], 95 % from 18 to 65; 400 records (sampled)>
+    <quantile 0.5 of `age` in [18, 65], 95% from 18 to 65; 400 records (sampled)>
     """
 
     column: str
@@ -229,20 +217,7 @@ class Quantile:
         low, high = self.interval()
         plural = "s" * (self.records != 1)
         line = (
-            f"<quantile {self.q:g} of `{shown(self.column)}` in {self.category}, 95 % from {low} "
+            f"<quantile {self.q:g} of `{shown(self.column)}` in {self.category}, 95% from {low} "
             f"to {high}; {self.records:,} record{plural} ({self.population})>"
         )
         return "\n".join([line, *(f"note: {text}" for text in self.notes)])
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, facts, fragment
-
-        low, high = self.interval()
-        pairs = [
-            ("class", self.category),
-            ("95 % interval", f"from {low} to {high}"),
-            ("records", f"{self.records:,} ({self.population})"),
-        ]
-        notes = [element("p", f"note: {text}") for text in self.notes]
-        title = f"Quantile {self.q:g} of {shown(self.column)}"
-        return fragment(facts(pairs, caption=title), notes)

@@ -527,7 +527,7 @@ class Estimate:
 
         >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
-        35
+        33
         """
         return self._text(len(self.frequencies))
 

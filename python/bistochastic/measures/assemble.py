@@ -153,9 +153,9 @@ def _epsilon(matrix: Matrix, found: survey.Lines | None) -> Entry:
         where = ""
         if witness is not None:
             u, w, v = witness
-            where = f": {v} is reported if {u} is true, never if {w} is true"
+            where = f": {v} is reported for true {u}, never for true {w}"
         may = "rules out" if known == "exact" or where else "may rule out"
-        return Entry("epsilon", math.inf, known, f"a reported value {may} a true value{where}")
+        return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness

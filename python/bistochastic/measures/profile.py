@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic.words import down, table, up
+from bistochastic.words import Shown, down, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Status = Literal["exact", "bound", "not computed"]
 
-# What each measure is called in words, and in which direction it is rounded: +1 up, -1 down.
+# The name of each measure in words, and the direction of rounding: +1 up, -1 down.
 WORDS: dict[str, tuple[str, int]] = {
     "entropy_rate": ("entropy rate, bits", -1),
     "beta": ("beta", -1),
@@ -48,7 +48,7 @@ _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Shown):
     """One measure: its value, whether that is exact or a bound, and a note.
 
     ``before`` is the measure without a reported value, if it has one: the entropy of the prior, or
@@ -84,12 +84,6 @@ class Entry:
         '0.333334'
         """
         return shortened(self, 6)
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [("value", self.text), ("status", self.status), ("note", self.note or "none")]
-        return fragment(facts(pairs, caption=self.words))
 
 
 def shortened(entry: Entry, digits: int) -> str:

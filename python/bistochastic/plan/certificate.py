@@ -285,7 +285,7 @@ class Certificate:
 
     @taking(ReportOptions)
     def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
-        """Write the report of the release as a page: see :meth:`Release.report`.
+        """Write the report of the release as an HTML page: see :meth:`Release.report`.
 
         The same certificate, options and version give the same page, byte for byte.
 

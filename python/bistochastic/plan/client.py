@@ -12,7 +12,9 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, structure
-from bistochastic.words import about, prefix
+from bistochastic.labels import padded
+from bistochastic.plan.attributes import Binned
+from bistochastic.words import about, prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,9 +46,23 @@ def client_json(plan: Plan) -> str:
 
 
 def _attribute(attribute: Coded) -> dict[str, Any]:
+    name = prefix(attribute.columns)
+    if attribute.unit is not None:
+        must = "must not be drawn by unit for a client, which holds no other record"
+        raise ValueError(f"{name}{must}; got unit `{shown(attribute.unit)}`")
+    if attribute.recode:
+        must = "must be recoded before the client: recode= is not in client plans"
+        raise ValueError(f"{name}{must}; got a column that is recoded")
     pairs = zip(attribute.columns, attribute.axes, strict=True)
     written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
     written["missing"] = attribute.missing
+    if isinstance(attribute, Binned):
+        written["columns"][0] |= _binned(attribute)
+    padding = attribute.matrices[0].padding
+    if padding:
+        labels = attribute.axes[0]
+        more = padded(labels, padding).values[len(labels) :]
+        written["columns"][0]["padding"] = [str(value) for value in more]
     if attribute.impossible:
         written["impossible"] = _strings(attribute.cells.tolist())
     if attribute.groups is not None:
@@ -66,6 +82,25 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
 def _column(name: str, labels: Labels) -> dict[str, Any]:
     values = [value if isinstance(value, bool) else str(value) for value in labels.values]
     return {"name": name, "type": _TYPES[labels.kind], "categories": values}
+
+
+def _binned(attribute: Binned) -> dict[str, Any]:
+    """The classes of a column of numbers."""
+    bins, name = attribute._bins, prefix(attribute.columns)
+    if bins.dated:
+        raise ValueError(f"{name}must hold numbers for a client; got classes of dates")
+    if attribute.output == "number":
+        must = 'must have output="interval" or output="midpoint" for a client'
+        raise ValueError(f'{name}{must}; got output="number"')
+    found: dict[str, Any] = {"type": "number", "breaks": [repr(x) for x in bins.breaks]}
+    if bins.open:
+        found["open"] = list(bins.open)
+    for end, value in (("bottom", attribute.bottom), ("top", attribute.top)):
+        if value is not None:
+            found[end] = repr(value)
+    if attribute.output == "midpoint":
+        found["midpoints"] = [repr(x) for x in bins.midpoints.tolist()]
+    return found
 
 
 def _strings(numbers: Iterable[int]) -> list[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from bistochastic.measures import log2_up
 from bistochastic.numeric.displacement import column_beta
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.words import down, shown, up
+from bistochastic.words import Shown, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,7 +102,7 @@ class Measures:
 
 
 @dataclass(frozen=True, repr=False)
-class Bits:
+class Bits(Shown):
     """The bits of several attributes together, the most they could have, and the ratio.
 
     >>> import bistochastic as bs
@@ -119,16 +119,6 @@ class Bits:
     def __repr__(self) -> str:
         many = f"{self.attributes} attribute{'s' * (self.attributes != 1)}"
         return f"<Bits of {many}: {down(self.bits)} of {self.max_bits:.6g}, beta {down(self.beta)}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [
-            ("attributes", str(self.attributes)),
-            ("bits", f"{down(self.bits)} of {self.max_bits:.6g}"),
-            ("beta", down(self.beta)),
-        ]
-        return fragment(facts(pairs, caption="Bits"))
 
 
 def measures(attribute: Attribute) -> Measures:

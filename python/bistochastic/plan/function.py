@@ -22,7 +22,7 @@ from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
 from bistochastic.plan.units import drawn_by, replaced
 from bistochastic.sources import KeySource, refuse_guessable
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ _SHORT = 1 << 15
 
 
 @dataclass(frozen=True)
-class BatchFunction:
+class BatchFunction(Shown):
     """A plan, where its key is, and how rows are addressed. It can be pickled; no key is inside.
 
     A row in an error is counted from 0 within its batch, as an engine does not say which batch of
@@ -187,21 +187,6 @@ class BatchFunction:
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
         return f"<BatchFunction of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-        from bistochastic.plan.preview import laws
-
-        by = (self.id_column,) if self.id_column is not None else self.row_columns
-        plan = self.plan
-        pairs = [
-            ("rows are addressed by", ", ".join(map(shown, by))),
-            ("key", f"{self.key.kind} {shown(self.key.place)}, {self.key.fingerprint}"),
-            ("release name", "none" if self.release_name is None else shown(self.release_name)),
-            ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
-        ]
-        title = f"Batch function of plan {shown(plan.name)}"
-        return fragment(facts(pairs, caption=title), laws(plan, "What is hidden"))
 
 
 def _wave(f: BatchFunction) -> waves.Wave | None:

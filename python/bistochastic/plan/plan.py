@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.function import BatchFunction
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
+    from bistochastic.plan.respond import Quick
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
@@ -161,6 +162,13 @@ class Plan(_Fields):
     def _protected(self) -> frozenset[str]:
         """The columns of all attributes."""
         return frozenset(column for a in self.attributes for column in a.columns)
+
+    @kept
+    def _quick(self) -> Quick | None:
+        """The quick way to answer for one record; None if there is none."""
+        from bistochastic.plan.respond import prepare
+
+        return prepare(self)
 
     def _check(self) -> None:
         """No column twice; columns of groups stay unprotected."""
@@ -526,7 +534,7 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
-        Plan `plan`, Definition 1 (one column)
+        Plan plan: 1 protected column
         ...
         """
         from bistochastic.plan.preview import Preview
@@ -895,11 +903,11 @@ class Plan(_Fields):
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
-        <Estimate: inverse from 100 records (sampled)>
-        sex  reported  frequency  count  standard_error     low    high
-        ---  --------  ---------  -----  --------------  ------  ------
-        F      0.6000     0.7000     70          0.0985  0.4944  0.8934
-        M      0.4000     0.3000     30          0.0985  0.1066  0.5056
+        Estimated from 100 records (method: inverse, 95% intervals)
+        sex  reported  frequency  count  standard_error    low   high
+        ---  --------  ---------  -----  --------------  -----  -----
+        F       0.600      0.700     70           0.098  0.494  0.893
+        M       0.400      0.300     30           0.098  0.107  0.506
         """
         from bistochastic.tables.estimates import estimate
 
@@ -1011,7 +1019,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
         >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
         >>> plan.quantile({"age": ages}, "age")
-        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        <quantile 0.5 of `age` in [18, 65), 95% from 18 to 65; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -1179,7 +1187,7 @@ class Plan(_Fields):
         >>> one = {"person": people, "job": ["no", "yes"] * 50}
         >>> two = {"person": people, "job": ["no", "yes", "yes", "yes"] * 25}
         >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
-        <change 0.5, standard error 0.0870388, 95 % from 0.327... to 0.672...; 200 records ...
+        <change 0.5, standard error 0.0870388, 95% from 0.327... to 0.672...; 200 records ...
         note: from 0.5 to 1
         note: 100 of 100 and 100 records are of the same ids
         """

@@ -113,8 +113,8 @@ def warnings(plan: Plan) -> list[str]:
         )  # fmt: skip
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
-            "share true values, as a household does, their reported values can be pooled. Name it "
-            "in units, or write units=[]"
+            "share true values, as a household does, their reported values can be pooled: name it "
+            f"in units, or write units=[] ({_audit('')})"
         )
     return found
 
@@ -455,12 +455,12 @@ class Preview:
         )
 
 
-def laws(plan: Plan, title: str) -> Markup:
+def laws(plan: Plan, caption: str) -> Markup:
     """Tabulate what happens to each attribute."""
     from bistochastic.markup import table
 
     each = rows(list(plan.by_attribute.values()))
-    return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
+    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:

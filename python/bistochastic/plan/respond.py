@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bistochastic import _core
 from bistochastic.adapters.arrays import Arrays
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import like
+from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.waves import Ids
@@ -18,11 +20,16 @@ from bistochastic.words import prefix, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bistochastic._core import Key
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
 
 _MISSING = np.array([True])
+# Orders of columns that are remembered.
+_LAYOUTS = 64
 
 
 def respond(
@@ -32,7 +39,12 @@ def respond(
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    options = Options(secret_of(key, allow_insecure), None, None, False)
+    secret = secret_of(key, allow_insecure)
+    if type(record) is dict and plan._quick is not None:
+        found = plan._quick.answer(record, secret, id)
+        if found is not None:
+            return found
+    options = Options(secret, None, None, False)
     for coded in plan._coded:
         if coded.unit is not None:
             must = "must not be drawn by unit for one record, as a client holds no other record"
@@ -42,8 +54,80 @@ def respond(
     for attribute in run.numeric:
         must = "must not be numeric for one record, as numbers are permuted among records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
-    found: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids([id])))
-    return found
+    drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids([id])))
+    return drawn
+
+
+class Quick:
+    """Answers without tables of one row, for records whose values are spelled as declared.
+
+    Everything else is left to the general way, which also makes the sentences about what is wrong.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._options = Options(None, None, None, False)
+        self._layouts: dict[tuple[str, ...], list[str]] = {}
+        self._parts = [_Part(attribute) for attribute in plan._coded]
+
+    def answer(self, record: dict[str, Any], key: Key, id: Any) -> dict[str, Any] | None:
+        """Randomize the record; None if a value is missing or spelled in another way."""
+        names = tuple(record)
+        layout = self._layouts.get(names)
+        if layout is None:
+            layout = self._options.layout(self._plan, list(names), "record")
+            if len(self._layouts) < _LAYOUTS:
+                self._layouts[names] = layout
+        found = {name: record[name] for name in layout}
+        drawn = []
+        for part in self._parts:
+            code = 0
+            for name, size, codes in part.columns:
+                value = record[name]
+                same = codes.get(type(value))
+                digit = None if same is None else same.get(value)
+                if digit is None:
+                    return None
+                code = code * size + digit
+            group = None if part.by is None else record[part.by]
+            matrix = part.matrices.get(group) if type(group) is part.kind else None
+            if matrix is None:
+                return None
+            drawn.append((part, matrix, code))
+        for part, matrix, code in drawn:
+            v = _core.plan_respond(key, self._plan.name, part.names, matrix, code, id)
+            for name, size, values in part.values:
+                v, digit = divmod(v, size)
+                found[name] = values[digit]
+        return found
+
+
+class _Part:
+    """What a quick answer needs of one attribute."""
+
+    def __init__(self, attribute: Coded) -> None:
+        self.names = list(attribute.columns)
+        every = list(zip(attribute.columns, attribute.shape, attribute.axes, strict=True))
+        self.columns = [
+            (name, size, {type(axis.values[0]): {v: i for i, v in enumerate(axis.values)}})
+            for name, size, axis in every
+        ]
+        self.values = [(name, size, (*axis.values, None)) for name, size, axis in reversed(every)]
+        groups = attribute.groups
+        self.by = None if groups is None else groups.column
+        chosen = (None,) if groups is None else groups.labels.values
+        self.kind = type(chosen[0])
+        self.matrices: dict[Any, Matrix] = dict(zip(chosen, attribute.matrices, strict=True))
+
+
+def prepare(plan: Plan) -> Quick | None:
+    """Make the quick way to answer; None if a column of the plan needs the general way."""
+    plain = all(
+        type(a) in (Categorical, Joint)
+        and not (a.impossible or a.unit or a.recode or any(m.padding for m in a.matrices))
+        for a in plan._coded
+    )
+    return Quick(plan) if plain and not plan._numeric else None
 
 
 class Record:

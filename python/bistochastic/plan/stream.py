@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.run import Piece
+from bistochastic.words import Shown
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
 _TOGETHER = 8
@@ -148,7 +149,7 @@ def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Num
     return moved(plan, options, attribute.for_records(len(numbers)), numbers)
 
 
-class ProtectedBatches:
+class ProtectedBatches(Shown):
     """A protected table in record batches, read once, and its certificate after that.
 
     It is iterated over, read by :meth:`read_next_batch` or :meth:`read_all`, or handed to whatever
@@ -204,15 +205,6 @@ class ProtectedBatches:
     def __repr__(self) -> str:
         several = "s" * (len(self.schema.names) != 1)
         return f"<ProtectedBatches of {len(self.schema.names)} column{several}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        rows = [[field.name, str(field.type)] for field in self.schema]
-        title = "A protected table in record batches"
-        made = markup.table(["column", "type"], rows, caption=title, left=(0, 1), scroll=False)
-        mind = "Rows are drawn as they are read; the certificate is there once all of them are."
-        return markup.fragment(made, markup.element("p", mind))
 
 
 def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:

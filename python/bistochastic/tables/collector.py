@@ -123,6 +123,7 @@ class _Nothing:
     # An estimate asks whether its records are weighted.
     weighted: bool = False
     is_plain: bool = True
+    lost: str | None = None
 
     @property
     def tallies(self) -> _Nothing:

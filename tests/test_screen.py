@@ -1,0 +1,123 @@
+"""What a terminal shows: help in the order of work, tables by rich, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic import cli
+from bistochastic.cli import screen
+from bistochastic.words import table
+
+PLAN = bs.Plan(
+    [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)],
+    name="survey",
+    keep=["age"],
+)
+
+
+def run(*arguments: object, code: int = 0) -> Any:
+    result = CliRunner().invoke(cli.main, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN.to_toml())
+    (tmp_path / "in.csv").write_text("sex,age\n" + "F,1\nM,2\n" * 200)
+    return tmp_path
+
+
+def test_commands_are_listed_in_the_order_of_work_with_short_summaries() -> None:
+    names = list(cli.main.commands)
+    listed = re.findall(r"^  (\w+)  +(\S.*)$", run("--help").output.split("Commands:\n")[1], re.M)
+    assert sorted(name for name, _ in listed) == sorted(names)
+    assert [name for name, _ in listed][:6] == [
+        "demo", "plan", "protect", "inspect", "report", "estimate",
+    ]  # fmt: skip
+    for _name, summary in listed:
+        assert 10 < len(summary) <= 45
+        assert summary.endswith(".")
+        assert not summary.endswith("..")
+
+
+def test_protect_ends_with_what_is_unprotected_and_the_next_command(folder: Path) -> None:
+    words = ["protect", folder / "in.csv", folder / "out.csv", "--plan", folder / "plan.toml"]
+    plain, shuffled = run(*words).stdout, run(*words, "--shuffle").stdout
+    for text in (plain, shuffled):
+        lines = text.splitlines()
+        assert "  column `age`" in lines[lines.index("Published unchanged:") :]
+        assert lines[-1].startswith("  bistochastic report ")
+        assert "<" not in text
+    assert "use --shuffle" in plain
+    assert "bistochastic audit" in plain
+    assert "use --shuffle" not in shuffled
+    # Rows in random order cannot be matched with the original.
+    assert "bistochastic audit" not in shuffled
+
+
+def test_programs_get_json(folder: Path) -> None:
+    plan = folder / "plan.toml"
+    run("protect", folder / "in.csv", folder / "out.csv", "--plan", plan)
+    shown = json.loads(run("inspect", plan, "--json").output)
+    assert shown["beta"] == PLAN.beta
+    assert shown["attributes"][0]["columns"] == ["sex"]
+    certificate = folder / "out.csv.certificate.json"
+    assert json.loads(run("inspect", certificate, "--json").output)["records"] == 400
+    matrix = json.loads(run("inspect", "identity", "--size", 3, "--json").output)
+    assert matrix["profile"]["epsilon"]["value"] == "inf"
+    assert bs.Matrix.from_json(json.dumps(matrix["matrix"])) == bs.identity(3)
+    words = ["estimate", folder / "out.csv", "--plan", plan, "--by", "sex"]
+    assert json.loads(run(*words, "--json").stdout) == json.loads(
+        run(*words, "--format", "json").stdout
+    )
+    audit = json.loads(
+        run("audit", folder / "in.csv", folder / "out.csv", "--plan", plan, "--json").stdout
+    )
+    assert audit["records"] == 400
+    assert audit["guesses"][0]["columns"] == ["sex"]
+
+
+def test_a_plan_can_be_checked(folder: Path) -> None:
+    plan = folder / "plan.toml"
+    assert run("plan", "--check", plan).output == f"{PLAN.preview()}\n"
+    run("plan", "--check", plan, "--min-beta", 0.6)
+    low = run("plan", "--check", plan, "--min-beta", 0.7, code=1)
+    assert "column `sex`: `beta` must be at least 0.7; got 0.6" in low.stderr
+    draft = folder / "draft.toml"
+    draft.write_text(bs.Plan(PLAN.attributes, undecided=["weight"]).to_toml())
+    open_ = run("plan", "--check", draft, "--json", code=1)
+    assert json.loads(open_.stdout)["undecided"] == ["weight"]
+    assert "`weight`" in open_.stderr
+
+
+def test_a_terminal_gets_folded_tables_and_no_markup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    long = "a very long cell that does not fit into forty columns"
+    rows = table(["Name", "Beta"], [["[red]x", "0.5"], [long, "1"]])
+    assert screen._draw(f"Title\n\n{rows}\n\nWarnings:\n  {long} {long}")
+    drawn = capsys.readouterr().out
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+    assert max(map(len, plain.splitlines())) <= 40
+    assert "[red]x" in plain
+    assert "\x1b[1;33mWarnings:" in drawn
+    assert all(line.startswith("  ") for line in plain.split("Warnings:\n")[1].splitlines())
+    words = " ".join(plain.split())
+    assert words.count("a very long cell") == 3
+
+
+def test_pipes_get_plain_text(folder: Path) -> None:
+    text = run("inspect", folder / "plan.toml").output
+    assert "\x1b" not in text
+    assert text == f"{PLAN.preview()}\n"
