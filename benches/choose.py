@@ -92,13 +92,70 @@ def optimal() -> None:
         words = f"cost {m.requested['expected_cost']:.6f}, gap {m.requested['gap']:.1e}"
         print(f"optimal, size {size}, epsilon 2, beta 0.6: {ours:.2f} s, {words}")
         if size == 64:
-            needs = ["multi-freq-ldpy", "pure-ldp", "xxhash<4", "scikit-learn", "statsmodels"]
+            theirs, why = peer(["cvxpy", "clarabel"], CVXPY, str(size), "2", "0.6")
+            print(f"  cvxpy with Clarabel: {why or f'{theirs[1]:.2f} s, cost {theirs[0]:.6f}'}")
+
+
+def sets() -> None:
+    size = 100_000
+    print(f"difference_set of {size:,}: {best(lambda: bs.difference_set(size, epsilon=1), 3):.3f} s"
+          " (wanted: at most 1)")  # fmt: skip
+    m = bs.difference_set(size, epsilon=1)
+    plain = bs.circulant(np.random.default_rng(0).dirichlet(np.ones(m.size)))
+    codes = np.random.default_rng(1).integers(0, size, 10**6).astype(np.uint32)
+    for name, matrix in (("difference_set", m), ("circulant", plain)):
+        matrix.randomize(codes)
+        seconds = best(lambda: matrix.randomize(codes))  # noqa: B023
+        print(f"  a million records drawn from a {name}: {1e3 * seconds:.1f} ms")
+    drawn = m.randomize(codes)
+    print(f"  estimated by FFT: {1e3 * best(lambda: m.estimate(drawn).frequencies):.1f} ms")
+
+
+def many_columns() -> None:
+    columns = {f"c{i}": [f"{i}.{j}" for j in range(2 + i % 20)] for i in range(100)}
+    plan = bs.suggest(columns, beta=0.5).plan
+    sizes = [len(levels) for levels in columns.values()]
+    for name, call, most in (
+        ("plan.strongest", lambda: plan.strongest(records=10_000, tolerance=0.03), 2000),
+        ("suggest", lambda: bs.suggest(columns, beta=0.5), 200),
+        ("allocate, bits", lambda: bs.allocate(sizes, beta=0.5, min_beta=0.2), 200),
+        ("allocate, epsilon", lambda: bs.allocate(sizes, epsilon=100, min_beta=0.2), 200),
+        ("preview", lambda: str(plan.preview(10_000)), 200),
+    ):
+        print(f"100 columns, {name}: {1e3 * best(call, 3):.0f} ms (wanted: at most {most})")
+
+
+def errors() -> None:
+    """One thousand categories, the same data: errors summed over all, times the records."""
+    import tempfile
+    from pathlib import Path
+
+    size, records = 1000, 20_000
+    shares = 1 / np.arange(1, size + 1)
+    codes = np.random.default_rng(2).choice(size, records, p=shares / shares.sum())
+    true = np.bincount(codes, minlength=size) / records
+    rows: list[Any] = []
+    for epsilon in (0.5, 1.0, 2.0):
+        for name, m in (
+            ("difference_set", bs.difference_set(size, epsilon=epsilon)),
+            ("randomized_response", bs.randomized_response(size, epsilon=epsilon)),
+        ):
+            given = codes.astype(np.uint16)
+            m.randomize(given)
+            seconds = best(lambda: m.randomize(given))  # noqa: B023
+            every = [m.estimate(m.randomize(given)).frequencies for _ in range(10)]
+            error = float(np.mean([records * ((x - true) ** 2).sum() for x in every]))
+            width = math.ceil(math.log2(m.size) / 8)
+            rows.append([name, epsilon, error, width, 1e6 * seconds / records])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "codes.npy"
+        np.save(path, codes)
+        needs = ["multi-freq-ldpy", "pure-ldp", "xxhash<4", "scikit-learn", "statsmodels"]
         theirs, why = peer(needs, ORACLES, str(path), str(size))
     print(f"errors at {size:,} categories, {records:,} records (times the records):")
     for name, epsilon, error, width, micro in sorted(rows + (theirs or []), key=lambda r: r[1]):
-        print(
-            f"  epsilon {epsilon:<4} {name:<36} {error:10.1f}  {width:4.0f} bytes  {micro:9.4f} us"
-        )
+        sizes = f"{width:4.0f} bytes  {micro:9.4f} us"
+        print(f"  epsilon {epsilon:<4} {name:<36} {error:10.1f}  {sizes}")
     if why:
         print(f"  others were left out: {why}")
 
