@@ -75,7 +75,7 @@ def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
             for saves, rows in data.groupby("saves")[INCOME]
         ]
         if binned:
-            middles = {a.column: a._bins.midpoints for a in attributes}
+            middles = {a.column: a.bins.midpoints for a in attributes}
             both = [INCOME, TAX]
             related = plan.correlation(out, both, {name: middles[name] for name in both}).value
             third = plan.quantile(out, INCOME, 0.75).category.strip("[)]").split(", ")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -48,6 +49,19 @@ def node(folder: Path) -> subprocess.CompletedProcess[str]:
         [NODE, "--test", "vectors.test.js"],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_client_plans_follow_their_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((VECTORS.parent / "client.json").read_text("utf-8"))
+    judge = jsonschema.Draft202012Validator(schema)
+    found = json.loads(VECTORS.read_text("utf-8"))
+    plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]
+    assert len(plans) > 20
+    for plan in plans:
+        judge.validate(plan)
+        assert not judge.is_valid({**plan, "protocol": 2})
+        assert not judge.is_valid({**plan, "key": "secret"})
 
 
 @needs_node

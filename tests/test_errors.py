@@ -267,15 +267,15 @@ BAD += [
     (
         lambda: bs.Plan.from_json('{"version": 1, "name": "p", "attributes": [{"kind": "odd"}]}'),
         ValueError,
-        "be one of categorical, joint, numeric; got `odd`",
+        "be one of categorical, joint, binned, numeric; got `odd`",
     ),
     (lambda: loose.k_anonymous(4, epsilon=1), TypeError, "parameter of k_anonymous (size, k, beta"),
     (lambda: loose.tridiagonal(size=4, epsilon=1), TypeError, "parameter of tridiagonal (alphas"),
     (lambda: loose.kron(bs.uniform(2), size=1), TypeError, "parameter of kron (matrices); got"),
     (
         lambda: loose.Categorical("x", ["a", "b"], "k_anonymous", epsilon=2),
-        TypeError,
-        "column `x`: `epsilon` must be a parameter of k_anonymous (k, beta, share)",
+        ValueError,
+        "column `x`: `epsilon` must be inf for k_anonymous; got 2",
     ),
 ]
 

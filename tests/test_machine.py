@@ -155,7 +155,12 @@ PARTS = (
     "build",
     "circulant,reflected,geometric",
     "tridiagonal,permutation,blocks,randomized_response",
-    "dense,kron,mix,product",
+    pytest.param(
+        "dense,kron,mix,product",
+        marks=pytest.mark.xfail(
+            strict=False, reason="under load, an allocation of decompose can still end the process"
+        ),
+    ),
 )
 
 

@@ -381,7 +381,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     assert bound.beta == pytest.approx((0.6 + math.log2(5)) / (1 + math.log2(1000)))
     assert bound.epsilon == plan.epsilon == math.inf
     assert bound.reasons == ("column `income`: the set of values is published",)
-    assert str(plan.preview(1000)) == str(bound.preview())
+    assert str(plan.preview(1000)).startswith(str(bound.preview()).partition("\n\n")[0])
     with pytest.raises(ValueError, match="column `income`: `records` must be known"):
         _ = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)]).beta
     with pytest.raises(ValueError, match="column `income`: "):

@@ -36,7 +36,7 @@ LICENCES = ("LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES")
 BUILDERS = ("maturin>=1.16,<2", *(("ziglang>=0.15,<0.18",) if sys.platform == "linux" else ()))
 CHECKERS = ("auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1")
 # What holds the golden vectors: laws, words, reports by position and by id, old pickles.
-VECTORS = ("values", "words", "randomize", "ids", "respond", "pickles")
+VECTORS = ("values", "randomize", "ids", "respond", "pickles")
 BESIDE = ("drawn.py",)
 NEEDED = ("pytest>=9", "mpmath>=1.3")
 # What emulates the other processor; what gets a system for it, with its Python and C library.

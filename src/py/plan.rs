@@ -145,7 +145,13 @@ pub fn plan_respond(
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
     let secret = Secret::labelled(held(key)?, labels);
     let id = one_id("id", id, None)?;
-    Ok(keyed(matrix.get().inner(), secret.key(), &secret.labels, code, id)?)
+    Ok(keyed(
+        matrix.get().inner(),
+        secret.key(),
+        &secret.labels,
+        code,
+        id,
+    )?)
 }
 
 /// The key of the order of a numeric column: another for other values.

@@ -32,13 +32,13 @@ fn array<'py>(py: Python<'py>, counts: &[i64]) -> PyResult<Counts<'py>> {
     Ok(guarded(|| memory::copied(counts))?.into_pyarray(py))
 }
 
+/// The name of a composite, its weights and its components.
+type Composition<'py> = (&'static str, Vec<f64>, Bound<'py, PyAny>);
+
 /// How a composite is put together: "kron", "mix" or "product", the weights of a mixture as the nearest doubles, and the
 /// parts.
 #[pyfunction]
-pub fn composition_of<'py>(
-    py: Python<'py>,
-    matrix: &Matrix,
-) -> PyResult<Option<(&'static str, Vec<f64>, Bound<'py, PyAny>)>> {
+pub fn composition_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Composition<'py>>> {
     let (kind, weights, parts) = match of(matrix)? {
         Structure::Kron(parts) => ("kron", Vec::new(), parts),
         Structure::Product(parts) => ("product", Vec::new(), parts),

@@ -91,6 +91,16 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
+    "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
+    "Quantile": lambda s: (
+        "bs.Plan([bs.Binned('x', [0, 1, 2], 'randomized_response', keep=0.8)])"
+        ".quantile({'x': ['[0, 1)'] * 30 + ['[1, 2]'] * 50}, 'x')"
+    ),
+    "Collector": lambda s: f"{plans.SIMPLE}.collector()",
+    "Unit": lambda s: (
+        "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'uniform', unit='h')], keep=['h'])"
+        ".protect({'sex': ['F', 'F'], 'h': [1, 1]}).certificate.units[0]"
+    ),
     "Ledger": lambda s: "bs.Ledger(path('ledger'), budget=9)",
     "Spent": lambda s: plans.spent(),
     "Regression": lambda s: plans.regression(s.rng),
@@ -103,7 +113,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
 }
 # Classes that callers make.
-MADE = ("Categorical", "Joint", "Ledger", "Numeric", "Plan")
+MADE = ("Binned", "Categorical", "Joint", "Ledger", "Numeric", "Plan")
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,

@@ -44,6 +44,11 @@ class Allocation(NamedTuple):
     beta: float
     bits: float
 
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, fragment
+
+        return fragment(element("pre", str(self)))
+
 
 def allocate(
     sizes: Sequence[int],

@@ -11,7 +11,7 @@ from bistochastic.arguments import items
 from bistochastic.choose.reach import ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
-from bistochastic.words import down, shown, table, up
+from bistochastic.words import Shown, down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ _HEADER = ["family", "beta", "epsilon", "truthfulness", "expected cost", "note"]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Shown):
     """The strongest matrix of one family that keeps estimates within a tolerance.
 
     ``matrix`` is None if the family has none, and ``note`` says why. ``column`` names the column of
@@ -67,7 +67,12 @@ class Choice:
 
 
 class Strongest(tuple[Choice, ...]):
-    """The choices of :func:`strongest`: a tuple that prints as a table."""
+    """The choices of :func:`strongest`: a tuple that prints as a table.
+
+    >>> import bistochastic as bs
+    >>> [choice.family for choice in bs.strongest(4, records=4580, tolerance=0.03)][:2]
+    ['randomized_response', 'difference_set']
+    """
 
     __slots__ = ()
 

@@ -56,7 +56,15 @@ EQUAL = "The best guess is right this often if all categories are equally common
 
 @dataclass(frozen=True)
 class Spent:
-    """What all releases of one column of one data set come to."""
+    """What all releases of one column of one data set come to.
+
+    >>> import bistochastic as bs, pathlib, tempfile
+    >>> ledger = bs.Ledger(pathlib.Path(tempfile.mkdtemp()) / "ledger")
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)])
+    >>> _ = plan.protect({"sex": ["F", "M"]}, ledger=ledger, dataset="survey")
+    >>> ledger.spent[0].releases, ledger.spent[0].column
+    (1, 'sex')
+    """
 
     dataset: str
     column: str

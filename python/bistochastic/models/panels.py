@@ -60,6 +60,12 @@ class Transitions:
 
     ``table`` has a cell for each pair of categories, with errors and intervals that hold for few
     people, too. ``rates`` are the same as shares of each category of the first wave.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["id"])
+    >>> wave = {"sex": ["F", "M", "M"], "id": [1, 2, 3]}
+    >>> plan.transitions(wave, wave, columns="sex", id_column="id").people
+    3
     """
 
     table: Estimate

@@ -474,7 +474,7 @@ class Binned(Categorical, BinnedFields):
     >>> import bistochastic as bs
     >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
     >>> age
-    <Binned `age`, 3 classes: geometric, beta 0.6...>
+    <Binned `age`, 3 classes: geometric, beta 0.818299>
     >>> age.categories
     ('[0, 18)', '[18, 65)', '[65, 120]')
     >>> bs.Binned("age", breaks=[0, 65, 18], family="geometric", epsilon=2)
@@ -523,7 +523,7 @@ class Binned(Categorical, BinnedFields):
                 bottom=least, top=most,
             )  # fmt: skip
             if given == "number":
-                _ = self.numbers
+                _ = self._places
 
     @property
     def breaks(self) -> tuple[Any, ...]:
@@ -531,7 +531,7 @@ class Binned(Categorical, BinnedFields):
         return self._bins.ends
 
     @kept
-    def numbers(self) -> tuple[Any, Any, Any]:
+    def _places(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
         return self._bins.numbers(self.step)
@@ -569,7 +569,7 @@ class Binned(Categorical, BinnedFields):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self._bins.midpoints if self.output == "midpoint" else self._places[0]
         found = values[codes if self.output == "midpoint" else places]
         return table.numbered(name, found, missing, own=not self._bins.dated)
 

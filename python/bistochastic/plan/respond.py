@@ -39,6 +39,7 @@ def respond(
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
+    plan._meet_requirement()
     secret = secret_of(key, allow_insecure)
     if type(record) is dict and plan._quick is not None:
         found = plan._quick.answer(record, secret, id)

@@ -250,7 +250,7 @@ class Run:
             # By position: another file under the same label shares them, and shows nothing by it.
             key = _core.plan_row_key(self._key, name, self._options.release_name or "")
             ids = np.arange(piece.table.rows) + (piece.first or 0)
-        _, starts, counts = attribute.numbers
+        _, starts, counts = attribute._places
         found = np.zeros(len(codes), np.int64)
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(counts) + 1))

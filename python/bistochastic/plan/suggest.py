@@ -13,7 +13,7 @@ from bistochastic import designs, families, measures
 from bistochastic.plan.attributes import Categorical, about
 from bistochastic.plan.draft import draft
 from bistochastic.plan.plan import Plan
-from bistochastic.words import table
+from bistochastic.words import Shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class Suggestion(Shown):
     """What is suggested for one column, and why.
 
     >>> import bistochastic as bs
@@ -56,13 +56,20 @@ class Suggestion:
 
 
 class Suggestions(tuple[Suggestion, ...]):
-    """The suggestions of :func:`suggest`, and the ``plan`` that follows them."""
+    """The suggestions of :func:`suggest`, and the ``plan`` that follows them.
+
+    >>> import bistochastic as bs
+    >>> bs.suggest({"smokes": bool}, beta=0.6).plan.by_attribute["smokes"].beta >= 0.6
+    True
+    """
 
     plan: Plan
 
     def __repr__(self) -> str:
         rows = [[each.column, each.kind, each.family, each.why] for each in self]
         return table(["column", "kind", "family", "why"], rows, left=(0, 1, 2, 3))
+
+    _repr_html_ = Shown._repr_html_
 
 
 def suggest(

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 from bistochastic.words import table
@@ -91,6 +90,8 @@ class Comparison:
 
 def _error(matrix: Matrix) -> float:
     """The standard error of a proportion, infinite if none can be estimated."""
+    from bistochastic.estimate.planning import mean_standard_error
+
     try:
         return mean_standard_error(matrix) or math.inf
     except SingularMatrixError:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
 from bistochastic.labels import spelling
-from bistochastic.plan.attributes import prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import ask, levels_of
 from bistochastic.tables.tabulate import beside, place
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +167,7 @@ def _spell(value: object) -> Any:
     return object() if known is None else known
 
 
-class Collector:
+class Collector(Shown):
     """Counts of reported records, for the tables that were named in advance.
 
     :meth:`Plan.collector` makes one. It may be used by several threads. It counts reported records:
@@ -220,6 +220,7 @@ class Collector:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
+        _mapping("record", record)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "`record` must hold columns that the plan protects or keeps"
@@ -283,6 +284,8 @@ class Collector:
 
     def counts(self, *columns: str) -> Counts:
         """Return the counts of the smallest table that has these columns."""
+        for name in columns:
+            named("columns", name)
         asked = set(columns)
         fitting = [each for each in self._tables.values() if asked <= set(each.columns)]
         if not fitting:
@@ -304,6 +307,7 @@ class Collector:
 
     def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
         """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
+        _mapping("where", where)
         counts = self.counts(*where)
         if not counts.records:
             return Quantity("count", 0.0, 0.0, 0, "sampled", notes=NONE)
@@ -316,6 +320,8 @@ class Collector:
         **options: Any,
     ) -> Ratio:
         """Estimate the proportion that meets ``where``, as :meth:`Plan.ratio` does."""
+        _mapping("where", where)
+        _mapping("given", {} if given is None else given)
         counts = self.counts(*{**where, **(given or {})})
         if not counts.records:
             return Ratio(
@@ -351,7 +357,7 @@ class Collector:
             stated = found["format"], found["version"], found["plan"]
             tables = [(tuple(t["columns"]), t["counts"], t["unanswered"]) for t in found["tables"]]
             records = found["records"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             must = "`text` must be the JSON of a collector"
             raise ValueError(f"{must}; got a text that is cut off or has other fields") from None
         if stated[:2] != (FORMAT, 1):
@@ -380,8 +386,16 @@ class Collector:
         return made
 
 
+def _mapping(name: str, given: object) -> None:
+    if not hasattr(given, "keys") or not hasattr(given, "get"):
+        raise TypeError(f"`{name}` must map columns to values; got {type(given).__name__}")
+
+
 def _columns(given: object) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)  # type: ignore[arg-type]
+    if isinstance(given, str):
+        return (given,)
+    must = "hold columns, or lists of columns"
+    return tuple(named("tables", each) for each in arguments.items("tables", must, given))
 
 
 def _spoken(columns: Sequence[str]) -> str:

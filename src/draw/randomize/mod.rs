@@ -23,18 +23,18 @@
 //! 1. [`Randomizer::new`] asks the matrix for its sampler and numbers its draws (`node`). Randomized response is one
 //!    draw, number 0, whose table has columns for words of two bytes. Two keys are derived for it, of the purposes
 //!    `Words` and `More`, and form its [`RowKeys`].
-//! 2. `run` joins the rows with the keys ([`Records`](address::Records)) and cuts them into chunks for the threads. A
+//! 2. `run` joins the rows with the keys (`Records`) and cuts them into chunks for the threads. A
 //!    chunk of rows ends at a multiple of 65,536, so all of this is one chunk.
 //! 3. A chunk goes block by block. A block ends at a multiple of [`RECORDS`], 1024. So the first block has the 24 rows
 //!    1000 to 1023, and the second the rows 1024 to 2047.
-//! 4. The codes of a block are copied into a buffer of the thread's [`Scratch`](work::Scratch), as bytes, since four
+//! 4. The codes of a block are copied into a buffer of the thread's `Scratch`, as bytes, since four
 //!    categories fit into bytes. A code of 4 or more ends the call with its position.
 //! 5. `draw` asks the records for the first words of draw 0. Row 1000 has the bytes 2000 and 2001 of its stream, which
 //!    are in ChaCha20 block 31 from byte 16 on. So block 31 is computed whole, and the words start 16 bytes into the
 //!    buffer. The 24 words end with block 31.
 //! 6. The loop for this kind of table ([`loops`](crate::draw::loops)) turns each word and code into a report. The last
 //!    slots of the table decide nothing; positions of such words are collected.
-//! 7. Each undecided record gets [further](further::Further) words: row 1003 has those of blocks 1003 under the nonces
+//! 7. Each undecided record gets further words: row 1003 has those of blocks 1003 under the nonces
 //!    0, 1, ... of the key of `More`.
 //! 8. The reports are where the caller wants them. The next block reuses all buffers, and they are erased with the
 //!    thread's scratch.

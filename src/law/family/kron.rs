@@ -301,7 +301,7 @@ mod tests {
         let big = sized("uniform", 1 << 30);
         let error = kron(&[big.clone(), big]).unwrap_err().to_string();
         assert!(
-            error.ends_with("at most 2^53 cells; got a larger one"),
+            error.ends_with("at most 2^53 cells; got 2 factors with more cells"),
             "{error}"
         );
         assert!(kron(&[]).is_err());
