@@ -136,6 +136,7 @@ bench: build-bench
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/report.py
+	$(BIN)/python benches/choose.py
 	$(MAKE) bench-engines
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.

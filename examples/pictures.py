@@ -16,6 +16,7 @@ def main(folder: Path) -> None:
     figures = {
         "profile": bs.tridiagonal(0.3, size=12).profile().plot(),
         "tradeoff": bs.plot.tradeoff(12),
+        "choices": bs.plot.choices(200, records=100_000),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():

@@ -271,6 +271,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "families": _of("['geometric']", "['randomized_response', 'k_anonymous']",
     "{'mine': lambda n, b: bs.uniform(n)}",
                     "'geometric'", "{'bad': lambda n, b: None}"),
+    "epsilons": _of("[0.5]", "[0, 2]", "[]", "[-1]"),
     "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
     "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),
     "records": _of("1", "100", "10**30"),

@@ -49,28 +49,29 @@ class Comparison:
         for entries in zip(*self.profiles, strict=True):
             shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
             rows.append([entries[0].words, *shown])
-        rows.append(["best in", *(", ".join(each) or "-" for each in self._best())])
         return rows
 
-    def _best(self) -> list[list[str]]:
-        """For each matrix the currencies in which it is the best: bits, worst case, errors."""
+    def _best(self) -> str:
+        """Name the best matrices in each currency: bits, worst case, errors."""
         currencies = {
             "bits": [-matrix.beta for matrix in self.matrices],
             "epsilon": [matrix.epsilon for matrix in self.matrices],
             "errors": [_error(matrix) for matrix in self.matrices],
         }
-        found: list[list[str]] = [[] for _ in self.matrices]
+        found = []
         for name, values in currencies.items():
             least = min(values)
-            for each, value in zip(found, values, strict=True):
-                if value <= least + 1e-12 * abs(least) and value < math.inf:
-                    each.append(name)
-        return found if len(found) > 1 else [[]]
+            best = [m.family for m, x in zip(self.matrices, values, strict=True)
+                    if x <= least + 1e-12 * abs(least) and x < math.inf]  # fmt: skip
+            if 0 < len(best) < len(values):
+                found.append(f"{name}: {', '.join(dict.fromkeys(best))}")
+        return f"Best in {'; '.join(found)}" if found else ""
 
     def _legend(self) -> str:
         seen = {entry.status for profile in self.profiles for entry in profile}
         said = [("bound", "* a bound"), ("not computed", "- not computed")]
-        return "; ".join(text for status, text in said if status in seen)
+        legend = "; ".join(text for status, text in said if status in seen)
+        return "\n".join(line for line in (self._best(), legend) if line)
 
     def __repr__(self) -> str:
         legend = self._legend()
@@ -106,7 +107,7 @@ def compare(
 ) -> Comparison:
     """Put the profiles of several matrices side by side.
 
-    The last row names the currencies in which each matrix is the best: bits (beta), the worst case
+    Below the table stands which matrix is the best in each currency: bits (beta), the worst case
     (epsilon) and the errors of estimated proportions.
 
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
