@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 
 import bistochastic as bs
-from bistochastic import _core
 from sums import random_table
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -280,25 +279,20 @@ def test_samples_have_the_matrix_as_marginals() -> None:
     # False alarm below 1e-6 a cell by Hoeffding: 2 exp(-2 n t^2) with n = 4000, t = 0.045.
     table = np.array([[6, 2, 1, 0], [1, 5, 0, 3], [2, 0, 4, 3], [0, 2, 4, 3]])
     matrix = bs.dense(table)
-    words = np.random.default_rng(2024).bytes(4000 * 512)
     seen = np.zeros((4, 4))
     for i in range(4000):
-        sample = _core._sample_permutation(matrix, words[512 * i : 512 * (i + 1)])
+        sample = matrix.sample_permutation(key=bs.Key.insecure(i), stream="marginals")
         seen[np.arange(4), sample] += 1
     assert np.abs(seen / 4000 - matrix.to_dense()).max() < 0.045
     assert (seen[table == 0] == 0).all()
     big = bs.dense(random_table(300))
-    sample = _core._sample_permutation(big, np.random.default_rng(1).bytes(10**6))
-    assert sorted(sample.tolist()) == list(range(300))
-    with pytest.raises(ValueError, match="`stream` must hold enough words"):
-        _core._sample_permutation(matrix, b"")
+    assert sorted(big.sample_permutation().tolist()) == list(range(300))
     with pytest.raises(ValueError, match="`size` must be at most 4096 to draw"):
-        _core._sample_permutation(bs.tridiagonal(0.2, size=5000), b"")
+        bs.geometric(5000, temperature=2.0).sample_permutation()
 
 
 def test_terms_are_drawn_by_their_weights() -> None:
     # False alarm below 1e-6 a term, as above.
-    stream = np.random.default_rng(7).bytes(10**5)
     for matrix in (
         bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]),
         bs.randomized_response(4, beta=0.7),
@@ -306,7 +300,10 @@ def test_terms_are_drawn_by_their_weights() -> None:
         bs.kron(bs.circulant([2, 1]), bs.blocks([1, 2])),
     ):
         found = matrix.decompose()
-        drawn = np.bincount(_core._draw_terms(found, 4000, stream), minlength=found.terms)
+        term = {tuple(row): j for j, row in enumerate(found.permutations.tolist())}
+        assert len(term) == found.terms
+        sample = found.sample(4000, key=bs.Key.insecure(7), stream="terms").tolist()
+        drawn = np.bincount([term[tuple(row)] for row in sample], minlength=found.terms)
         assert np.abs(drawn / 4000 - found.weights).max() < 0.045
     with pytest.raises(ValueError, match="`sample` must be asked of a decomposition"):
-        _core._draw_terms(bs.uniform(5).decompose(max_terms=2), 1, stream)
+        bs.uniform(5).decompose(max_terms=2).sample(1)

@@ -463,7 +463,7 @@ def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters(
     hashes[:, 0] = numbers * np.uint64(0x9E3779B97F4A7C15)
     tally = _core.Tally(1)
     assert tally.add(hashes.view(np.uint8)) is None
-    # 16 tables of 81,920 counters each: all of them were set free twice.
+    # 64 tables of 20,480 counters each: all of them were set free twice.
     assert tally.bound == 1 + 2
     # One id more than the bound among so many others.
     often = np.full((6, 2), 7, np.uint64)

@@ -26,8 +26,6 @@ pub mod decomposition;
 pub mod draw;
 pub mod events;
 pub mod kron;
-#[cfg(test)]
-pub(crate) mod leaves;
 pub mod listed;
 pub mod loose;
 pub mod queue;
@@ -37,6 +35,8 @@ pub mod sample;
 pub mod split;
 pub mod terms;
 pub mod ties;
+#[cfg(test)]
+pub(crate) mod tree;
 
 pub use decomposition::{Decomposition, Sum};
 

@@ -151,29 +151,13 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::birkhoff::leaves::Leaves;
-
-    fn gcd(a: u128, b: u128) -> u128 {
-        crate::number::lattice::gcd(a, b)
-    }
+    use crate::birkhoff::tree::marginals;
 
     /// Every leaf of the tree of decisions, with its exact chance: the sum over leaves is the matrix.
     fn check_marginals(size: usize, cells: &[i64]) -> usize {
         let total = cells[..size].iter().sum::<i64>() as u64;
         let counts = Counts::from_dense(size, total, cells);
-        let mut sums = vec![(0u128, 1u128); size * size];
-        let mut leaves = 0;
-        let mut tree = Leaves::default();
-        while let Some((sample, (n, d))) = tree.next(|coins| permutation(&counts, coins)) {
-            leaves += 1;
-            for (u, &v) in sample.iter().enumerate() {
-                let sum = &mut sums[u * size + v as usize];
-                let g = gcd(sum.1, d);
-                let (a, b) = (sum.0 * (d / g) + n * (sum.1 / g), sum.1 / g * d);
-                let g = gcd(a, b);
-                *sum = (a / g, b / g);
-            }
-        }
+        let (sums, leaves) = marginals(size, |mut tree| permutation(&counts, &mut tree));
         for (sum, &cell) in sums.iter().zip(cells) {
             assert_eq!(sum.0 * u128::from(total), cell as u128 * sum.1);
         }

@@ -8,20 +8,26 @@
 //! A table sees its rows in their order, so the answers depend neither on threads nor on batches.
 //!
 //! # Cost
-//! At most 52 MiB, and less for fewer ids. Every thread reads all ids and counts those of its own tables.
+//! At most 52 MiB, and less for fewer ids. Rows are put in the order of their tables first, so that a table is close to
+//! the core while its rows are counted.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::system::stop::Paced;
 use crate::system::{memory, pool};
 
 /// Tables.
-const SHARDS: usize = 16;
+const SHARDS: usize = 64;
 
 /// Ids that a table counts: a quarter more than its part of 2^20, so that chance leaves no id of 2^20 out. Fewer in
 /// tests, which fill all tables and are not optimized.
-const COUNTERS: usize = (if cfg!(test) { 1 << 13 } else { 1 << 16 }) / 4 * 5;
+const COUNTERS: usize = (if cfg!(test) { 1 << 11 } else { 1 << 14 }) / 4 * 5;
+
+/// Rows that are put in order at a time.
+const PIECE: usize = 1 << 20;
 
 /// Below this many rows, threads take longer to start than to count.
 const SMALL: usize = 1 << 13;
@@ -46,10 +52,44 @@ fn shard_of((a, b): Id) -> usize {
     (fold(once ^ b, 0xd6e8_feb8_6659_fd93) >> (64 - SHARDS.ilog2())) as usize
 }
 
-/// One table. Its hashes are random, so that no attacker can choose ids that collide.
+/// Hashes with random numbers, so that no attacker can choose ids that collide.
+#[derive(Clone)]
+struct Mixing([u64; 3]);
+
+impl Default for Mixing {
+    fn default() -> Self {
+        let random = RandomState::new();
+        Mixing(std::array::from_fn(|i| random.hash_one(i) | 1))
+    }
+}
+
+impl BuildHasher for Mixing {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Hasher for Mixing {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let Mixing([state, a, b]) = self;
+        (*state, *a, *b) = (fold(*state ^ word, *a), *b, *a);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0[0]
+    }
+}
+
+/// One table.
 #[derive(Default)]
 struct Shard {
-    counts: HashMap<Id, u64>,
+    counts: HashMap<Id, u64, Mixing>,
     /// How often a row of every id was left out.
     forgotten: u64,
 }
@@ -57,24 +97,26 @@ struct Shard {
 impl Shard {
     /// Count a row and return the number of rows of its id.
     fn count(&mut self, id: Id) -> u64 {
-        if let Some(count) = self.counts.get_mut(&id) {
-            *count += 1;
-            return *count;
-        }
-        if self.counts.len() == COUNTERS {
-            self.forgotten += 1;
-            self.counts.retain(|_, count| {
-                *count -= 1;
-                *count > 0
-            });
-            return 0;
-        }
-        if self.counts.len() == self.counts.capacity() {
+        let ids = self.counts.len();
+        if ids == self.counts.capacity() {
             // The table doubles, and cannot be refused memory itself.
-            memory::probe(64 * self.counts.capacity());
+            memory::probe(64 * ids);
         }
-        self.counts.insert(id, 1);
-        1
+        match self.counts.entry(id) {
+            Entry::Occupied(mut count) => {
+                *count.get_mut() += 1;
+                *count.get()
+            }
+            Entry::Vacant(place) if ids < COUNTERS => *place.insert(1),
+            Entry::Vacant(_) => {
+                self.forgotten += 1;
+                self.counts.retain(|_, count| {
+                    *count -= 1;
+                    *count > 0
+                });
+                0
+            }
+        }
     }
 }
 
@@ -89,7 +131,7 @@ impl Tally {
     pub fn new(limit: u64) -> Self {
         Tally {
             limit,
-            shards: Default::default(),
+            shards: std::array::from_fn(|_| Shard::default()),
         }
     }
 
@@ -101,20 +143,33 @@ impl Tally {
 
     /// Count rows by their ids; the position of the first that is one too many, if any. Which of the rows behind that
     /// one are counted is left open.
-    pub fn add(&mut self, ids: &[[u8; 16]], threads: usize) -> Option<usize> {
-        let small = ids.len() < SMALL;
-        let each = SHARDS.div_ceil(if small { 1 } else { threads.max(1) });
+    pub fn add(&mut self, ids: &[[u8; 16]]) -> Option<usize> {
+        let mut pieces = ids.chunks(PIECE).enumerate();
+        pieces.find_map(|(i, ids)| Some(i * PIECE + self.add_piece(ids)?))
+    }
+
+    fn add_piece(&mut self, ids: &[[u8; 16]]) -> Option<usize> {
+        // After this, the rows of table `s` are `order[ends[s - 1]..ends[s]]`.
+        let mut ends = [0; SHARDS + 1];
+        for id in ids.iter().paced() {
+            ends[shard_of(words(id)) + 1] += 1;
+        }
+        for s in 1..ends.len() {
+            ends[s] += ends[s - 1];
+        }
+        let starts = ends;
+        let mut order: Vec<u32> = memory::zeros(ids.len());
+        for (row, id) in (0..).zip(ids).paced() {
+            let end = &mut ends[shard_of(words(id))];
+            order[*end] = row;
+            *end += 1;
+        }
         let (first, limit) = (AtomicUsize::new(usize::MAX), self.limit);
-        pool::for_each_chunk(&mut self.shards, each, small, |chunk, shards| {
-            for (row, id) in ids.iter().enumerate().paced() {
-                let id = words(id);
-                let Some(shard) = shards.get_mut(shard_of(id).wrapping_sub(chunk * each)) else {
-                    continue;
-                };
-                if shard.count(id) > limit {
-                    first.fetch_min(row, Ordering::Relaxed);
-                    return;
-                }
+        pool::for_each_chunk(&mut self.shards, 1, ids.len() < SMALL, |s, shard| {
+            let mut rows = order[starts[s]..starts[s + 1]].iter().paced();
+            if let Some(&row) = rows.find(|&&row| shard[0].count(words(&ids[row as usize])) > limit)
+            {
+                first.fetch_min(row as usize, Ordering::Relaxed);
             }
         });
         Some(first.into_inner()).filter(|&row| row < usize::MAX)
@@ -154,10 +209,10 @@ mod tests {
     }
 
     /// In batches: the first row that is one too many, and the bound then.
-    fn counted(ids: &[[u8; 16]], limit: u64, batch: usize, threads: usize) -> (Option<usize>, u64) {
+    fn counted(ids: &[[u8; 16]], limit: u64, batch: usize) -> (Option<usize>, u64) {
         let mut tally = Tally::new(limit);
         let mut batches = ids.chunks(batch).enumerate();
-        let found = batches.find_map(|(i, ids)| Some(i * batch + tally.add(ids, threads)?));
+        let found = batches.find_map(|(i, ids)| Some(i * batch + tally.add(ids)?));
         (found, tally.bound())
     }
 
@@ -171,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_as_a_plain_table_on_any_number_of_threads_in_any_batches() {
+    fn the_same_as_a_plain_table_in_any_batches() {
         let scale = if cfg!(miri) { 100 } else { 1 };
         for (n, size, limit) in [
             (0, 1, 1),
@@ -188,8 +243,9 @@ mod tests {
             let n = if n > 9 { n / scale } else { n };
             let ids: Vec<_> = numbers(n, size, limit).into_iter().map(id).collect();
             let want = plain(&ids, limit);
-            for (batch, threads) in [(n.max(1), 1), (n.max(1), 2), (70_001, 7), (997, 2)] {
-                assert_eq!(counted(&ids, limit, batch, threads), (want, limit));
+            // The last are counted on one thread, the others on the pool.
+            for batch in [n.max(1), 70_001, 997] {
+                assert_eq!(counted(&ids, limit, batch), (want, limit));
             }
         }
     }
@@ -214,8 +270,7 @@ mod tests {
         let most = counts.values().copied().max().unwrap();
         assert!(most > 30);
         for limit in [20, most] {
-            let answers = [(many, 1), (100_000, 7)]
-                .map(|(batch, threads)| counted(&ids, limit, batch, threads));
+            let answers = [many, 100_000].map(|batch| counted(&ids, limit, batch));
             assert_eq!(answers[0].0, answers[1].0);
             let (found, bound) = answers[0];
             assert!(bound <= limit + 2, "{bound}");
@@ -231,7 +286,7 @@ mod tests {
     fn ids_of_one_shard_widen_the_bound_and_nothing_else() {
         let times = 4;
         let mut ids = of_one_shard(times * (COUNTERS + 1));
-        let (found, bound) = counted(&ids, 1, ids.len(), 2);
+        let (found, bound) = counted(&ids, 1, ids.len());
         assert_eq!((found, bound), (None, 1 + times as u64));
         // One id with a row more than a limit of 2 and what is forgotten, another with as many as are allowed.
         let (often, allowed) = (ids[0], ids[1]);
@@ -241,15 +296,13 @@ mod tests {
         }
         let last = ids.len() - 1;
         ids[last] = allowed;
-        for threads in [1, 2, 7] {
-            let (found, _) = counted(&ids, 2, 100_000, threads);
-            assert!(found.is_some_and(|row| ids[row] == often));
-            // It has as many rows as are allowed here.
-            let limit = times as u64 + 3;
-            let (found, bound) = counted(&ids, limit, 100_000, threads);
-            assert_eq!(found, None);
-            assert!(bound > limit && bound <= limit + times as u64);
-        }
+        let (found, _) = counted(&ids, 2, 100_000);
+        assert!(found.is_some_and(|row| ids[row] == often));
+        // It has as many rows as are allowed here.
+        let limit = times as u64 + 3;
+        let (found, bound) = counted(&ids, limit, 100_000);
+        assert_eq!(found, None);
+        assert!(bound > limit && bound <= limit + times as u64);
     }
 
     #[test]
@@ -261,9 +314,9 @@ mod tests {
                 sizes[shard_of((number, number >> 32))] += 1;
             }
         }
-        // Of 4000 each, ten standard deviations are 630.
+        // Of 1000 each, ten standard deviations are 320.
         assert!(
-            sizes.iter().all(|size| (3370..4630).contains(size)),
+            sizes.iter().all(|size| (700..1300).contains(size)),
             "{sizes:?}"
         );
     }

@@ -317,8 +317,8 @@ fn richest_row(counts: &Counts) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::birkhoff::leaves::Leaves;
     use crate::birkhoff::sample;
+    use crate::birkhoff::tree::Tree;
     use crate::law::battery::{make, sized, table, wholes, with};
     use crate::law::parameters::Value;
 
@@ -326,10 +326,14 @@ mod tests {
     fn drawn(matrix: &Matrix) -> f64 {
         let counts = realise::counts(matrix).unwrap();
         let mut law: HashMap<Vec<u32>, f64> = HashMap::new();
-        let mut leaves = Leaves::default();
-        while let Some((sample, (n, d))) = leaves.next(|coins| sample::permutation(&counts, coins))
-        {
+        let mut tree = Tree::default();
+        loop {
+            let sample = sample::permutation(&counts, &mut &tree);
+            let (n, d) = tree.leaf();
             *law.entry(sample).or_default() += n as f64 / d as f64;
+            if !tree.advance() {
+                break;
+            }
         }
         law.values().map(|p| -p * p.log2()).sum()
     }

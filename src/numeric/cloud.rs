@@ -45,8 +45,7 @@ pub enum Kind {
     Nearest = 2,
 }
 
-/// A record at a distance. The greater one is farther, or as far and a lower record: what a search for the
-/// farthest looks for.
+/// A record at a distance. The nearer one is less, and of equal distances the lower record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// The sum over columns.
@@ -56,12 +55,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether it comes before `other` in a search for the nearest.
-    fn is_nearer(self, other: Found) -> bool {
-        self.distance < other.distance
-            || (self.distance == other.distance && self.record < other.record)
-    }
-
     /// Whether it comes before `other` in a search for the farthest.
     fn is_farther(self, other: Found) -> bool {
         self.distance > other.distance
@@ -69,22 +62,18 @@ impl Found {
     }
 }
 
-/// By nearness: a heap of them has the last of the nearest on top.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Near(Found);
+impl Eq for Found {}
 
-impl Eq for Near {}
-
-impl PartialOrd for Near {
+impl PartialOrd for Found {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Near {
+impl Ord for Found {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_distance = self.0.distance.total_cmp(&other.0.distance);
-        by_distance.then(self.0.record.cmp(&other.0.record))
+        let by_distance = self.distance.total_cmp(&other.distance);
+        by_distance.then(self.record.cmp(&other.record))
     }
 }
 
@@ -150,7 +139,7 @@ struct Search {
     /// The farthest so far, and what others have found already.
     farthest: Option<Found>,
     /// The nearest so far, the last of them on top.
-    nearest: BinaryHeap<Near>,
+    nearest: BinaryHeap<Found>,
     /// How many nearest are wanted.
     wanted: usize,
     /// What is not nearer than this is not wanted.
@@ -181,11 +170,11 @@ impl Search {
     }
 
     fn takes_nearer(&self, found: Found) -> bool {
-        if self.limit.is_some_and(|limit| !found.is_nearer(limit)) {
+        if self.limit.is_some_and(|limit| found >= limit) {
             return false;
         }
         match self.nearest.peek() {
-            Some(last) if self.nearest.len() >= self.wanted => found.is_nearer(last.0),
+            Some(last) if self.nearest.len() >= self.wanted => found < *last,
             _ => self.wanted > 0,
         }
     }
@@ -195,7 +184,7 @@ impl Search {
             if self.nearest.len() >= self.wanted {
                 self.nearest.pop();
             }
-            self.nearest.push(Near(found));
+            self.nearest.push(found);
         }
     }
 
@@ -212,7 +201,7 @@ impl Search {
     /// What others need not look beyond.
     fn last(&self) -> Option<Found> {
         let full = self.nearest.len() >= self.wanted;
-        self.nearest.peek().filter(|_| full).map(|near| near.0)
+        self.nearest.peek().filter(|_| full).copied()
     }
 }
 
@@ -540,7 +529,7 @@ impl<'a> Cloud<'a> {
         });
         let swap = match children {
             [Some(a), Some(b)] if farthest => b.1.is_farther(a.1),
-            [Some(a), Some(b)] => b.1.is_nearer(a.1),
+            [Some(a), Some(b)] => b.1 < a.1,
             _ => false,
         };
         let [a, b] = children;
@@ -580,7 +569,7 @@ impl<'a> Cloud<'a> {
             let ahead = if farthest {
                 a.1.is_farther(b.1)
             } else {
-                a.1.is_nearer(b.1)
+                a.1 < b.1
             };
             if ahead {
                 Ordering::Less
@@ -617,7 +606,7 @@ impl<'a> Cloud<'a> {
                 main.farthest = Some(found);
             }
             for near in search.nearest.drain() {
-                main.take_nearer(near.0);
+                main.take_nearer(near);
             }
         }
         self.searches = searches;
@@ -633,7 +622,7 @@ impl<'a> Cloud<'a> {
     pub fn nearest(&mut self, place: &Place, wanted: usize, out: &mut Vec<u32>) {
         out.clear();
         self.search(place, Kind::Nearest, wanted);
-        memory::extend(out, self.main.nearest.drain().map(|near| near.0.record));
+        memory::extend(out, self.main.nearest.drain().map(|near| near.record));
     }
 }
 

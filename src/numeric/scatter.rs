@@ -197,8 +197,9 @@ fn write<T: Item>(flags: &Flags, from: usize, taken: &[T], x: &[T], out: &mut [T
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::{self, Tree, check_marginals};
+    use super::super::tree::{Tree, check_marginals};
     use super::*;
+    use crate::birkhoff::terms::fractions;
     use crate::draw::keystream::Keystream;
     use std::collections::HashMap;
 
@@ -217,7 +218,7 @@ mod tests {
                 let mut out = vec![0; x.len()];
                 shuffle(&tree, 0, TINY, None, &x, &mut out);
                 let sum = law.entry(out).or_insert((0, 1));
-                *sum = tree::add(*sum, tree.leaf());
+                *sum = fractions::add(*sum, tree.leaf()).unwrap();
                 if !tree.advance() {
                     break;
                 }

@@ -71,7 +71,7 @@ mod _core {
 
     #[pymodule_export]
     use super::{
-        birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one},
+        birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::{as_code, as_flag, as_path, as_real, as_whole},
         count::count,
         cross::cross,

@@ -241,11 +241,10 @@ impl Tally {
     /// Count rows by their pseudonyms; the position of the first that is one too many, if any.
     fn add(&self, py: Python<'_>, pseudonyms: PyReadonlyArray2<'_, u8>) -> PyResult<Option<usize>> {
         let bytes = pseudonyms.as_slice()?;
-        let threads = pool::threads();
         // Never with the GIL: the thread that holds the lock may be waiting for it.
         detached(py, u64::MAX, || {
             let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.add(bytes.as_chunks().0, threads)
+            tally.add(bytes.as_chunks().0)
         })
     }
 

@@ -169,29 +169,6 @@ pub fn zeros<T: Copy + Default>(n: usize) -> Vec<T> {
     vec![T::default(); n]
 }
 
-/// Ask for large pages: for tables in which every look may be on another page.
-pub fn advise_large_pages<T>(table: &[T]) {
-    #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 1 << 21;
-        let start = table.as_ptr().addr().next_multiple_of(PAGE);
-        let end = table.as_ptr().addr() + size_of_val(table);
-        if start + PAGE <= end {
-            // SAFETY: the range lies within memory that is borrowed, and the advice does not change what it
-            // holds. That it may be refused does not matter.
-            unsafe {
-                libc::madvise(
-                    table.as_ptr().with_addr(start).cast_mut().cast(),
-                    end - start,
-                    libc::MADV_HUGEPAGE,
-                );
-            }
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = table;
-}
-
 /// A copy.
 pub fn copied<T: Clone>(numbers: &[T]) -> Vec<T> {
     let mut vector = room(numbers.len());

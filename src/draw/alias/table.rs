@@ -10,11 +10,9 @@ pub fn columns(outcomes: usize) -> u32 {
     outcomes.next_power_of_two().trailing_zeros().max(4)
 }
 
-/// A table of zeros. A large one asks for large pages, as every look-up in it may be on another page.
+/// A table of zeros.
 pub fn zeros<W: Word>(entries: usize) -> Box<[W]> {
-    let table = memory::filled(W::low(0), entries).into_boxed_slice();
-    memory::advise_large_pages(&table);
-    table
+    memory::filled(W::low(0), entries).into_boxed_slice()
 }
 
 /// The decided slots of one law.

@@ -7,4 +7,3 @@ mod sample;
 
 pub use decompose::{decompose_all, decompose_one};
 pub use decomposition::Decomposition;
-pub use sample::{_draw_terms, _sample_permutation};
