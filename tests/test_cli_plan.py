@@ -46,7 +46,9 @@ def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     assert sex.categories == ("M", "F", "X")
     assert isinstance(income, bs.Numeric)
     assert (plan.name, plan.keep, plan.drop) == ("wave", ("age",), ("id", "name"))
-    assert done.stderr.startswith("column `name`: left out: no levels are declared; a codebook can")
+    assert done.stderr.startswith(
+        "column `name`: left out: no categories are declared; a codebook can"
+    )
     assert "--categories-from-data reads them off the data" in done.stderr
     assert "secret" not in done.output
 

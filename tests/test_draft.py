@@ -261,7 +261,7 @@ def test_missing_values_get_one_policy_or_one_by_column() -> None:
         ({"sex": "none"}, ValueError, "column `sex`: `missing` must be one of raise, keep"),
         ({"job": "keep"}, ValueError, "column `job`: .* that is protected; got none of that name"),
         ({"age": "keep"}, ValueError, "column `age`: `missing` must be raise for numbers, as"),
-        ({3: "keep"}, TypeError, "`missing` must be a text; got int"),
+        ({3: "keep"}, TypeError, "`missing` must be a string; got int"),
     ]:  # fmt: skip
         with pytest.raises(kind, match=sentence):
             of(missing)

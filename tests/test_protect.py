@@ -404,7 +404,7 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     [
         ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
         ({"key": KEY, "release_name": ""}, "`release_name` must not be empty"),
-        ({"key": KEY, "release_name": 3}, "`release_name` must be a text; got int"),
+        ({"key": KEY, "release_name": 3}, "`release_name` must be a string; got int"),
         ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release_name": "w"},

@@ -149,7 +149,7 @@ def test_a_level_that_does_not_occur_is_an_error(frame: str, levels: Any) -> Non
             got = {"D": "'D'", "7": "7", "True": "True"}
             wrong = levels if not isinstance(levels, list) else next(x for x in levels if x != "A")
             assert str(caught.value) == (
-                f"`{named}` must hold levels that occur in column `town`, or that its type "
+                f"`{named}` must hold categories that occur in column `town`, or that its type "
                 f"declares; got {got[str(wrong)]}"
             )
 

@@ -175,5 +175,5 @@ def _linkages(
         found.append(traced("protected columns", always, seen, "trace"))
     if evidence.clear:
         seen = (*names, *(column.name for column in evidence.clear))
-        found.append(traced("with columns in clear", list(evidence.clear), seen, "clear"))
+        found.append(traced("with unprotected columns", list(evidence.clear), seen, "clear"))
     return found, notes

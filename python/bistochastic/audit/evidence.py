@@ -268,7 +268,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
         now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
     differ = codes != now
     if differ.any():
-        must = "must be the same in `original` and `released`, as it stays in clear"
+        must = "must be the same in `original` and `released`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
     return _seen(name, codes, values)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Tell = Callable[[float], None]
 
 ORDER = "the order of the rows"
-ALL = "all columns in clear together"
+ALL = "all unprotected columns together"
 
 
 def left_out_hits(seen: Codes, truths: Codes) -> tuple[float, float]:

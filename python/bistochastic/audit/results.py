@@ -80,7 +80,7 @@ class Linkage(Part):
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
     >>> found = bs.audit(people, plan.protect(people), plan)
     >>> [(link.attack, link.first.observed) for link in found.linkages]
-    [('protected columns', 0.5), ('with columns in clear', 1.0)]
+    [('protected columns', 0.5), ('with unprotected columns', 1.0)]
     """
 
     attack: str

@@ -52,5 +52,5 @@ def condition(typed: str, known: Collection[str]) -> tuple[str, list[str]]:
     column = max(fits, key=len, default=typed.partition("=")[0])
     levels = typed[len(column) + 1 :]
     if "=" not in typed or not column or not levels:
-        raise ValueError(f"`--where` must be like column=level,level; got {shown(typed)}")
+        raise ValueError(f"`--where` must be like column=category,category; got {shown(typed)}")
     return column, split("where", levels)

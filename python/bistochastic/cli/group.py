@@ -35,8 +35,8 @@ _TYPED = {
 def in_shell(sentence: str) -> str:
     """A sentence of the package with options as they are typed.
 
-    >>> in_shell("`after` must agree; got another key: redraw=True draws anew")
-    '`after` must agree; got another key: --redraw draws anew'
+    >>> in_shell("`after` must agree; got another key: redraw=True re-randomizes")
+    '`after` must agree; got another key: --redraw re-randomizes'
     """
     for said, typed in _TYPED.items():
         sentence = sentence.replace(said, typed)

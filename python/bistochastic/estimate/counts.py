@@ -61,7 +61,7 @@ class Counts(_Cells):
     >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
-    ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
+    ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)
     """
 
     def __init__(
@@ -132,14 +132,16 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
             raise TypeError(f"{must}; got {type(axis).__name__}")
         if not isinstance(axis.name, str) or not isinstance(axis.categories, tuple):
             kinds = f"{type(axis.name).__name__} and {type(axis.categories).__name__}"
-            raise TypeError(f"{must}, with a name and a tuple of levels each; got {kinds}")
+            raise TypeError(f"{must}, with a name and a tuple of categories each; got {kinds}")
         for level in axis.categories:
             if type(level).__hash__ is None:
                 got = f"{type(level).__name__} in `{shown(axis.name)}`"
-                raise TypeError(f"{must}, of texts or numbers; got {got}")
+                raise TypeError(f"{must}, of strings or numbers; got {got}")
         # True and 1 are different levels.
         if len({(type(level), level) for level in axis.categories}) < len(axis.categories):
-            raise ValueError(f"{must}, of different levels; got one twice in `{shown(axis.name)}`")
+            raise ValueError(
+                f"{must}, of different categories; got one twice in `{shown(axis.name)}`"
+            )
     names = [axis.name for axis in given]
     if not columns or names[: len(columns)] != list(columns):
         listed = ", ".join(f"`{shown(name)}`" for name in names) or "none"
@@ -153,12 +155,12 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """The counts as whole numbers; a sentence about what are none."""
     shape = tuple(len(axis.categories) for axis in axes)
-    must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"
+    must = f"`counts` must have a cell for each category of {_sizes(axes)}, of shape {shape}"
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
-        raise TypeError(f"{must}, as an array of NumPy; got {type(given).__name__}")
+        raise TypeError(f"{must}, as a NumPy array; got {type(given).__name__}")
     if given.shape != shape:
         raise ValueError(f"{must}; got {given.shape}")
-    must = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
+    must = "`counts` must hold integers that are not negative, less than 2^53 in all"
     if given.dtype.kind not in "iuf":
         raise TypeError(f"{must}; got dtype {given.dtype}")
     wrong = ~((given >= 0) & (given == np.floor(given)) & (given < MOST))

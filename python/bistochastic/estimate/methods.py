@@ -123,7 +123,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     if array.dtype.kind == "i":
         low = array < 0
         if low.any():
-            must = f"`codes` must hold whole numbers from 0 to {matrix.size - 1}"
+            must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
             raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
     unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:

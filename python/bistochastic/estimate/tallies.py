@@ -44,7 +44,7 @@ def code_array(codes: object, size: int) -> np.ndarray:
     """Read codes as an array of integers; True and False are 1 and 0."""
     from bistochastic.adapters.values import codes_of
 
-    must = "be an array of whole numbers"
+    must = "be an array of integers"
     array = arguments.array("codes", must, codes_of(codes, size))
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list or series has no type.

@@ -35,7 +35,7 @@ _LISTED = 20
 def named(name: str, given: object) -> str:
     """The name of a column, a plan or a release."""
     if not isinstance(given, str):
-        raise TypeError(f"`{name}` must be a text; got {type(given).__name__}")
+        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
     if not given:
         raise ValueError(f"`{name}` must not be empty; got ''")
     try:
@@ -580,7 +580,7 @@ def _step(given: Any, output: str, bins: Bins) -> int | float | None:
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
-            raise TypeError("`step` must be given, as the breaks are no whole numbers; got none")
+            raise TypeError("`step` must be given, as the breaks are not integers; got none")
         return 1
     step = _core.as_real("step", "be a positive number", given)
     if not 0 < step < math.inf or (bins.dated and step != int(step)):
@@ -806,7 +806,7 @@ def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> No
     """
     for name in ("beta", "share"):
         if parameters.get(name) is not None:
-            must = f"`{name}` must not be given where the sizes of groups come from the data"
+            must = f"`{name}` must not be given if the sizes of groups come from the data"
             cure = "use k, keep or epsilon"
             raise TypeError(f'{must}, as with within and missing="keep"; got it: {cure}')
     if family is None:

@@ -388,11 +388,11 @@ def read_numbers(
         for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
             if end is not None:
                 if values.dtype.kind in "iu" and end != int(end):
-                    must = "`top` and `bottom` must be whole for a column of whole numbers"
+                    must = "`top` and `bottom` must be whole for a column of integers"
                     raise TypeError(f"{prefix([name])}{must}; got a fraction")
                 values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
         return values, missing
-    what = "dates without a time zone" if dated else "whole numbers or floats"
+    what = "dates without a time zone" if dated else "integers or floats"
     raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
 
 
@@ -417,7 +417,7 @@ def read(
         kind = error.kind
     words = _KINDS[labels.kind]
     if labels.kind != "boolean" and spelled_as(labels, "integer") is not None:
-        words = "whole numbers, or texts of their digits"
+        words = "integers, or strings of their digits"
     raise TypeError(f"{prefix([name])}must hold {words}, as its categories are; got {shown(kind)}")
 
 
@@ -437,7 +437,7 @@ def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
     if not every:
         return ""
     if labels.kind == "text":
-        return f" (the categories are texts, such as '{one}')"
+        return f" (the categories are strings, such as '{one}')"
     return f" (the categories are {_KINDS[labels.kind]}, such as {one})"
 
 
@@ -451,8 +451,7 @@ def _loosely(text: str) -> float | None:
 
 def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
     cure = (
-        'missing="keep" leaves in clear who is missing, missing="category" protects that '
-        "like an answer"
+        'missing="keep" publishes who is missing, missing="category" protects that like an answer'
     )
     return ValueError(
         f"{prefix([name])}must hold no missing values; got {_counted(mask, first)}: {cure}"

@@ -67,16 +67,16 @@ class Measures:
 
     @property
     def note(self) -> str:
-        """Why a beta of 1 is none that was bought: ``"one level"``, ``"one record"``, or nothing.
+        """Why a beta of 1 is none that was bought: ``"one category"``, ``"one record"``, or nothing.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
         >>> plan.by_attribute["country"].beta, plan.by_attribute["country"].note
-        (1.0, 'one level')
+        (1.0, 'one category')
         """
         if self.size != 1:
             return ""
-        return "one record" if self.kind == "numeric" else "one level"
+        return "one record" if self.kind == "numeric" else "one category"
 
     def _facts(self) -> list[tuple[str, str]]:
         found = [("kind", self.kind), ("family", self.family)]
@@ -129,9 +129,9 @@ def measures(attribute: Attribute) -> Measures:
     epsilons = [matrix.epsilon for matrix in attribute.matrices]
     reasons = []
     if max(epsilons) == math.inf:
-        reasons.append("some reports exclude some truths")
+        reasons.append("some reported values rule out some true values")
     if attribute.missing == "keep":
-        reasons.append("it is in clear who is missing")
+        reasons.append("who is missing is published")
     family = law.family if attribute.groups is None else f"by {shown(attribute.groups.column)}"
     return Measures(
         columns=attribute.columns,

@@ -255,12 +255,12 @@ def _attribute(
     if column.holds == "something else":
         return f"left out: {shown(column.type)} holds neither categories nor numbers"
     if column.holds == "levels" and column.levels is not None:
-        return f"left out: its levels are those that happen to occur; {cure}, and so can " \
+        return f"left out: its categories are only the values that occur; {cure}, and so can " \
                "categories_from_data=True"  # fmt: skip
     if look:
         return f"left out: free text or ids, and not a few levels; {cure}"
     more = "categories_from_data=True reads them off the data"
-    return f"left out: no levels are declared; {cure}, and {more}"
+    return f"left out: no categories are declared; {cure}, and {more}"
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:
@@ -272,7 +272,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
         with about([column.name]):
             whole = spelled_as(Labels.of("levels", levels), "integer")
         if whole is None:
-            must = "levels of a codebook must be whole numbers, as the column holds such"
+            must = "categories of a codebook must be integers, as the column holds integers"
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values

@@ -209,7 +209,7 @@ def _number(here: Here) -> Any:
         if ratio and int(ratio[2]) > 0:
             return Fraction(int(ratio[1]), int(ratio[2]))
         raise here.refuse(
-            'be a number, or a text like "7", "1/3" or "inf"', "a text of another form"
+            'be a number, or a string like "7", "1/3" or "inf"', "a string of another form"
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", here.kind)
@@ -245,7 +245,7 @@ def _labels(here: Here) -> list[Any]:
             return None
         item.keys(("integer",))
         if not _WHOLE.fullmatch(item["integer"].text()):
-            raise item.refuse("hold a whole number", "a text of another form")
+            raise item.refuse("hold an integer", "a string of another form")
         return int(item["integer"].value)
 
     return [one(item) for item in here.items()]
@@ -437,7 +437,7 @@ def _rule(here: Here) -> dict[str, list[Any]]:
 def parse_json(text: object) -> Here:
     """JSON as plain data: no name twice, no NaN, no other library's words."""
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
     return Here(exchange.parsed(text, _DEEPEST)).plain()
 
 
@@ -481,7 +481,7 @@ def from_toml(kind: type[P], text: str) -> P:
     import tomllib
 
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
     _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)

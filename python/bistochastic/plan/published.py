@@ -516,7 +516,7 @@ def _said(fact: Fact, columns: list[str]) -> str:
         "means": f"the mean of every class of numbers in {names}",
         "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
         "order": "the order of the rows",
-        "unchecked": f"column{s} {names}: some reports exclude some truths, and which categories "
+        "unchecked": f"column{s} {names}: some reported values rule out some true values, and which categories "
         "that makes certain was not checked, as there are too many",
     }[kind]
 

@@ -50,7 +50,7 @@ def _digests(here: Here) -> dict[str, str]:
         if not name or "/" in name:
             raise here[name].refuse("be named by the base name of a file", "a name without one")
         if not _DIGEST.fullmatch(here[name].text()):
-            raise here[name].refuse("be 64 hexadecimal digits", "a text of another form")
+            raise here[name].refuse("be 64 hexadecimal digits", "a string of another form")
     return dict(here.value)
 
 

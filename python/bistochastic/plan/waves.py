@@ -280,7 +280,7 @@ class Wave:
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
-            cure = "redraw=True draws anew, which spends epsilon again"
+            cure = "redraw=True re-randomizes, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
     def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
@@ -367,7 +367,7 @@ def read_ids(table: Table, column: str, first: int | None) -> Any:
     else:
         got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{before}must hold no missing ids; got {got}")
-    must = "must hold whole numbers, texts or bytes, as ids do"
+    must = "must hold integers, strings or bytes, as ids do"
     raise TypeError(f"{before}{must}; got {shown(kind)}")
 
 

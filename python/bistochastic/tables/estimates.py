@@ -99,7 +99,7 @@ def people(population: object, design: Design) -> str:
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates
     if who == "fixed" and drawn:
-        must = "`population` must be sampled where strata, cluster or replicates are given"
+        must = "`population` must be sampled if strata, cluster or replicates are given"
         raise ValueError(f"{must}; got fixed")
     return who
 
@@ -124,7 +124,7 @@ def designed(plan: Plan, survey: Survey) -> Design:
     for name, column in named:
         refuse_undecided(name, plan, column)
         if column in protected:
-            must = f"`{name}` must name columns in clear"
+            must = f"`{name}` must name unprotected columns"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
     return design
 
@@ -193,7 +193,7 @@ def of_tallies(
         linear.shares  # noqa: B018 - a singular matrix is said before the note
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
-            notes = ("the domain is estimated to hold nobody, so that it has no shares",)
+            notes = ("the subgroup is estimated to be empty, so it has no proportions",)
     if tallies.lost:
         notes = (*notes, f"no standard errors: {tallies.lost}")
     elif linear.silent:

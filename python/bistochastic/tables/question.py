@@ -116,7 +116,7 @@ def _known(name: str, plan: Plan, column: str) -> None:
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
     if column in [each.column for each in plan._numeric]:
-        must = f"`{name}` must name categories or columns in clear"
+        must = f"`{name}` must name categories or unprotected columns"
         raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
@@ -124,7 +124,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     """The levels of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
-    must = f"`{name}` must be a dict from columns to lists of their levels"
+    must = f"`{name}` must be a dict from columns to lists of their categories"
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
@@ -157,11 +157,11 @@ def _listed(name: str, given: object) -> list[Any]:
     """One level, or the levels that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
-    listed = [one] if single else arguments.items(name, "list levels", one)
+    listed = [one] if single else arguments.items(name, "list categories", one)
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:
-            must = f"`{name}` must be a dict from columns to lists of their levels"
+            must = f"`{name}` must be a dict from columns to lists of their categories"
             raise TypeError(f"{must}; got a list of {type(level).__name__}")
     return found
 
@@ -192,7 +192,7 @@ def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, .
 def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
     """Refuse levels that neither occur nor are declared: they are mistyped."""
     for level in levels:
-        must = f"`{name}` must hold levels that occur in column `{shown(column)}`"
+        must = f"`{name}` must hold categories that occur in column `{shown(column)}`"
         raise ValueError(f"{must}, or that its type declares; got {_said(level)}")
 
 

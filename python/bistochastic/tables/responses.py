@@ -230,7 +230,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
         return middles.astype(np.int64 if attribute.bins.dated else float).astype(float)
     if given is None:
         if not all(type(level) in (int, bool) for level in levels):
-            raise TypeError(f"{must}; got none, and the categories are no numbers")
+            raise TypeError(f"{must}; got none, and the categories are not numbers")
         return np.array([float(level) for level in levels])
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
         known = {key(level) for level in levels}
@@ -243,7 +243,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise TypeError(f"{must}; got {type(given).__name__}")
-        listed = arguments.items("scores", "be one number for each level", given)
+        listed = arguments.items("scores", "be one number for each category", given)
     if len(listed) != len(levels):
         raise ValueError(f"{must}; got {len(listed)}")
     found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])

@@ -66,7 +66,7 @@ def beside(question: Question) -> dict[str, str]:
 
 def _times(table: Table, column: str) -> NDArray[np.float64]:
     """How many records each row stands for."""
-    must = f"{prefix([column])}`count` must hold whole numbers that are not negative"
+    must = f"{prefix([column])}`count` must hold integers that are not negative"
     if column not in table.names:
         must = f"`rows` must have the column `{shown(column)}`"
         raise ValueError(f"{must}; got none of that name: count= names the column of counts")
@@ -168,7 +168,7 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
     for attribute in ask(plan, [axis.name], None).coded:
         if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
-            raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
+            raise ValueError(f"{must}; got other categories of `{shown(axis.name)}`")
 
 
 def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
@@ -187,8 +187,8 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
         if name not in question.protected:
             if name not in question.groups:
                 cure = "plan.tabulate finds them"
-                got = f"`{shown(name)}`, whose levels nobody declared: {cure}"
-                raise ValueError(f"`columns` must have declared levels in an array; got {got}")
+                got = f"`{shown(name)}`, whose categories are not declared: {cure}"
+                raise ValueError(f"`columns` must have declared categories in an array; got {got}")
             axes.append(Axis(name, question.groups[name].values))
     try:
         array = np.asarray(given)
