@@ -125,7 +125,8 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
          "must be like column="),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "age=99"],
-         "`where` must hold categories that occur in column `age`, or that its type declares; got 99"),
+         "`where` must hold categories that occur in column `age`, or that its type declares; "
+         "got 99"),
         (["file.csv", "--plan", "plan.xml", "--by", "sex"], "`plan` must end in .toml or .json"),
         (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
          "`plan` must be a file to read"),
@@ -270,7 +271,8 @@ def test_a_design_gives_what_it_gives_in_python(
         (["--cluster", "psu", "--population", "fixed"],
          "`population` must be sampled if strata, cluster or replicates are given; got fixed"),
         (["--cluster", "psu", "--where", "age=99"],
-         "`where` must hold categories that occur in column `age`, or that its type declares; got 99"),
+         "`where` must hold categories that occur in column `age`, or that its type declares; "
+         "got 99"),
         (["--weights", "other", "--cluster", "psu"], "column `other`: `weights` must hold"),
     ],
 )  # fmt: skip

@@ -615,7 +615,7 @@ ANY: list[Any] = [3, "sex"]
         (lambda: PLAN.estimate(FRAME, "sex", where={"age": None}),
          "`where` must leave at least one"),
         (lambda: PLAN.estimate(FRAME, "sex", where={"age": 99}),
-         "levels that occur in column `age`"),
+         "categories that occur in column `age`"),
         (lambda: PLAN.estimate(FRAME, "sex", weights="sex"),
          "`weights` must name unprotected columns"),
         (lambda: PLAN.estimate(FRAME, "sex", weights="none"),

@@ -232,7 +232,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,
      "`count` must name the column of counts; got `sex`"),
     (lambda: plan().tabulate(rows(count=[1, -2]), "race", "sex"), ValueError,
-     "column `count`: `count` must hold whole numbers .*; got one that is not, in row 1"),
+     "column `count`: `count` must hold integers .*; got one that is not, in row 1"),
     (lambda: plan().tabulate(rows(count=[1, 0.5]), "race", "sex"), ValueError, "row 1"),
     (lambda: plan().tabulate(rows(count=np.array([2**53, 1])), "race", "sex"), ValueError, "row 0"),
     (lambda: plan().tabulate(rows(count=np.array([2**52, 2**52])), "race", "sex"), ValueError,

@@ -559,12 +559,12 @@ def test_the_tally_counts_many_batches_of_many_ids() -> None:
     ("ids", "match"),
     [
         ([None] * 300, "column `person`: "),
-        (np.ones(300), "column `person`: must hold whole numbers, texts or bytes"),
+        (np.ones(300), "column `person`: must hold integers, strings or bytes"),
         ([True] * 300, "column `person`: "),
         ([1.5] * 300, "column `person`: "),
         ([2**64] * 300, "column `person`: "),
         (["S3CRET\0"] * 300, "column `person`: "),
-        (np.array([b"S3CRET"] * 300), "column `person`: must hold whole numbers"),
+        (np.array([b"S3CRET"] * 300), "column `person`: must hold integers"),
         (np.ma.array(range(300), mask=[True] * 300), "must hold no missing ids; got 300"),
     ],
 )

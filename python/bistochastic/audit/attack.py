@@ -145,7 +145,7 @@ def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
 def _linkages(
     evidence: Evidence, targets: Codes, confidence: float, per_person: int, told: _Progress
 ) -> tuple[list[Linkage], list[str]]:
-    """By the protected attributes alone, and together with the columns in clear."""
+    """By the protected attributes alone, and together with the unprotected columns."""
     channels: list[Channel] = list(evidence.channels)
     notes = []
     for each in evidence.numbers:

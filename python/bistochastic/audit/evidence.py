@@ -1,4 +1,4 @@
-"""What both tables say, as codes: truths and reports of each attribute, columns in clear, numbers.
+"""Both tables as codes: true and reported values of attributes, unprotected columns, numbers.
 
 All arrays are in the order of the release.
 """
@@ -54,7 +54,7 @@ class Channel:
     tables: Array | None
     """Per group, truths that occur by reports."""
     two: tuple[tuple[float, float], ...]
-    """Per group the entry on the diagonal and elsewhere, where there is no table."""
+    """Per group the entry on the diagonal and elsewhere, if there is no table."""
     attribute: Categorical | Joint | None = None
 
     @property
@@ -79,7 +79,7 @@ class Channel:
         return found
 
     def own(self) -> Array:
-        """The chance of each report under the truth of its row, where there is an answer."""
+        """The chance of each report under the truth of its row, if there is an answer."""
         inside = slice(None) if self.answered is None else self.answered
         truths, reports = self.truths[inside], self.reports[inside]
         groups = 0 if self.groups is None else self.groups[inside]
@@ -122,7 +122,7 @@ class Evidence:
     clear: tuple[Clear, ...]
     numbers: tuple[Numbers, ...]
     laws_of: tuple[str, ...]
-    """Columns in clear that choose laws."""
+    """Unprotected columns that choose laws."""
     notes: tuple[str, ...]
     added: tuple[Clear, ...] = ()
     """Columns that the release alone has, so that nobody can be traced by them."""
@@ -259,7 +259,7 @@ def _others(differ: Mask) -> str:
 
 
 def _clear(pairs: Pairs, name: str) -> Clear:
-    """A column in clear; it says whether the rows are matched, as nothing changed it."""
+    """An unprotected column; it says whether the rows are matched, as nothing changed it."""
     codes, values = levels(pairs.original, name)
     now, others = levels(pairs.released, name)
     codes = pairs.moved(codes)
@@ -275,7 +275,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
 
 
 def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
-    """A column in clear from its codes and the value of each."""
+    """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, float}:
@@ -286,7 +286,7 @@ def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
 
 
 def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:
-    """The columns of an attribute: for each truth that occurs the level, and how many there are."""
+    """List the columns of an attribute: the category of each true value, and the number of them."""
     attribute = channel.attribute
     if attribute is None or len(attribute.columns) == 1:
         return [(channel.columns[0], np.arange(channel.kinds), channel.kinds)]

@@ -1,4 +1,4 @@
-"""What everybody sees beside the reports: columns in clear, permuted numbers, the order of rows.
+"""What everybody sees beside the reports: unprotected columns, permuted numbers, the order of rows.
 
 A value is guessed as the commonest one among the other records with the same entry. The record
 itself is left out, so that entries that nobody shares tell nothing, as they should: for them the
@@ -158,7 +158,7 @@ def neighbours(evidence: Evidence) -> list[Neighbours]:
 
 
 def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
-    """People with several rows; None where no ids are known."""
+    """People with several rows; None if no ids are known."""
     if pairs.people is None or pairs.id_column is None:
         return None
     people = pairs.people

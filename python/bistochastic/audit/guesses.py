@@ -3,7 +3,7 @@
 The attacker knows the law and how many records have each value, which is more than any real one
 does. From a report ``v`` the best guess is a truth ``u`` with the largest ``n_u p_uv``. The truths
 are fixed and only the noise is random, so that the expected number of hits is exactly the sum over
-reports of that largest number. Where several are largest, the guess is one of them by chance.
+reports of that largest number. If several are largest, the guess is one of them by chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Products that differ by less than this are the same number, computed in two ways.
 TIES = 1e-9
-# Reports that fit the plan are refused once in so many audits of an attribute.
+# Reports that fit the plan raise an error once in so many audits of an attribute.
 _REFUSED = 1e-9
 
 
@@ -41,7 +41,7 @@ class Hits:
 
     @property
     def variance(self) -> float | None:
-        """A bound: independent hits vary most where all are equally likely."""
+        """A bound: independent hits vary most if all are equally likely."""
         if self.expected is None:
             return None
         share = min(1.0, self.expected / self.records)
@@ -51,7 +51,7 @@ class Hits:
 def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
     """Hits over all records with an answer.
 
-    ``alike`` says which truths count as one: those of one level, for a column of several.
+    ``alike`` says which truths count as one: those of one category, for a column of several.
     """
     place = np.arange(channel.kinds) if alike is None else alike
     many = int(place.max()) + 1
@@ -118,7 +118,7 @@ def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: i
 
 
 def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | None:
-    """The guess of a whole attribute; None where nobody answered."""
+    """The guess of a whole attribute; None if nobody answered."""
     found = guessed(channel)
     if not found.records:
         return None
@@ -132,7 +132,7 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
 
 
 def refuse_unlikely(channel: Channel, found: Hits, rows_per_person: int) -> None:
-    """Refuse reports that this plan would not have given: an audit of other rows says nothing."""
+    """Raise an error for reported values that this plan would not have drawn."""
     must = "must hold reports of `original` under this plan, row by row"
     got = "reports that the plan does not give: other data, another plan or another order of rows"
     if not (channel.own() > 0).all():

@@ -35,7 +35,7 @@ class Pairs:
     places: Places | None
     how: str
     people: Places | None
-    """The number of the person that each released row is of, where ids say so."""
+    """The number of the person that each released row is of, if ids say so."""
     id_column: str | None
     pseudonym: str | None
 
@@ -60,7 +60,7 @@ def paired(
     key: object,
     shuffled: object,
 ) -> Pairs:
-    """Both tables, row by row; refused where nobody can say which row is whose."""
+    """Both tables, row by row; an error if nothing matches the rows."""
     if isinstance(original, Release):
         must = "`original` must be the table before it was protected"
         raise TypeError(f"{must}; got a Release: are the two swapped?")
@@ -138,7 +138,7 @@ def _opened(name: str, frame: object) -> Table:
 
 
 def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
-    """Refuse a plan that is not the one of the certificate."""
+    """Raise an error for a plan that is not the one of the certificate."""
 
     def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
         return {each.columns: each for each in given._coded}

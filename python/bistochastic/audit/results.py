@@ -17,7 +17,7 @@ class Rate(Part):
     """How often an attack succeeded, beside what was predicted and what chance gives.
 
     ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
-    from the laws of the plan; None where they do not say. ``margin`` is how far the two may lie
+    from the laws of the plan; None if they do not say. ``margin`` is how far the two may lie
     apart by chance, but for once in a million times.
 
     >>> import bistochastic as bs
@@ -139,7 +139,7 @@ class Neighbours(Part):
 
     @property
     def is_telling(self) -> bool:
-        """Whether the order is no random one."""
+        """Whether the order is not a random one."""
         return abs(self.deviations) > SURPRISING
 
 
@@ -175,7 +175,7 @@ class Disclosure(Part):
     >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
     >>> found = bs.audit(people, plan.protect(people), plan)
     >>> found.disclosures[0].interval, found.disclosures[0].rate.observed
-    ('1 % of the ranks', 1.0)
+    ('1% of the ranks', 1.0)
     """
 
     column: str
@@ -307,7 +307,7 @@ class Audit:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What to look at first, a sentence each; none where there is nothing."""
+        """What to look at first, a sentence each; none if there is nothing."""
         from bistochastic.audit.words import findings
 
         return tuple(findings(self))

@@ -1,4 +1,4 @@
-"""``audit``: attacks on a protected file, for whoever holds the original."""
+"""``audit``: attacks on a protected file, for the holder of the original."""
 
 from __future__ import annotations
 

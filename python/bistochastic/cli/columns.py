@@ -1,4 +1,4 @@
-"""Columns and levels that were typed: one option with commas, or several options."""
+"""Columns and categories that were typed: one option with commas, or several options."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> 
 
 
 def condition(typed: str, known: Collection[str]) -> tuple[str, list[str]]:
-    """``sex=F,M`` as a column and levels; the longest column that fits, if a name has an =.
+    """``sex=F,M`` as a column and categories; the longest column that fits, if a name has an =.
 
     >>> condition('town="a,b",c', ["town"])
     ('town', ['a,b', 'c'])

@@ -126,7 +126,7 @@ def estimate(
 
 
 def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
-    """``sex=F,M`` as a column and its levels, as they were typed."""
+    """``sex=F,M`` as a column and its categories, as they were typed."""
     found: dict[str, list[str]] = {}
     for words in where:
         column, levels = condition(words, known)
@@ -139,7 +139,7 @@ def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
 def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
 ) -> dict[str, list[str | float]]:
-    """What was typed as levels of the kind that the column holds."""
+    """What was typed as categories of the kind that the column holds."""
     from bistochastic.adapters.table_files import held_in
 
     held = {**held_in(source), **types}
@@ -160,7 +160,7 @@ def _level(kind: str | None, typed: str) -> str | float:
         return whole
     if kind == "floats" and _NUMBER.fullmatch(typed):
         return float(typed)
-    # What is spelled otherwise is no level of such a column, and is refused.
+    # What is spelled otherwise is not a category of such a column, and raises an error.
     return typed
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000
-# Size up to which that is done where an estimate is only to be shown.
+# Size up to which that is done if an estimate is only to be shown.
 _QUICK = 2000
 # Entries of the inverse that are held at a time.
 _HELD = 1 << 23
@@ -192,11 +192,11 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
 def response_bounds(
     matrix: Matrix, reports: Array, shares: Array, n: int, alpha: float
 ) -> tuple[Array, Array]:
-    """Exact bounds where a share is an affine function of one share of the reports.
+    """Exact bounds if a share is an affine function of one share of the reports.
 
     Clopper and Pearson's for that share, mapped. In a fixed population reports of v are a sum of
     unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
-    tails further than 1 from it are no heavier; nearer ones are not missed at ``alpha`` to 1/2).
+    tails further than 1 from it are not heavier; nearer ones are not missed at ``alpha`` to 1/2).
     """
     if is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)

@@ -115,7 +115,7 @@ def fitted(
 
 
 def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
-    """Tables of weights, and the map back, where one matrix is all there is."""
+    """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
     array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))

@@ -119,7 +119,7 @@ _TINY = 1e-300
 def _fractions(p: Array, q: Array, y: Array) -> Array:
     """Lentz's way through the continued fraction of the incomplete beta function.
 
-    All numbers at once, until each has settled once. It may not stay so: where numbers are large,
+    All numbers at once, until each has settled once. It may not stay so: if numbers are large,
     rounding moves what has settled by more than that.
     """
     c = np.ones_like(y)

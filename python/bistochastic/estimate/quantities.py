@@ -25,11 +25,11 @@ class Quantity(Shown):
     name: str
     value: float
     standard_error: float
-    """Infinite where the design does not tell it."""
+    """Infinite if the design does not tell it."""
     records: int
     """How many records it stands on."""
     population: str
-    """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
+    """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     degrees: float = math.inf
     """Degrees of freedom of the intervals."""
     _limits: tuple[float, float] = (-math.inf, math.inf)
@@ -149,7 +149,7 @@ class Ratio(Quantity):
         return len(parts) == 1 and math.isfinite(parts[0][0])
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The least and the greatest of :meth:`region`; infinite where it is unbounded.
+        """The least and the greatest of :meth:`region`; infinite if it is unbounded.
 
         >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).interval()
         (-inf, inf)

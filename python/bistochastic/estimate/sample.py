@@ -103,7 +103,7 @@ class Sample:
         """The covariance matrix of the totals, with replacement between clusters within strata.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
-        Infinite where a stratum has one unit.
+        Infinite if a stratum has one unit.
 
         >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]))
         >>> records.covariance(np.array([[1.0, 2.0, 6.0]]))

@@ -84,7 +84,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
 
 
 def _axes(matrix: Matrix) -> tuple[int, ...]:
-    """The sizes of all axes; without those of one category where there are very many."""
+    """The sizes of all axes; without those of one category if there are very many."""
     if _core.parts_in(matrix) > _FEW:
         return tuple(axis.size for axis in axes(matrix))
     kron = composition(matrix)

@@ -90,7 +90,7 @@ def digest(part: Path) -> str:
 
 
 def _spelled(path: Path) -> str:
-    """The base name of a file; what of it is no Unicode as Python writes it."""
+    """The base name of a file; what of it is not Unicode as Python writes it."""
     return path.name.encode("utf-8", "backslashreplace").decode()
 
 

@@ -84,7 +84,7 @@ class Whole:
         part.replace(self.target)
 
     def place(self, part: Path) -> None:
-        """Let a part take a name that is free; ``FileExistsError`` where it is taken by now."""
+        """Let a part take a name that is free; ``FileExistsError`` if it is taken by now."""
         flushed(part)
         part.chmod(_mode(self.target))
         try:
@@ -138,7 +138,7 @@ def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new(path: Path, name: str) -> Iterator[Path]:
-    """The same for a file that there must not be yet; ``FileExistsError`` where there is one.
+    """The same for a file that there must not be yet; ``FileExistsError`` if there is one.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "out.txt"
@@ -206,7 +206,7 @@ def locked(*files: Whole) -> Iterator[None]:
 
 
 def _locked(folder: Path, *, wait: bool = False) -> int | None:
-    """A lock that ends with this process, however it ends; None where there is none to be had."""
+    """A lock that ends with this process, however it ends; None if there is none to be had."""
     try:
         import fcntl
     except ImportError:
@@ -245,7 +245,7 @@ def room(name: str, error: OSError) -> ValueError:
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:
-    """Write a text to a file that appears, or takes the place of an old one, when it is whole.
+    """Write text to a file that appears, or takes the place of an old one, when it is whole.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "page.html"

@@ -1,7 +1,7 @@
 """``Categorical``, ``Joint`` and ``Numeric``: what a plan does to one column, or to several.
 
 An attribute is made without seeing any data: the categories are declared, and the number of records
-of a numeric column comes later. All are frozen, and equal where they do the same.
+of a numeric column comes later. All are frozen, and equal if they do the same.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
 
 
 def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of what a family takes, none where it says none; others are refused."""
+    """The names of what a family takes, none if it says none; others raise an error."""
     names = families.TAKEN.get(family, ())
     for name in given:
         if names and name not in names:
@@ -85,7 +85,7 @@ def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse what no number of records can make right."""
+    """Raise an error for what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
     names = _taken(family, given)
     if "share" in names and set(given) != {"k"}:
@@ -110,7 +110,7 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Groups:
-    """A matrix for each value of a column that stays in clear.
+    """A matrix for each value of an unprotected column.
 
     >>> import bistochastic as bs
     >>> laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.6)}
@@ -171,7 +171,7 @@ def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
 
 
 def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
-    """Refuse codes that are never true where every code has a meaning of its own."""
+    """Raise an error for codes that are never true where every code has a meaning of its own."""
     for matrix in matrices:
         if matrix.padding:
             must = f"`matrix` must have codes that can all be true for {what}"
@@ -304,9 +304,9 @@ def _impossible(
 class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
-    ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
-    truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
-    {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
+    ``categories`` are all that may occur, in the order of their codes: strings, integers or
+    booleans. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
+    {value: matrix})``: a matrix for each value of another column, which the plan keeps unprotected.
 
     What is asked of a family is one of its parameters, or ``epsilon``, ``beta`` or
     ``truthfulness`` (the mean truthful probability) if the family can reach that. Give
@@ -573,7 +573,7 @@ class Binned(Categorical, BinnedFields):
 
 
 def _step(given: Any, output: str, bins: Bins) -> int | float | None:
-    """The step between numbers inside a class: 1 for whole numbers and days, if none is given."""
+    """The step between numbers inside a class: 1 for integers and days, if none is given."""
     if output != "number":
         if given is not None:
             raise TypeError('`step` must go with output="number"; got another output')
@@ -604,7 +604,7 @@ def _line(attribute: Coded) -> str:
 
 
 def _html(attribute: Categorical | Joint) -> str:
-    """A coded attribute for notebooks: declared levels and the law, never a value of a record."""
+    """Show a coded attribute in a notebook: declared categories and the matrix, never a record."""
     from bistochastic import markup, report
     from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
@@ -638,7 +638,7 @@ def _html(attribute: Categorical | Joint) -> str:
 # What happens to missing values, in words.
 _SAID = {
     "raise": "an error",
-    "keep": "stay as they are, in clear",
+    "keep": "published unchanged",
     "category": "one more category, protected like the others",
 }
 
@@ -796,7 +796,7 @@ class Numeric(Whole):
 
 
 def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
-    """Refuse what has no known least bits over all sizes of groups from the smallest on.
+    """Raise an error for a family whose least bits over all sizes of groups are not known.
 
     Classes of at least k records hide log2 k bits or more in a group of any size. Of randomized
     response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for

@@ -142,7 +142,7 @@ class Bins:
         """
         edges = self._edges
         if values.dtype.kind in "iu":
-            # Whole numbers are at or above a break if they are at or above the next whole number.
+            # Integers are at or above a break if they are at or above the next integer.
             whole = [min(max(math.ceil(x), -(2**63)), 2**63 - 1) for x in self.breaks]  # type: ignore[arg-type]
             edges = np.array(whole, np.int64)
             if values.dtype == np.uint64:

@@ -33,7 +33,7 @@ _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"
 
 @dataclass(frozen=True)
 class Encoded:
-    """The codes of an attribute; any where a row is missing."""
+    """The codes of an attribute; any if a row is missing."""
 
     codes: Codes
     missing: Mask | None
@@ -153,11 +153,11 @@ class Coded:
         narrowed: bool = True,
         released: bool = False,
     ) -> Encoded:
-        """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+        """The codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
-        ``first`` is the number of the first row, where the table is a piece of a larger one, and
-        None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column where they need not be. ``released``: of a protected table, which may
+        ``first`` is the number of the first row, if the table is a piece of a larger one, and
+        None if it is a batch of an engine. The codes are as narrow as the attribute allows, or
+        as wide as the column if they need not be. ``released``: of a protected table, which may
         hold what is only reported.
         """
         names = self.columns
@@ -442,7 +442,7 @@ def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
 
 
 def _loosely(text: str) -> float | None:
-    """The number that a text is to anyone who does not mind zeros, a plus or a point."""
+    """The number that a string is to anyone who does not mind zeros, a plus or a point."""
     try:
         return float(text)
     except ValueError:
@@ -468,7 +468,7 @@ def _counted(wrong: Mask, first: int | None) -> str:
 def _together(
     names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int | None
 ) -> Mask:
-    """Rows in which all columns of an attribute are missing; some alone are refused."""
+    """Rows in which all columns of an attribute are missing; some alone raise an error."""
     full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every

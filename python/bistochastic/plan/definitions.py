@@ -6,7 +6,7 @@ attributes is Definition 3 for that product.
 
 Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
 all is a mean of the attributes' betas, weighted by log2 of their sizes; so it is never below the
-smallest of them, and 1 where all are.
+smallest of them, and 1 if all are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Measures:
 
     @property
     def note(self) -> str:
-        """Why a beta of 1 is none that was bought: ``"one category"``, ``"one record"``, or nothing.
+        """Why a beta of 1 says nothing: ``"one category"``, ``"one record"``, or an empty string.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
@@ -201,7 +201,7 @@ def in_words(number: int) -> str:
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:
-    """The bits of those whose size is known; None where there is none.
+    """The bits of those whose size is known; None if there is none.
 
     >>> import bistochastic as bs
     >>> matrices = bs.randomized_response(4, beta=0.6), bs.uniform(7)

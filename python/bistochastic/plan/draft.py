@@ -1,4 +1,4 @@
-"""``Plan.for_frame``: a first plan from names, types and declared levels.
+"""``Plan.for_frame``: a first plan from names, types and declared categories.
 
 Categories get randomized response at the beta or epsilon that was asked for: no order is known of
 them, and it tells the truth most often at that beta. Numbers are undecided: nothing tells an income
@@ -39,7 +39,7 @@ class Draft:
     plan: Plan
     left_out: tuple[str, ...]
     blanks: tuple[str, ...] = ()
-    """A sentence about columns whose levels, read off the data, have blanks around them."""
+    """A sentence about columns whose categories, read from the data, have blanks around them."""
 
 
 @watched("reading")
@@ -226,7 +226,7 @@ def _refuse_of_numbers(column: str, policy: Missing) -> None:
 
 
 def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Levels that were read off the data with blanks around them, as they stand in some files."""
+    """Warn about categories from the data that have blanks around them."""
     found = [
         each.column
         for each in attributes
@@ -259,12 +259,12 @@ def _attribute(
                "categories_from_data=True"  # fmt: skip
     if look:
         return f"left out: free text or ids, and not a few levels; {cure}"
-    more = "categories_from_data=True reads them off the data"
+    more = "categories_from_data=True reads them from the data"
     return f"left out: no categories are declared; {cure}, and {more}"
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:
-    """A column with the levels of a codebook, as whole numbers where the column holds such."""
+    """A column with the categories of a codebook, as integers if the column holds such."""
     if declared is None or declared.levels is None:
         return column
     levels: tuple[Any, ...] = declared.levels

@@ -2,7 +2,7 @@
 
 A matrix stands as :meth:`Matrix.to_json` writes it, with what was asked of it (``requested``) and
 what came of that (``parameters``), which decides: so a plan means the same law on every machine. By
-hand, a family and what is asked of it are enough. Whole numbers beyond 2^53 are texts, since not
+hand, a family and what is asked of it are enough. Integers beyond 2^53 are strings, since not
 everyone who reads JSON keeps their digits; fractions are ``"1/3"``, infinity is ``"inf"``.
 """
 
@@ -47,7 +47,7 @@ VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
-# Beyond this a double, which is what most readers of JSON have, loses whole numbers.
+# Beyond this a double, which is what most readers of JSON have, loses integers.
 _SAFE = 2**53
 # Composites inside composites take three levels each.
 _DEEPEST = 256
@@ -280,7 +280,7 @@ def _read_binned(here: Here) -> Binned:
 
 
 def _brk(here: Here) -> Any:
-    """A number, a text, or a list of these; TOML has dates, too."""
+    """A number, a string, or a list of these; TOML has dates, too."""
     value = here.value
     if isinstance(value, list):
         return [_brk(item) for item in here.items()]

@@ -23,8 +23,9 @@ LEAST_ROWS = 256
 class Options:
     """The key, the label, the ids, and whether rows are shuffled.
 
-    ``shuffle`` is carried out by whoever holds all rows: :func:`bistochastic.plan.protect.protect`,
-    or what writes the file that a :class:`bistochastic.plan.stream.Stream` makes.
+    ``shuffle`` is carried out by the function that holds all rows:
+    :func:`bistochastic.plan.protect.protect`, or what writes the file that a
+    :class:`bistochastic.plan.stream.Stream` makes.
     """
 
     key: _core.Key | None
@@ -91,7 +92,7 @@ class Options:
         return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
 
     def check_rows(self, plan: Plan, rows: int) -> None:
-        """Refuse a table that is too short for what the plan does with it."""
+        """Raise an error for a table that is too short for what the plan does with it."""
         numeric = plan._numeric
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:

@@ -2,7 +2,7 @@
 
 A report ``v`` makes a truth certain if no other truth has it: column ``v`` of the matrix has one
 entry that is not 0. Rows and columns sum to 1, so that this entry is 1, and its row is certain,
-too. Of a joint attribute a column may be certain where the cell is not: if all cells that a report
+too. Of a joint attribute a column may be certain if the cell is not: if all cells that a report
 leaves possible agree in that column. A permutation maps every truth to one report, and everyone
 can undo it.
 
@@ -46,7 +46,7 @@ _NAMED = 6
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that can be read off a release with certainty.
+    """One thing that can be read from a release with certainty.
 
     ``kind`` says what:
 
@@ -62,7 +62,7 @@ class Fact:
     * ``"order"``: the order of the rows;
     * ``"unchecked"``: a matrix that excludes some truths and is too large to be looked at.
 
-    ``groups`` are the values of ``by`` that it holds for; none where it holds for all.
+    ``groups`` are the values of ``by`` that it holds for; none if it holds for all.
     """
 
     kind: str
@@ -76,9 +76,9 @@ class Fact:
 def facts(
     plan: Plan, *, kept: Sequence[str] | None = None, shuffled: bool = False
 ) -> tuple[Fact, ...]:
-    """All that can be read off a release by a plan.
+    """All that can be read from a release by a plan.
 
-    ``kept`` are the columns of the release that the plan does not protect, where they are known.
+    ``kept`` are the columns of the release that the plan does not protect, if they are known.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("edu", ["low", "mid", "high"], "blocks", sizes=[2, 1])])
@@ -116,7 +116,7 @@ def certain(attribute: Attribute) -> dict[str, str]:
 
 
 def missing_is_seen(attribute: Categorical | Joint) -> bool:
-    """Whether it can be read off a release, always or sometimes, who is missing.
+    """Whether it can be read from a release, always or sometimes, who is missing.
 
     >>> import bistochastic as bs
     >>> law = bs.blocks([2, 1])
@@ -190,7 +190,7 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
 
 
 def _fixed(matrix: Matrix) -> tuple[int, bool] | None:
-    """How many rows are certain, and whether all are and stay; None where that is not known."""
+    """How many rows are certain, and whether all are and stay; None if that is not known."""
     n = matrix.size
     if n <= _EVERY:
         found = targets(matrix)
@@ -268,7 +268,7 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
 
 
 def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
-    """What reports tell of each column of an attribute; None where that is not known."""
+    """What reports tell of each column of an attribute; None if that is not known."""
     shape = attribute.shape
     if matrix.size == 1 or math.isfinite(matrix.epsilon):
         occurs = _occurring(attribute)
@@ -377,7 +377,7 @@ def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
 
 
 def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
-    """The same, where a report tells the class of the truth and nothing else."""
+    """The same, if a report tells the class of the truth and nothing else."""
     low = np.minimum.reduceat(digits, starts)
     certain = low == np.maximum.reduceat(digits, starts)
     lengths = np.diff(np.append(starts, len(digits)))
@@ -391,7 +391,7 @@ def targets(matrix: Matrix) -> Codes | None:
     """Where each code goes for certain, and -1 where chance has a part; None if that is not known.
 
     Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
-    where all of their parts are, and parts of a mixture agree.
+    if all of their parts are, and parts of a mixture agree.
 
     >>> import bistochastic as bs
     >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
@@ -435,7 +435,7 @@ def _composed(made: structure.Composition, parts: list[Codes]) -> Codes:
 
 
 def _leaf(matrix: Matrix) -> Codes | None:
-    """A matrix that is no composite, by its structure."""
+    """A matrix that is not a composite, by its structure."""
     n = matrix.size
     everyone = np.arange(n)
     if structure.is_certain(matrix):
@@ -516,8 +516,8 @@ def _said(fact: Fact, columns: list[str]) -> str:
         "means": f"the mean of every class of numbers in {names}",
         "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
         "order": "the order of the rows",
-        "unchecked": f"column{s} {names}: some reported values rule out some true values, and which categories "
-        "that makes certain was not checked, as there are too many",
+        "unchecked": f"column{s} {names}: some reported values rule out some true values, and "
+        "which categories that makes certain was not checked, as there are too many",
     }[kind]
 
 

@@ -108,7 +108,7 @@ class Met:
         return ids
 
     def check(self, ids: Ids, encoded: list[Encoded], first: int | None) -> None:
-        """Refuse rows that differ from an earlier record of their unit."""
+        """Raise an error for rows that differ from an earlier record of their unit."""
         if not len(ids.values):
             return
         keys, at, which = np.unique(_words(ids), return_index=True, return_inverse=True)
@@ -151,7 +151,7 @@ class Met:
 
 
 def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Eight bytes for each row: a whole number itself, of others a keyed hash."""
+    """Eight bytes for each row: an integer itself, of others a keyed hash."""
     if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
         return ids.values.view(np.uint64)
     assert ids.hashes is not None

@@ -1,7 +1,7 @@
 """One release after another: the same people by their ids, and what must not have changed.
 
 Under ids a report depends on the key, the plan's name, the columns, the law, the person and the
-code of the value. Where one of these changes from wave to wave, the same person is drawn anew, and
+code of the value. If one of these changes from wave to wave, the same person is re-randomized, and
 each new draw spends epsilon again. So the certificate of the wave before is compared with what is
 now.
 """
@@ -41,7 +41,7 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of some rows: whole numbers, texts or bytes, or a list; their hashes, if any."""
+    """The ids of some rows: integers, strings or bytes, or a list; their hashes, if any."""
 
     values: Any
     hashes: NDArray[np.uint8] | None = None
@@ -118,7 +118,7 @@ class Rising:
 
     def __init__(self) -> None:
         self.held: list[NDArray[Any]] = []
-        """The latest of them, for whoever counts once they rise no longer."""
+        """The latest of them, to count from once they rise no longer."""
         self.forgotten = False
         """Whether there were more. Each of those had one row."""
         self._rows = 0
@@ -162,7 +162,7 @@ class ByIds:
     pseudonym: str | None
     max_rows_per_id: int
     rows_per_id_checked: int | None
-    """More rows of an id would have been found; None where nobody looked."""
+    """More rows of an id would have been found; None if nobody looked."""
     after: str
     redrawn: tuple[str, ...]
     carried: tuple[Categorical | Joint, ...]
@@ -170,7 +170,7 @@ class ByIds:
     row_columns: tuple[str, ...] = ()
     """What rows rather than people are addressed by; then there is no id column."""
     redrawn_before: tuple[str, ...] = ()
-    """What made people be drawn anew in all waves before this one, the oldest first."""
+    """What made people be re-randomized in all waves before this one, the oldest first."""
 
     @property
     def _line(self) -> str:
@@ -276,7 +276,7 @@ class Wave:
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
-        """Refuse what draws people anew, unless it was asked for."""
+        """Raise an error for what re-randomizes people, unless it was asked for."""
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
@@ -284,7 +284,7 @@ class Wave:
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
     def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
-        """What makes people be drawn anew, a phrase each."""
+        """What makes people be re-randomized, a phrase each."""
         if self.after == "first":
             return ()
         earlier: Certificate = self.after
@@ -342,7 +342,7 @@ class Wave:
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """16 bytes for each whole number, different for different ones, with all bits in use.
+    """16 bytes for each integer, different for different ones, with all bits in use.
 
     >>> len({row.tobytes() for row in _spread(np.arange(-3, 3))})
     6
@@ -355,7 +355,7 @@ def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def read_ids(table: Table, column: str, first: int | None) -> Any:
-    """The ids of rows from ``first`` on, of a batch where that is None; none may be missing."""
+    """The ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
@@ -456,7 +456,7 @@ def laws_of(attribute: Categorical | Joint) -> Any:
 
 
 def kinds(values: Any) -> set[str]:
-    """What ids are: whole numbers, texts, bytes, or several of these."""
+    """What ids are: integers, strings, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):

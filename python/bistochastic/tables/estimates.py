@@ -105,7 +105,7 @@ def people(population: object, design: Design) -> str:
 
 
 def refuse_fixed(who: str, clusters: object) -> None:
-    """Refuse a fixed population whose records share noise: no error is known for it."""
+    """Raise an error for a fixed population whose records share noise: no error is known for it."""
     if who == "fixed" and clusters is not None:
         must = "`population` must be sampled for columns that are drawn by unit"
         raise ValueError(f"{must}; got fixed")
@@ -179,7 +179,7 @@ def of_tallies(
     who: str,
     patience: Patience,
 ) -> Estimate:
-    """The estimate from counted reports: by one matrix where there is one, else cell by cell."""
+    """The estimate from counted reports: by one matrix if there is one, else cell by cell."""
     refuse_fixed(who, tallies.pieces)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))

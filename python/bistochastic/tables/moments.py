@@ -1,7 +1,7 @@
 """``plan.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
 
-All are functions of totals of pseudo-responses. A condition, on a protected column or in clear, is
-one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
+All are functions of totals of pseudo-responses. A condition, on a protected column or unprotected,
+is one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
 """
 
 from __future__ import annotations

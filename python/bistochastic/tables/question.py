@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """Columns and conditions, sorted into what is protected and what is in clear."""
+    """Columns and conditions, sorted into protected and unprotected ones."""
 
     plan: Plan
     columns: tuple[str, ...]
@@ -71,12 +71,12 @@ class Question:
 
     @property
     def clear(self) -> tuple[str, ...]:
-        """The columns in clear that are asked about."""
+        """The unprotected columns that are asked about."""
         return tuple(column for column in self.columns if column not in self.protected)
 
     @property
     def clear_where(self) -> dict[str, tuple[object, ...]]:
-        """The conditions on columns in clear."""
+        """The conditions on unprotected columns."""
         protected = self.protected
         return {k: v for k, v in self.where.items() if k not in protected}
 
@@ -102,14 +102,14 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
 
 
 def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
-    """Refuse a column of which the plan does not say yet what happens to it."""
+    """Raise an error for a column of which the plan does not say yet what happens to it."""
     if column in plan.undecided:
         must = f"`{name}` must name columns that the plan decides"
         raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
 
 
 def _known(name: str, plan: Plan, column: str) -> None:
-    """Refuse a column that no protected table of this plan has, or that is no category."""
+    """Raise an error for a column that protected tables of this plan do not have."""
     refuse_undecided(name, plan, column)
     if column in plan.drop:
         raise ValueError(
@@ -121,7 +121,7 @@ def _known(name: str, plan: Plan, column: str) -> None:
 
 
 def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
-    """The levels of each column: declared ones as the plan has them, others as Python does."""
+    """The categories of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
     must = f"`{name}` must be a dict from columns to lists of their categories"
@@ -154,7 +154,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
 
 
 def _listed(name: str, given: object) -> list[Any]:
-    """One level, or the levels that something holds, each as Python has it."""
+    """One category, or the categories that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
     listed = [one] if single else arguments.items(name, "list categories", one)
@@ -167,7 +167,7 @@ def _listed(name: str, given: object) -> list[Any]:
 
 
 def _plain(level: Any) -> Any:
-    """A level as Python has it; None if it is missing."""
+    """A category as Python has it; None if it is missing."""
     if hasattr(level, "as_py"):
         level = level.as_py()
     if level is None or level is np.ma.masked:
@@ -184,13 +184,13 @@ def _plain(level: Any) -> Any:
 
 
 def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, ...]:
-    """The levels that match none of those that are known. A missing one is never a mistake."""
+    """The categories that match none of those that are known. A missing one is never a mistake."""
     there = {key(value) for value in known}
     return tuple(level for level in levels if level is not None and key(level) not in there)
 
 
 def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
-    """Refuse levels that neither occur nor are declared: they are mistyped."""
+    """Raise an error for categories that neither occur nor are declared: they are mistyped."""
     for level in levels:
         must = f"`{name}` must hold categories that occur in column `{shown(column)}`"
         raise ValueError(f"{must}, or that its type declares; got {_said(level)}")
@@ -204,7 +204,7 @@ def _said(level: object) -> str:
 
 
 def digits(attribute: Coded) -> list[NDArray[np.intp]]:
-    """The level in each column of every code of an attribute."""
+    """The category in each column of every code of an attribute."""
     cells = math.prod(attribute.shape)
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
@@ -225,7 +225,7 @@ def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[n
 
 
 def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
-    """The levels of a column, missing as the last where it is a category."""
+    """The categories of a column, missing as the last if it is a category."""
     values = attribute.axes[attribute.columns.index(column)].values
     return (*values, None) if attribute.missing == "category" else values
 
@@ -253,7 +253,7 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is asked about one attribute: its columns, their levels, and the way back to them."""
+    """A question about one attribute: its columns, their categories, and the way back to them."""
 
     columns: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
@@ -275,7 +275,7 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)
-        # Conditions have levels as they are declared, so that codes are of one kind.
+        # Conditions have categories as they are declared, so that codes are of one kind.
         kept = [i for i, level in enumerate(every) if level in conditions.get(column, every)]
         found.append(tuple(every[i] for i in kept))
         _core.require_memory("columns", len(told) * len(kept), len(inside), 16)

@@ -59,7 +59,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
             if encoded.groups is not None:
                 place += encoded.groups.astype(np.int64) * attribute.size
             if encoded.missing is not None:
-                # Who did not answer is in clear, and stays as it is.
+                # Who did not answer is published unchanged.
                 place[encoded.missing] = attribute.size * len(attribute.matrices)
             codes.append(place)
             targets.append(_margin(attribute, place, start))
@@ -88,7 +88,7 @@ def _together(codes: list[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], 
     """The different combinations of codes, a row for each attribute, and that of every record."""
     joint = np.zeros(len(codes[0]), np.int64)
     for place in codes:
-        # Numbered anew after each, so that they stay small.
+        # Numbered again after each, so that they stay small.
         joint = joint * (int(place.max()) + 1) + place
         _, joint = np.unique(joint, return_inverse=True)
     _, first, which = np.unique(joint, return_index=True, return_inverse=True)

@@ -137,7 +137,7 @@ class Responses:
         return least, most
 
     def inside(self, where: Mapping[str, tuple[object, ...]], name: str = "where") -> Function:
-        """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
+        """1 if all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
@@ -182,7 +182,7 @@ def can_be_undone(attribute: Numeric) -> bool:
 def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
     """The least and the largest number that each reported one may stand for.
 
-    Inside a class of ranks, numbers are exchanged with each other. Where it is not known that they
+    Inside a class of ranks, numbers are exchanged with each other. If it is not known that they
     stay in a class, they stay in their group. Of class means, those of the classes beside it bound
     the numbers of a class. A number that is in two classes may have come from both.
     """
@@ -222,7 +222,7 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
 
 
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
-    """A number for each level of a column: as given, or the levels themselves."""
+    """A number for each level of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:

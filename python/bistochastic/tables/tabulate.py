@@ -94,7 +94,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
         if axis.name not in question.groups:
-            # A level of which there is nobody is one that does not occur.
+            # A category of which there is nobody is one that does not occur.
             others = tuple(k for k in range(counted.ndim) if k != i)
             seen = np.flatnonzero(counted.sum(axis=others))
             counted = np.take(counted, seen, axis=i)
@@ -164,7 +164,7 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
 
 
 def _check_levels(plan: Plan, axis: Axis) -> None:
-    """Refuse a table that was made for another plan."""
+    """Raise an error for a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
         if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
@@ -172,7 +172,7 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
 
 
 def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
-    """An array of a caller, an axis for each column, its levels as declared."""
+    """An array of a caller, an axis for each column, its categories as declared."""
     must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
     if names is None:
         raise TypeError(f"{must}; got {type(given).__name__} without columns")
