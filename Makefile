@@ -149,6 +149,7 @@ study: build-test
 # Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench
 	$(BIN)/python benches/census.py
+	$(BIN)/python benches/three_ways.py
 
 paper: build
 	$(BIN)/bistochastic paper --markdown > docs/explanation/paper.md

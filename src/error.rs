@@ -22,7 +22,7 @@ pub enum Error {
     /// The right type with a wrong value.
     #[error("{0}")]
     Value(String),
-    /// The wrong type, or a name that is no parameter.
+    /// The wrong type, or a name that is not a parameter.
     #[error("{0}")]
     Type(String),
     /// A wanted number that is out of reach.

@@ -17,7 +17,7 @@ use bistochastic::law::{self, Alphas, Family, Matrix, Structure};
 use bistochastic::measure::survey;
 use bistochastic::number::logarithms;
 use bistochastic::operator::{self, Way};
-use bistochastic::system::control::Control;
+use bistochastic::system::progress::Progress;
 
 /// Warner's question: a coin shows the truth with probability `keep`, and any other answer else.
 ///
@@ -440,7 +440,7 @@ fn sums_of_permutations_come_back_as_the_matrix() {
         };
         let short = closed::decompose(m, &options).unwrap();
         assert_eq!(short.is_some(), case.terms.is_some(), "{m:?}");
-        let found = decompose(m, &options, 1.0, &Control::default()).unwrap();
+        let found = decompose(m, &options, 1.0, &Progress::default()).unwrap();
         assert!(found.complete && matches!(found.sum, Sum::Plain(_)));
         if let Some(terms) = case.terms {
             assert_eq!(found.terms(), Some(terms), "{m:?}");
@@ -532,7 +532,7 @@ fn a_new_family_is_another_matrix_of_the_same_law() {
         warner(4, 5, 8),
         law::build("randomized_response", given).unwrap(),
     );
-    let found = same::same(&m, &known, &Control::default()).unwrap();
+    let found = same::same(&m, &known).unwrap();
     assert_eq!(found, same::Found::Same(true));
     assert!(m != known && m.digest() != known.digest());
     assert_eq!((m.beta(), m.epsilon()), (known.beta(), known.epsilon()));

@@ -189,7 +189,10 @@ def test_suggestions_are_by_kind_and_never_by_a_value() -> None:
     assert month[0, 11] == pytest.approx(month[0, 1])
     by_epsilon = bs.suggest(columns, epsilon=1)
     assert {each.column: each.family for each in by_epsilon}["town"] == "difference_set"
+    # Of three ordered categories randomized response is the nearer at epsilon 1, of 200 it is not.
     assert {each.column: each.family for each in by_epsilon}["age"] == "randomized_response"
+    many = bs.suggest({"age": list(range(200))}, epsilon=1)[0]
+    assert (many.kind, many.family) == ("ordered", "geometric")
     for attribute in by_epsilon.plan._coded:
         attribute.matrices[0].require(epsilon=1)
     assert bs.suggest(columns, beta=0.3, min_beta=0.7).plan.min_beta >= 0.7

@@ -791,7 +791,7 @@ def test_true_values_do_not_leave_beside_their_reports(
     script = draw.integers(0, size, ROWS)
 
     def by_script(_self: Any, encoded: Any, *_more: Any) -> Any:
-        return [script.astype(each.codes.dtype) for each in encoded]
+        return [script.astype(each.codes.dtype) for _, each in encoded]
 
     monkeypatch.setattr(run.Run, "_by_blocks", by_script)
     gone = [False] * ROWS if missing == "raise" else [i % 9 == 4 for i in range(ROWS)]

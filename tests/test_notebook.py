@@ -105,6 +105,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Anatomy": bs.masking.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
         "Axis": m.estimate(counts=[3, 2, 1], categories=labelled()).axes[0],
         "Bits": plan().categorical,
+        "Binned": bs.Binned(NASTY, [0, 1, 2], "uniform"),
         "ByIds": by_ids.certificate.ids,
         "Categorical": plan().attributes[0],
         "Certificate": released.certificate,
@@ -129,6 +130,9 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
+        "Quantile": bs.Plan([bs.Binned("x", [0, 1, 2], "randomized_response", keep=0.8)]).quantile(
+            {"x": ["[0, 1)"] * 30 + ["[1, 2]"] * 50}, "x"
+        ),
         "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Regression": regression,
@@ -140,6 +144,9 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
         "Transitions": labels.transitions(waves, waves, columns=NASTY, id_column="town"),
         "Wald": regression.test("b = 0"),
+        "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
+        .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)
+        .certificate.units[0],
     }
 
 
@@ -233,10 +240,10 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     page = found._repr_html_()
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
-    named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
+    named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions"}  # fmt: skip
+             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 

@@ -143,7 +143,7 @@ def two_waves(n: int, plan: bs.Plan, seed: int, *, later: bs.Plan | None = None)
     return one, two, first, second
 
 
-@pytest.mark.parametrize("case", ["alone", "both", "joint", "groups", "another matrix"])
+@pytest.mark.parametrize("case", ["alone", "both", "joint", "groups", "another matrix", "padded"])
 def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
     laws = {"N": bs.randomized_response(3, beta=0.3), "S": bs.randomized_response(3, beta=0.5)}
     a: Any = bs.Categorical("a", [0, 1, 2], RR, beta=0.4)
@@ -151,6 +151,11 @@ def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
     attributes: list[Any] = [a, b]
     if case == "joint":
         attributes = [bs.Joint(("a", "b"), [[0, 1, 2], ["u", "v"]], RR, beta=0.4)]
+    elif case == "padded":
+        # Seven codes are reported, three of which can be true.
+        seven = bs.difference_set(3, epsilon=4, set=(7, [0, 1, 3]))
+        assert seven.padding == 4
+        attributes = [bs.Categorical("a", [0, 1, 2], matrix=seven), b]
     elif case == "groups":
         attributes = [bs.Categorical("a", [0, 1, 2], groups=("town", laws)), b]
     plan = bs.Plan(attributes, keep=["person", "town"], name="panel")

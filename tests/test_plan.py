@@ -352,7 +352,7 @@ def test_require_names_what_fails() -> None:
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: who is missing is published"):
         plan.require(epsilon=100)
-    with pytest.raises(ValueError, match="must be given beta, min_beta, epsilon or pooled"):
+    with pytest.raises(ValueError, match="must be given one of beta, min_beta, epsilon, pooled"):
         plan.require()
     for wrong in (math.nan, 2.0):
         with pytest.raises(GuaranteeError):

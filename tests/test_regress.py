@@ -21,6 +21,8 @@ from bistochastic.models import cells, formula, poisson, records
 from bistochastic.models.regression import regress
 
 RR: Any = "randomized_response"
+# A difference set of seven codes: those beyond the categories are reported and never true.
+SEVEN: Any = (7, [0, 1, 3])
 
 
 def key_of(name: str) -> bs.Key:
@@ -347,6 +349,55 @@ def test_every_kind_of_column_comes_back_to_the_original() -> None:
         assert away.max() < 6, (text, away)
         naive = regress(plan, data, text, kind, None, {}, raw=True).coefficients
         assert np.abs(naive - truth).max() > 3 * np.abs(found.coefficients - truth).max(), text
+
+
+def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() -> None:
+    rng = np.random.default_rng(21)
+    n = 30_000
+    frame = pd.DataFrame({
+        "age": rng.integers(0, 90, n).astype(float), "house": np.arange(n) // 3,
+        "x": rng.integers(0, 5, n),
+    })  # fmt: skip
+    frame["own"] = rng.choice(["no", "yes"], n // 3).repeat(3)
+    frame["y"] = frame["age"] / 10 + 2 * (frame["own"] == "yes") + frame["x"] + rng.normal(size=n)
+    frame["bit"] = (frame["y"] + rng.normal(size=n) > 8).astype(int)
+    age = bs.Binned("age", breaks=[0, 30, 60, 90], family=RR, epsilon=3)
+    plan = bs.Plan(
+        [
+            age,
+            bs.Categorical("own", ["no", "yes"], RR, epsilon=3, unit="house"),
+            bs.Categorical("x", range(5), matrix=bs.difference_set(5, epsilon=4, set=SEVEN)),
+        ],
+        keep=["y", "bit", "house"],
+        units=["house"],
+    )
+    assert plan.attributes[2].matrices[0].padding == 2  # type: ignore[union-attr]
+    data = plan.protect(frame).data
+    middle = pd.cut(frame["age"], [0, 30, 60, 90], right=False, labels=False)
+    known = frame.assign(age=middle * 30 + 15)
+    found = plan.regress(data, "y ~ age + own + x", model="linear")
+    assert found.terms == ("Intercept", "age", "own[T.yes]", "x")
+    # Noise is drawn once per house, so houses are the clusters.
+    assert found.degrees == n // 3 - 1
+    truth = sm.OLS(known["y"], model_matrix("age + own + x", known)).fit().params
+    # Six standard errors each: false alarm below 1e-6 in all, by the normal law.
+    assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
+    np.testing.assert_allclose(
+        found.predict({"age": [15.0], "own": ["yes"], "x": [2]}),
+        found.coefficients @ [1, 15, 1, 2],
+    )
+    labels = np.array(age.categories)[middle]
+    known = known.assign(age=pd.Categorical(labels, age.categories))
+    design = model_matrix("age + own + x", known)
+    for kind, outcome, peer in (("logistic", "bit", sm.Logit), ("poisson", "bit", sm.Poisson)):
+        found = plan.regress(data, f"{outcome} ~ age + own + x", model=kind)  # type: ignore[arg-type]
+        truth = peer(known[outcome], design).fit(disp=0).params
+        assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all(), kind
+        assert found.predict({"age": [70.0], "own": ["no"], "x": [1]}).shape == (1,)
+    likely = plan.regress(data, "bit ~ age + own", model="logistic", method="likelihood")
+    assert likely.log_likelihood is not None
+    only = plan.regress(data, "y ~ C(x)", model="linear")
+    assert len(only.coefficients) == 5
 
 
 def test_weights_strata_and_clusters() -> None:

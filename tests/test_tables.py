@@ -224,8 +224,8 @@ def test_what_a_permutation_keeps_is_told_as_it_is() -> None:
     sentence = r"column `income`: .*; got k_anonymous, which cannot"
     with pytest.raises(ValueError, match=sentence):
         plan.covariance(data, ["income", "age"])
-    with pytest.raises(ValueError, match=sentence):
-        plan.mean(data, "income", where={"age": 30})
+    # A mean of some of them is within the classes that numbers were exchanged in.
+    assert plan.mean(data, "income", where={"age": 30}).shift[0] > 0
 
 
 # Weights: with identity matrices, the results of survey statistics, computed by hand.

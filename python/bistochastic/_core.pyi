@@ -41,6 +41,7 @@ __all__ = [
     "class_means",
     "classes_of",
     "column",
+    "composition_of",
     "count",
     "counts_of",
     "counts_rank",
@@ -49,9 +50,7 @@ __all__ = [
     "decompose_all",
     "digest_of",
     "entropy_rate",
-    "factors_of",
     "families",
-    "first_row_of",
     "group",
     "has_rows",
     "hold_ids",
@@ -59,10 +58,8 @@ __all__ = [
     "is_certain",
     "joined_ids",
     "keep_condition",
-    "kernel_of",
     "known_condition",
     "metric_epsilon",
-    "mixture_of",
     "not_finite",
     "operate",
     "operate_vector",
@@ -79,7 +76,6 @@ __all__ = [
     "plan_row_key",
     "plan_unit_key",
     "processor",
-    "product_of",
     "quick_rate",
     "rank",
     "register",
@@ -90,12 +86,12 @@ __all__ = [
     "shuffle_ties",
     "spectrum",
     "spelled_ids",
-    "steps_of",
     "structure_is_singular",
     "survey",
     "swap_of",
     "targets_of",
     "two_values_of",
+    "vector_of",
 ]
 
 @final
@@ -234,20 +230,12 @@ class Terms:
 
 def decompose(
     matrix: Law,
-    policy: str,
-    bits: int | None,
-    mass: float,
-    max_terms: int | None,
-    restarts: int,
+    options: tuple[str, int | None, float, int | None, int],
     progress: Callable[[float], object] | None,
 ) -> Decomposition: ...
 def decompose_all(
     matrices: Iterable[Law],
-    policy: str,
-    bits: int | None,
-    mass: float,
-    max_terms: int | None,
-    restarts: int,
+    options: tuple[str, int | None, float, int | None, int],
     progress: Callable[[float], object] | None,
 ) -> list[Decomposition]: ...
 def register(**things: Any) -> None: ...
@@ -348,16 +336,12 @@ def anatomy(
     key: Key | None,
     stream: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
-def factors_of(matrix: Law) -> list[Matrix] | None: ...
-def mixture_of(matrix: Law) -> tuple[list[float], list[Matrix]] | None: ...
-def product_of(matrix: Law) -> list[Matrix] | None: ...
+def composition_of(matrix: Law) -> tuple[str, list[float], list[Matrix]] | None: ...
 def classes_of(matrix: Law) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
 def two_values_of(matrix: Law) -> tuple[float, float] | None: ...
 def is_certain(matrix: Law) -> bool: ...
 def targets_of(matrix: Law) -> NDArray[np.int64] | None: ...
-def first_row_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
-def kernel_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
-def steps_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
+def vector_of(matrix: Law, kind: str) -> tuple[NDArray[np.int64], int] | None: ...
 def swap_of(matrix: Law) -> tuple[int, int, int, int] | None: ...
 def counts_of(matrix: Law) -> NDArray[np.int64] | None: ...
 def has_rows(matrix: Law) -> bool: ...

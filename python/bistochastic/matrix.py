@@ -464,7 +464,7 @@ class Matrix(_core.Law):
         3
         """
         with watched("decomposing", progress) as tell:
-            return _core.decompose(self, policy, bits, mass, max_terms, restarts, tell)
+            return _core.decompose(self, (policy, bits, mass, max_terms, restarts), tell)
 
     def permute(
         self,

@@ -56,6 +56,7 @@ from bistochastic.plan import (
     Preview,
     ProtectedBatches,
     Release,
+    Unit,
 )
 from bistochastic.plan.suggest import Suggestion, Suggestions
 from bistochastic.report import Comparison
@@ -71,5 +72,5 @@ __all__ = [
     "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
     "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
     "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
-    "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions", "Wald",
+    "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions", "Unit", "Wald",
 ]  # fmt: skip

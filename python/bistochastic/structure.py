@@ -85,15 +85,16 @@ def composition(matrix: Matrix) -> Composition | None:
     >>> composition(bs.mix([a, b], weights=[0.25, 0.75])).weights
     (0.25, 0.75)
     """
-    factors = _core.factors_of(matrix)
-    if factors is not None:
-        return Kron(tuple(factors))
-    mixture = _core.mixture_of(matrix)
-    if mixture is not None:
-        drawn = [(weight, part) for weight, part in zip(*mixture, strict=True) if weight]
-        return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
-    pair = _core.product_of(matrix)
-    return None if pair is None else Product((pair[0], pair[1]))
+    found = _core.composition_of(matrix)
+    if found is None:
+        return None
+    kind, weights, parts = found
+    if kind == "kron":
+        return Kron(tuple(parts))
+    if kind == "product":
+        return Product((parts[0], parts[1]))
+    drawn = [(weight, part) for weight, part in zip(weights, parts, strict=True) if weight]
+    return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
@@ -230,17 +231,17 @@ def _vector(found: tuple[Counts, int] | None) -> Vector | None:
 
 def first_row(matrix: Matrix) -> Vector | None:
     """The first row, where the others are kept as shifts of it."""
-    return _vector(_core.first_row_of(matrix))
+    return _vector(_core.vector_of(matrix, "first_row"))
 
 
 def even_kernel(matrix: Matrix) -> Vector | None:
     """``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
-    return _vector(_core.kernel_of(matrix))
+    return _vector(_core.vector_of(matrix, "kernel"))
 
 
 def steps(matrix: Matrix) -> Vector | None:
     """The chances of a step between neighbours, one for all or one each; nobody goes further."""
-    return _vector(_core.steps_of(matrix))
+    return _vector(_core.vector_of(matrix, "steps"))
 
 
 @dataclass(frozen=True)

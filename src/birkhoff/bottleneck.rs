@@ -6,11 +6,11 @@ use super::listed::Listed;
 use super::queue::Queue;
 use super::ties::{Assignment, FORBIDDEN};
 use crate::law::scaling::matching::Matching;
-use crate::system::control::{Control, Stopped};
-use crate::system::memory;
+use crate::system::progress::Progress;
+use crate::system::{memory, stop};
 
 /// Sizes up to which the matching that empties most entries is looked for at every step. It costs
-/// O(size^3) and saves a fifth of the terms where the matrix is a sum of few permutations; beyond,
+/// O(size^3) and saves a fifth of the terms if the matrix is a sum of few permutations; beyond,
 /// starting from the smallest entries comes near it for nothing.
 const TIES: usize = 16;
 
@@ -19,7 +19,7 @@ const TIES: usize = 16;
 /// weight of the next term. Entries only shrink, so `tau` only falls, and the entries below it wait in a
 /// queue that only goes down. They are let in, largest first, until every row and column has an
 /// entry: below that `tau` cannot stay. At sizes of 100 and more that is the answer in nearly all
-/// steps, since the last obstruction is a line without an entry. Where it is not, the search has marked
+/// steps, since the last obstruction is a line without an entry. If it is not, the search has marked
 /// all rows that it can reach from the free ones, and only an entry from such a row to a column not
 /// reached can help: entries are let in until one does, so that `tau` is exact without a binary search.
 ///
@@ -31,8 +31,8 @@ pub fn decompose(
     limits: &Limits,
     careful: bool,
     share: f64,
-    control: &Control,
-) -> Result<Listed, Stopped> {
+    progress: &Progress,
+) -> Listed {
     let size = counts.size;
     let mut values = memory::copied(&counts.values);
     let mut state = State {
@@ -50,7 +50,7 @@ pub fn decompose(
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);
     while left > stop_at && out.weights.len() < limits.terms {
-        control.check()?;
+        stop::point();
         // A matrix with equal line sums has a perfect matching among its positive entries (Birkhoff),
         // so the queue cannot run dry.
         let found = state.match_all();
@@ -82,9 +82,9 @@ pub fn decompose(
         }
         state.graph.clear();
         left -= weight;
-        control.advance(share * weight as f64 / counts.total as f64);
+        progress.advance(share * weight as f64 / counts.total as f64);
     }
-    Ok(out)
+    out
 }
 
 /// Of the matchings with no entry below `weight`, the one with most entries equal to it, and among
@@ -213,8 +213,8 @@ mod tests {
             for terms in [1, 3, size * 2] {
                 let counts = sum(size, terms, 1 << 30, &mut random);
                 for careful in [true, false] {
-                    let found = decompose(&counts, &ALL, careful, 1.0, &Control::default());
-                    check(&counts, &found.unwrap());
+                    let found = decompose(&counts, &ALL, careful, 1.0, &Progress::default());
+                    check(&counts, &found);
                 }
             }
         }
@@ -227,8 +227,8 @@ mod tests {
             let counts = sum(size, 2 * size, 1000, &mut random);
             let way = Random::new(size as u64);
             let found =
-                crate::birkhoff::loose::decompose(&counts, &ALL, way, 1.0, &Control::default());
-            check(&counts, &found.unwrap());
+                crate::birkhoff::loose::decompose(&counts, &ALL, way, 1.0, &Progress::default());
+            check(&counts, &found);
         }
     }
 
@@ -238,25 +238,22 @@ mod tests {
         let counts = sum(40, 20, 1 << 20, &mut random);
         let (rows, columns) = (random.order(40), random.order(40));
         let renamed = counts.relabelled(&rows, &columns);
-        let found = decompose(&renamed, &ALL, true, 1.0, &Control::default()).unwrap();
+        let found = decompose(&renamed, &ALL, true, 1.0, &Progress::default());
         check(&counts, &found.renamed_back(&rows, &columns));
     }
 
     #[test]
     fn stops_where_it_is_told_to() {
         let counts = sum(30, 60, 1 << 20, &mut Random::new(4));
-        let run = |limits| decompose(&counts, &limits, true, 1.0, &Control::default());
-        let few = run(Limits { terms: 5, ..ALL }).unwrap();
+        let run = |limits| decompose(&counts, &limits, true, 1.0, &Progress::default());
+        let few = run(Limits { terms: 5, ..ALL });
         assert_eq!(few.weights.len(), 5);
         let half = Limits {
             enough: counts.total / 2,
             ..ALL
         };
-        let half = run(half).unwrap();
+        let half = run(half);
         let sum: u64 = half.weights.iter().sum();
         assert!(sum >= counts.total / 2 && sum - half.weights.last().unwrap() < counts.total / 2);
-        let control = Control::default();
-        control.stop();
-        assert_eq!(decompose(&counts, &ALL, true, 1.0, &control), Err(Stopped));
     }
 }

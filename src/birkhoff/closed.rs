@@ -19,7 +19,7 @@ use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
 use std::cmp::Reverse;
 
-/// The decomposition, of a matrix on a coarser grid if asked; none where a search is needed.
+/// The decomposition, of a matrix on a coarser grid if asked; `None` if a search is needed.
 ///
 /// # Errors
 /// A grid on which an entry would vanish.

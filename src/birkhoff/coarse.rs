@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 /// Longest row that is written out to be rounded.
 const LISTED: u64 = 1 << 26;
 
-/// The same structure on the grid `2^-bits`; none where that leaves the structure.
+/// The same structure on the grid `2^-bits`; `None` if that leaves the structure.
 pub(super) fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
     let size = matrix.family.size();
     let Some(total) = matrix.total() else {
@@ -40,7 +40,7 @@ pub(super) fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
             let sum = size - u64::from(diag == 0);
             return Ok(Some(circulant(&row, sum, bits)?));
         }
-        // The lies are rounded up where there is room, which only adds to what they hide.
+        // The lies are rounded up if there is room, which only adds to what they hide.
         let down = scaled(off, total, bits);
         let up = down + u128::from(off > 0);
         let lies = u128::from(size - 1);
@@ -86,7 +86,7 @@ pub(super) fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
                 Alphas::Vector(alphas) => given.push(("alphas", Value::Wholes(alphas))),
             }
             // What rounding down takes from the alphas goes to the diagonal, which so stays positive;
-            // where it was zero it must stay zero, which only whole units do.
+            // if it was zero it must stay zero, which only whole units do.
             let law = build("tridiagonal", given)?;
             let zero = |m: &Matrix, u: u64| m.family.entry(u, u).is_some_and(|e| e.0 == 0);
             let kept = (0..size.min(1 << 24)).all(|u| zero(matrix, u) == zero(&law, u));

@@ -43,7 +43,7 @@ impl Decomposition {
         }
     }
 
-    /// The factors and their terms that make up term `j`; itself where there are none.
+    /// The factors and their terms that make up term `j`; the term itself if there are no factors.
     fn leaves(&self, j: u128) -> Vec<(&Terms, u64)> {
         match &self.sum {
             Sum::Plain(form) => vec![(form, j as u64)],
@@ -212,7 +212,7 @@ impl Decomposition {
         code_bytes(self.matrix.family.size())
     }
 
-    /// What was left out, as a matrix; none if nothing was.
+    /// What was left out, as a matrix; `None` if nothing was.
     ///
     /// # Errors
     /// A matrix that has no counts below 2^63.

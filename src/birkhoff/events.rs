@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 
 use super::counts::Counts;
 use crate::law::scaling::matching::{Matching, NONE};
-use crate::system::control::{Control, Stopped};
 use crate::system::memory::{self, Gather};
-use crate::system::pool;
+use crate::system::progress::Progress;
+use crate::system::{pool, stop};
 
 /// Permutations along an axis of time from 0 to the total: the first, and then who goes where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,24 +28,16 @@ pub struct Events {
 /// rows are touched), and those that made room keep what is left of theirs. Nothing is subtracted term
 /// by term. A component of the matrix knows nothing of the others, so each has an axis of its own and
 /// the axes are merged.
-///
-/// # Errors
-/// [`Stopped`].
-pub fn simulate(
-    counts: &Counts,
-    end: u64,
-    share: f64,
-    control: &Control,
-) -> Result<Events, Stopped> {
+pub fn simulate(counts: &Counts, end: u64, share: f64, progress: &Progress) -> Events {
     let parts = components(counts);
     if parts.len() == 1 {
-        return simulate_one(counts, end, share, control);
+        return simulate_one(counts, end, share, progress);
     }
     let done = pool::map(parts.len(), counts.values.len() < 1 << 12, |i| {
         let (rows, columns) = &parts[i];
         let local = counts.inside(rows, columns);
         let share = share * rows.len() as f64 / counts.size as f64;
-        simulate_one(&local, end, share, control)
+        simulate_one(&local, end, share, progress)
     });
     let mut all = Events {
         first: memory::zeros(counts.size),
@@ -53,7 +45,6 @@ pub fn simulate(
         end,
     };
     for ((rows, columns), part) in parts.iter().zip(done) {
-        let part = part?;
         for (&u, &v) in rows.iter().zip(&part.first) {
             all.first[usize::from(u)] = columns[usize::from(v)];
         }
@@ -64,15 +55,10 @@ pub fn simulate(
         );
     }
     all.changes.sort_unstable();
-    Ok(all)
+    all
 }
 
-fn simulate_one(
-    counts: &Counts,
-    end: u64,
-    share: f64,
-    control: &Control,
-) -> Result<Events, Stopped> {
+fn simulate_one(counts: &Counts, end: u64, share: f64, progress: &Progress) -> Events {
     let size = counts.size;
     let mut left = memory::copied(&counts.values);
     let mut graph = Matching::new(size);
@@ -145,13 +131,13 @@ fn simulate_one(
             memory::push(&mut out.changes, (now, u as u16, new as u16));
         }
         if out.changes.len() - reported > 1 << 12 {
-            control.check()?;
-            control.advance(share * (now - told) as f64 / end as f64);
+            stop::point();
+            progress.advance(share * (now - told) as f64 / end as f64);
             (reported, told) = (out.changes.len(), now);
         }
     }
-    control.advance(share * (end - told) as f64 / end as f64);
-    Ok(out)
+    progress.advance(share * (end - told) as f64 / end as f64);
+    out
 }
 
 /// Rows and columns of each connected component, in order.

@@ -1,11 +1,11 @@
-//! A kron, decomposed by its factors; where it is cut short, the largest terms are chosen.
+//! A kron, decomposed by its factors; if it is cut short, the largest terms are chosen.
 
 use super::{Decomposition, Options, Sum};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::dd::Dd;
-use crate::system::control::{Control, Failure};
 use crate::system::memory::{self, Gather};
+use crate::system::progress::Progress;
 
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
@@ -16,17 +16,18 @@ const PARTS: u64 = 1 << 16;
 /// Decompose a kron of `factors`. `share` of the progress is its.
 ///
 /// # Errors
-/// [`Failure`].
+/// As for its factors; too many parts or terms.
 pub fn decompose(
     matrix: &Matrix,
     factors: &[Matrix],
     options: &Options,
     share: f64,
-    control: &Control,
-) -> Result<Decomposition, Failure> {
-    if matrix.family.nesting().parts > PARTS {
+    progress: &Progress,
+) -> Result<Decomposition> {
+    let parts = matrix.family.nesting().parts;
+    if parts > PARTS {
         let must = format!("hold at most {PARTS} parts to decompose each");
-        return Err(Error::value("matrix", must, "more in nested composites").into());
+        return Err(Error::value("matrix", must, parts));
     }
     let each = Options {
         mass: 1.0,
@@ -34,7 +35,7 @@ pub fn decompose(
         ..*options
     };
     let share = share / factors.len() as f64;
-    let part = |factor| super::decompose(factor, &each, share, control);
+    let part = |factor| super::decompose(factor, &each, share, progress);
     let parts = memory::all(factors.iter().map(part))?;
     let law = if options.bits.is_some() {
         let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
@@ -64,7 +65,7 @@ pub fn decompose(
             } else {
                 "max_terms"
             };
-            return Err(Error::value(name, must, terms).into());
+            return Err(Error::value(name, must, terms));
         }
         let mut order: Vec<(Dd, u64)> = (0..terms as u64)
             .map(|j| (whole.precise_weight(j.into()), j))

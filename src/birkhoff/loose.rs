@@ -6,8 +6,9 @@ use super::listed::Listed;
 use super::random::Random;
 use super::ties::{Assignment, FORBIDDEN};
 use crate::law::scaling::matching::Matching;
-use crate::system::control::{Control, Stopped};
 use crate::system::memory::{self, Gather};
+use crate::system::progress::Progress;
+use crate::system::stop;
 
 /// Sizes for which this is worth its time.
 pub const MAX_SIZE: usize = 32;
@@ -22,8 +23,8 @@ pub fn decompose(
     limits: &Limits,
     mut random: Random,
     share: f64,
-    control: &Control,
-) -> Result<Listed, Stopped> {
+    progress: &Progress,
+) -> Listed {
     let size = counts.size;
     let mut values: Vec<u64> = counts.to_dense().iter().map(|&c| c as u64).gather();
     let mut lap = Assignment::new(size);
@@ -33,7 +34,7 @@ pub fn decompose(
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);
     while left > stop_at && out.weights.len() < limits.terms {
-        control.check()?;
+        stop::point();
         let mut levels: Vec<u64> = values.iter().copied().filter(|&x| x > 0).gather();
         levels.sort_unstable();
         levels.dedup();
@@ -78,10 +79,10 @@ pub fn decompose(
             values[u * size + v as usize] -= weight;
         }
         left -= weight;
-        control.advance(share * weight as f64 / counts.total as f64);
+        progress.advance(share * weight as f64 / counts.total as f64);
     }
     out.sort();
-    Ok(out)
+    out
 }
 
 fn holds_matching(values: &[u64], size: usize, level: u64) -> bool {

@@ -40,7 +40,8 @@ pub mod ties;
 
 pub use decomposition::{Decomposition, Sum};
 
-use crate::system::control::{Control, Failure, Stopped};
+use crate::error::Result;
+use crate::system::progress::Progress;
 use counts::Counts;
 use listed::Listed;
 use random::Random;
@@ -82,18 +83,18 @@ pub struct Limits {
 /// Decompose a matrix. `share` of the progress is this matrix's.
 ///
 /// # Errors
-/// [`Failure`].
+/// A grid on which an entry would vanish, or counts that are too large.
 pub fn decompose(
     matrix: &Matrix,
     options: &Options,
     share: f64,
-    control: &Control,
-) -> Result<Decomposition, Failure> {
+    progress: &Progress,
+) -> Result<Decomposition> {
     if let Some(Composition::Kron(factors)) = matrix.family.composition() {
-        return kron::decompose(matrix, factors, options, share, control);
+        return kron::decompose(matrix, factors, options, share, progress);
     }
     if let Some(found) = closed::decompose(matrix, options)? {
-        control.advance(share);
+        progress.advance(share);
         return Ok(found);
     }
     let (counts, law) = match options.bits {
@@ -112,7 +113,7 @@ pub fn decompose(
             .max_terms
             .map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)),
     };
-    let form = search(&counts, options, &limits, share, control)?;
+    let form = search(&counts, options, &limits, share, progress);
     let sum: u64 = match &form.weights {
         terms::Weights::Units(units, _) => units.iter().sum(),
         _ => counts.total,
@@ -127,16 +128,15 @@ pub fn decompose(
 /// Decompose several matrices side by side.
 ///
 /// # Errors
-/// The first [`Failure`], in the order of the matrices.
+/// The first error, in the order of the matrices.
 pub fn decompose_all(
     matrices: &[Matrix],
     options: &Options,
-    control: &Control,
-) -> Result<Vec<Decomposition>, Failure> {
+    progress: &Progress,
+) -> Result<Vec<Decomposition>> {
     let share = 1.0 / matrices.len().max(1) as f64;
     memory::all(pool::map(matrices.len(), false, |i| {
-        control.check()?;
-        decompose(&matrices[i], options, share, control)
+        decompose(&matrices[i], options, share, progress)
     }))
 }
 
@@ -147,35 +147,33 @@ fn search(
     options: &Options,
     limits: &Limits,
     share: f64,
-    control: &Control,
-) -> Result<Terms, Stopped> {
+    progress: &Progress,
+) -> Terms {
     if options.policy == Policy::Any {
-        let events = events::simulate(counts, limits.enough, share, control)?;
-        return Ok(Terms::of_events(events, counts.total, limits.terms));
+        let events = events::simulate(counts, limits.enough, share, progress);
+        return Terms::of_events(events, counts.total, limits.terms);
     }
     let restarts = options.restarts.max(1);
     let share = share / f64::from(restarts);
     let size = counts.size;
     let small = restarts == 1 || counts.values.len() < 16;
-    let tried = pool::map(restarts as usize, small, |i| -> Result<Listed, Stopped> {
-        control.check()?;
+    let tried = pool::map(restarts as usize, small, |i| {
         let mut random = Random::new(i as u64);
         match i {
-            0 => bottleneck::decompose(counts, limits, true, share, control),
+            0 => bottleneck::decompose(counts, limits, true, share, progress),
             i if size <= loose::MAX_SIZE && i % 2 == 1 => {
-                loose::decompose(counts, limits, random, share, control)
+                loose::decompose(counts, limits, random, share, progress)
             }
             _ => {
                 let (rows, columns) = (random.order(size), random.order(size));
                 let renamed = counts.relabelled(&rows, &columns);
-                let found = bottleneck::decompose(&renamed, limits, false, share, control)?;
-                Ok(found.renamed_back(&rows, &columns))
+                let found = bottleneck::decompose(&renamed, limits, false, share, progress);
+                found.renamed_back(&rows, &columns)
             }
         }
     });
     let mut best: Option<Listed> = None;
     for found in tried {
-        let found = found?;
         // Fewer terms; of as many, as a limit leaves, more weight.
         let key = |listed: &Listed| {
             let sum: u64 = listed.weights.iter().sum();
@@ -186,5 +184,5 @@ fn search(
         }
     }
     let best = best.unwrap_or_else(|| Listed::new(size));
-    Ok(Terms::listed(best, counts.total))
+    Terms::listed(best, counts.total)
 }

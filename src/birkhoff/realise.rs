@@ -229,7 +229,7 @@ fn support_of(matrix: &Matrix, size: usize, seen: &mut Seen) -> Vec<Vec<u64>> {
     }
 }
 
-/// Refuse doubles that are below a unit of the grid where the entry is positive.
+/// Refuse doubles that are below a unit of the grid if the entry is positive.
 fn refuse_faint(matrix: &Matrix, cells: &[u64], size: usize, bits: u32) -> Result<()> {
     let unit = 2f64.powi(-(bits as i32));
     let places = support(matrix, size, &mut HashMap::new());

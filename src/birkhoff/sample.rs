@@ -60,7 +60,7 @@ impl<F: FnMut() -> u64> Words<F> {
         (self.next)()
     }
 
-    /// A number below `n`, each with the same probability, from two words where one is too short.
+    /// A number below `n`, each with the same probability, from two words if one is too short.
     pub fn below_long(&mut self, n: u128) -> u128 {
         if let Ok(n) = u64::try_from(n) {
             return self.below(n).into();

@@ -127,7 +127,7 @@ impl Width {
         }
     }
 
-    /// Of codes of so many bytes; of eight for any other number.
+    /// Of codes of this number of bytes; of eight for any other number.
     pub fn of_bytes(bytes: usize) -> Self {
         match bytes {
             1 => ByWidth::One(()),

@@ -36,7 +36,7 @@ impl Column<'_> {
     }
 }
 
-/// A table of records, and of the sums of weights and of their squares where there are weights.
+/// A table of records, and of the sums of weights and of their squares if there are weights.
 #[derive(Debug, Default, PartialEq)]
 pub struct Table {
     /// Records in each cell.

@@ -36,7 +36,7 @@ pub enum Purpose {
     More,
     /// Words of a record by an integer id and its code.
     IdInteger,
-    /// The same by a text.
+    /// The same by a string.
     IdText,
     /// The same by bytes.
     IdBytes,
@@ -142,7 +142,7 @@ impl Label {
 }
 
 /// 32 secret bytes for one purpose under one set of labels, at one place of a composite (the indices
-/// of the parts from the outside in), for one matrix. Whoever asks overwrites the stack when all is done:
+/// of the parts from the outside in), for one matrix. The caller overwrites the stack when all is done:
 /// see [`erase`].
 pub fn derive(
     key: &Key,
@@ -162,7 +162,7 @@ pub fn derive(
     derived
 }
 
-/// The key of the one context, which is no secret, hashed once.
+/// The key of the one context, which is not secret, hashed once.
 fn context() -> &'static [u8; SECRET] {
     static FOUND: Kept<[u8; SECRET]> = Kept::new();
     FOUND.get_or_make(|| hash_derive_key_context(CONTEXT))

@@ -1,4 +1,4 @@
-//! The key: 32 secret bytes. Whoever holds it can undo a release.
+//! The key: 32 secret bytes. Anyone with the key can undo a release.
 
 // A few bytes, whatever a caller gives.
 #![allow(clippy::disallowed_methods)]
@@ -95,7 +95,7 @@ impl Key {
     }
 
     /// Read 64 hexadecimal digits, with or without a line end; where `raw`, 32 bytes as they are. Beside
-    /// the key whether others than the owner may read the file, where the system says so.
+    /// the key whether others than the owner may read the file, if the system says so.
     ///
     /// # Errors
     /// The file cannot be read, or holds something else.
@@ -178,7 +178,7 @@ impl Key {
         let mut file = options.open(path)?;
         let written = file.write_all(&*text).and_then(|()| file.sync_all());
         if written.is_err() {
-            // The file is ours and new; half a key helps nobody.
+            // The file is ours and new; half a key is of no use.
             let _ = std::fs::remove_file(path);
         }
         Ok(written?)
@@ -205,13 +205,13 @@ impl Key {
     }
 }
 
-/// The first line, where it is the only one.
+/// The first line, if it is the only one.
 fn line(contents: &[u8]) -> &[u8] {
     let line = contents.strip_suffix(b"\n").unwrap_or(contents);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// How long the contents of a file are, of which so much was read.
+/// How long the contents of a file are, of which this much was read.
 fn length(contents: &[u8]) -> String {
     match contents.len() {
         128.. => "more than 127 bytes".to_owned(),

@@ -12,7 +12,7 @@ use crate::system::{memory, pool};
 /// Records of a part.
 const PART: usize = 1 << 16;
 
-/// Write `given` into `out`, of the same length; false where one is not below `size`, and `out` means nothing.
+/// Write `given` into `out`, of the same length; false if one is not below `size`, and `out` means nothing.
 pub fn recode<A: Unsigned, B: Unsigned>(
     given: &[A],
     out: &mut [B],

@@ -43,7 +43,7 @@ impl Buffer {
 }
 
 /// This process's buffer, locked. A child leaves its parent's alone but for erasing its copy: another
-/// thread of the parent may have held the lock when it forked, and nobody would ever open it.
+/// thread of the parent may have held the lock when it forked, and no thread would ever open it.
 fn current() -> MutexGuard<'static, Buffer> {
     static CURRENT: PerProcess<Mutex<Buffer>> = PerProcess::new();
     let make = || Mutex::new(Buffer::EMPTY);
@@ -52,7 +52,7 @@ fn current() -> MutexGuard<'static, Buffer> {
             theirs.erase();
         }
     };
-    // Whoever panicked while holding it took words and left none of them behind.
+    // A thread that panicked while holding it took words and left none of them behind.
     let buffer = CURRENT.get(make, erase);
     buffer.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -64,7 +64,7 @@ impl Buffer {
         erase::all(&mut self.bytes);
     }
 
-    /// Words from the key, which is drawn first where there is none.
+    /// Words from the key. If there is no key, one is drawn first.
     fn refill(&mut self) -> Result<()> {
         if !self.keyed {
             self.bytes[..SECRET].copy_from_slice(Key::generate()?.expose());

@@ -1,7 +1,7 @@
 //! Ids that are strings or bytes, one behind the other in one piece of memory.
 //!
 //! Arrow holds strings so, with offsets. NumPy holds characters or bytes of a fixed width. From either a copy is made,
-//! which nobody else can change, and with room behind it, so that whole blocks of any id can be read.
+//! which no other code can change. There is room behind it, so whole blocks of any id can be read.
 
 use crate::draw::hashing::{BLOCK, Messages, Take, word_of};
 use crate::system::stop::Paced;

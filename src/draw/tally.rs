@@ -46,7 +46,7 @@ fn shard_of((a, b): Id) -> usize {
     (fold(once ^ b, 0xd6e8_feb8_6659_fd93) >> (64 - SHARDS.ilog2())) as usize
 }
 
-/// One table. Its hashes are random, so that nobody can choose ids that collide.
+/// One table. Its hashes are random, so that no attacker can choose ids that collide.
 #[derive(Default)]
 struct Shard {
     counts: HashMap<Id, u64>,

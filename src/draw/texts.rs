@@ -1,7 +1,7 @@
-//! Declared texts as codes, from views of Arrow, as polars holds them.
+//! Declared strings as codes, from Arrow views, as polars holds them.
 //!
 //! # Cost
-//! One pass over memory, shared among threads. A text of up to 16 bytes is known by its length and two words: its first
+//! One pass over memory, shared among threads. A string of up to 16 bytes is known by its length and two words: its first
 //! eight bytes and its last eight. So it is looked up by comparing three numbers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +23,7 @@ struct Ends {
 }
 
 impl Ends {
+    #[inline(always)]
     fn of(text: &[u8]) -> Self {
         let word = |bytes: &[u8]| {
             let mut word = [0; 8];
@@ -37,28 +38,6 @@ impl Ends {
         }
     }
 
-    /// The same for `data[from..to]`, by two loads where eight bytes can be read on both sides.
-    #[inline(always)]
-    fn at(data: &[u8], from: usize, to: usize) -> Self {
-        let len = to - from;
-        let load = |at: usize| {
-            let bytes = data.get(at..at + 8)?;
-            Some(u64::from_le_bytes(bytes.try_into().ok()?))
-        };
-        match (load(from), to.checked_sub(8).and_then(load)) {
-            (Some(first), Some(last)) if len >= 8 => Ends { first, last, len },
-            (Some(first), _) if len < 8 => {
-                let first = first & !(u64::MAX << (8 * len));
-                Ends {
-                    first,
-                    last: first,
-                    len,
-                }
-            }
-            _ => Ends::of(&data[from..to]),
-        }
-    }
-
     #[inline(always)]
     fn hash(self) -> u64 {
         let mixed = self.first ^ self.last.rotate_left(29) ^ self.len as u64;
@@ -66,14 +45,14 @@ impl Ends {
     }
 }
 
-/// A place of the table: a text, and its code plus 1; 0 where there is none.
+/// A place of the table: a string, and its code plus 1; 0 if the place is free.
 #[derive(Clone, Copy, Default)]
 struct Place {
     ends: Ends,
     code: u64,
 }
 
-/// The texts of a column, in the order of their codes.
+/// The strings of a column, in the order of their codes.
 pub struct Texts {
     texts: Vec<Vec<u8>>,
     table: Vec<Place>,
@@ -82,7 +61,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Different texts.
+    /// Different strings.
     pub fn new(texts: Vec<Vec<u8>>) -> Self {
         let places = (4 * texts.len()).next_power_of_two().max(16);
         let shift = 64 - places.trailing_zeros();
@@ -105,7 +84,7 @@ impl Texts {
         }
     }
 
-    /// The code of the text with these ends; `whole` is all of it, where that is more than its ends.
+    /// The code of the string with these ends; `whole` is the string, if it is longer than its ends.
     #[inline(always)]
     fn find(&self, ends: Ends, whole: &[u8]) -> Option<u64> {
         let mut at = (ends.hash() >> self.shift) as usize;
@@ -128,10 +107,11 @@ impl Texts {
         if from > to || to > data.len() {
             return None;
         }
-        self.find(Ends::at(data, from, to), &data[from..to])
+        let text = &data[from..to];
+        self.find(Ends::of(text), text)
     }
 
-    /// The code of a text in the form of a view: its length in four bytes, and up to 12 bytes of its own; of a longer
+    /// The code of a string in the form of a view: its length in four bytes, and up to 12 bytes of its own; of a longer
     /// one the first four, then in which of `buffers` it is and where.
     #[inline(always)]
     fn viewed(&self, view: [u64; 2], buffers: &[&[u8]]) -> Option<u64> {
@@ -153,8 +133,8 @@ impl Texts {
         self.find(Ends { first, last, len }, &[])
     }
 
-    /// Write the codes of views, two words each, into `out`, 0 where one is `missing`; false where one is none of these,
-    /// and `out` means nothing.
+    /// Write the codes of views, two words each, into `out`, 0 for those that are `missing`. Returns false if
+    /// one is not declared; `out` means nothing then.
     pub fn read_views<C: Unsigned>(
         &self,
         views: &[u64],

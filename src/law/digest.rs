@@ -17,7 +17,7 @@
 //!
 //! # Why two tuples never meet
 //! The first byte of an item tells its form, and the form tells how many bytes follow, either outright
-//! or by a length that stands before them. So whoever reads from the left always knows where an item
+//! or by a length that stands before them. So a reader from the left always knows where an item
 //! ends, and the encoding of a list can be read back in one way only: no two different tuples have
 //! the same encoding, and none is the beginning of another.
 //!
@@ -84,7 +84,7 @@ impl<S: Sink> Encoder<'_, S> {
         self.0.take(&n.to_le_bytes());
     }
 
-    /// The head of a list of so many items.
+    /// The head of a list of `n` items.
     pub fn list(&mut self, items: usize) {
         self.head(0x04, items);
     }

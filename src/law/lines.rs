@@ -33,7 +33,7 @@ pub struct Survey {
     /// Of each gamma asked for: the largest k with (k, gamma)-deniability, and whether it is that or a
     /// smaller number.
     pub deniability: Vec<(u64, bool)>,
-    /// `(u, w, v)` with the widest ratio `p_uv / p_wv`, where one was found.
+    /// `(u, w, v)` with the widest ratio `p_uv / p_wv`, if one was found.
     pub witness: Option<(u64, u64, u64)>,
 }
 

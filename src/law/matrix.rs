@@ -83,12 +83,12 @@ impl Matrix {
         structure.get_or_make(|| self.family.structure())
     }
 
-    /// Whether everything is reported as it is, where that is seen at once.
+    /// Whether everything is reported as it is, if that is seen at once.
     pub fn is_identity(&self) -> bool {
         self.structure().is_identity(self.family.size())
     }
 
-    /// Whether every code is as likely, where that is seen at once.
+    /// Whether every code is as likely, if that is seen at once.
     pub fn is_uniform(&self) -> bool {
         self.structure().is_uniform(self.family.size())
     }
@@ -158,7 +158,12 @@ impl Matrix {
             return Ok(());
         }
         let must = "take at most 2^31 steps to be written out";
-        Err(Error::value("matrix", must, "more in nested composites"))
+        let got = format!(
+            "{} nested parts of {} rows",
+            nesting.parts,
+            self.family.size()
+        );
+        Err(Error::value("matrix", must, got))
     }
 
     /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
@@ -219,7 +224,7 @@ impl Matrix {
         unpacked(shelf.get_or_make(|| Box::new(make())))
     }
 
-    /// The same, where it is there already.
+    /// The same, but only if it is there already.
     pub fn kept<T: Shelved>(&self) -> Option<&T> {
         let shelf = &self.reported.shelves[T::SHELF as usize];
         shelf.get().map(unpacked)

@@ -130,14 +130,14 @@ impl Arguments {
         Some(value)
     }
 
-    /// The same, where it has to be there.
+    /// The same, if it has to be there.
     pub fn required(&mut self, name: &str) -> Result<Value> {
         let family = self.family;
         self.take(name)
             .ok_or_else(|| Error::type_(name, format!("be given for {family}"), "nothing"))
     }
 
-    /// An integer from `low` to `high`, where it is given.
+    /// An integer from `low` to `high`, if it is given.
     pub fn whole(&mut self, name: &str, low: u64, high: u64) -> Result<Option<u64>> {
         match self.take(name) {
             None => Ok(None),
@@ -156,7 +156,7 @@ impl Arguments {
             .ok_or_else(|| Error::type_("size", format!("be given for {family}"), "nothing"))
     }
 
-    /// A number as a double, where it is given. A fraction between two doubles is asked for by the
+    /// A number as a double, if it is given. A fraction between two doubles is asked for by the
     /// stricter one: the next beta above, the next epsilon or temperature below.
     pub fn real(&mut self, name: &str) -> Result<Option<f64>> {
         Ok(match self.take(name) {
@@ -177,7 +177,7 @@ impl Arguments {
         })
     }
 
-    /// A beta from 0 to 1, where it is given.
+    /// A beta from 0 to 1, if it is given.
     pub fn beta(&mut self) -> Result<Option<f64>> {
         match self.real("beta")? {
             Some(beta) if !(0.0..=1.0).contains(&beta) => {

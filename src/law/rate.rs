@@ -7,7 +7,7 @@ pub fn entropy_rate(family: &dyn Family) -> f64 {
     family.entropy_rate().round_down(2)
 }
 
-/// A lower bound of bits and beta, where the true ones take a second or more to find.
+/// A lower bound of bits and beta, if the true ones take a second or more to find.
 pub fn quick_rate(family: &dyn Family) -> Option<(f64, f64)> {
     let entropy = family.quick_entropy_rate()?;
     Some((

@@ -3,10 +3,9 @@
 //! Equal families with equal parameters are the same. Others are compared row by row as exact fractions, up to
 //! [`SIZE`]; nothing goes through doubles.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::lattice::gcd;
-use crate::system::control::{Control, Failure};
 use crate::system::{memory, stop};
 
 /// The largest size of matrices that are compared row by row.
@@ -27,8 +26,8 @@ pub enum Found {
 /// Compare two matrices.
 ///
 /// # Errors
-/// They are too large to be compared row by row, and no difference is seen; or the caller wants it no longer.
-pub fn same(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure> {
+/// They are too large to be compared row by row, and no difference is seen.
+pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
     let size = a.family.size();
     if size != b.family.size() {
         return Ok(Found::Same(false));
@@ -49,10 +48,10 @@ pub fn same(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure>
         } else {
             "composites whose rows take too long".to_owned()
         };
-        return Err(Failure::Refused(Error::value("other", must, got)));
+        return Err(Error::value("other", must, got));
     }
     let (Some(s), Some(t)) = (a.total(), b.total()) else {
-        return by_entries(a, b, control);
+        return Ok(by_entries(a, b));
     };
     let g = gcd(s, t);
     let (s_own, t_own) = (s / g, t / g);
@@ -60,7 +59,6 @@ pub fn same(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure>
     let (mut x, mut y) = (memory::zeros::<u128>(n), memory::zeros::<u128>(n));
     for u in 0..size {
         stop::point();
-        control.check()?;
         x.fill(0);
         y.fill(0);
         if !(a.family.add_counts(u, s, 1, &mut x) && b.family.add_counts(u, t, 1, &mut y)) {
@@ -78,19 +76,19 @@ pub fn same(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure>
 }
 
 /// Compare entry by entry, as long as each has a fraction of 128 bits.
-fn by_entries(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure> {
+fn by_entries(a: &Matrix, b: &Matrix) -> Found {
     let size = a.family.size();
     for u in 0..size {
-        control.check()?;
+        stop::point();
         for v in 0..size {
             match entries_match(a, b, u, v) {
                 Some(true) => {}
-                Some(false) => return Ok(Found::Same(false)),
-                None => return Ok(Found::Long),
+                Some(false) => return Found::Same(false),
+                None => return Found::Long,
             }
         }
     }
-    Ok(Found::Same(true))
+    Found::Same(true)
 }
 
 /// Whether two entries are the same fraction; `None` if one has no fraction of 128 bits.
@@ -113,7 +111,7 @@ mod tests {
     use crate::law::parameters::Value;
 
     fn verdict(a: &Matrix, b: &Matrix) -> Found {
-        same(a, b, &Control::default()).unwrap()
+        same(a, b).unwrap()
     }
 
     fn dense(matrix: &Matrix) -> Matrix {
@@ -175,11 +173,8 @@ mod tests {
         let mut kernel = vec![0; n as usize + 1];
         (kernel[0], kernel[1]) = (2, 1);
         let reflected = wholes("reflected", "kernel", &kernel);
-        let Err(Failure::Refused(error)) = same(&steps, &reflected, &Control::default()) else {
-            panic!("a verdict on matrices that are too large");
-        };
         assert_eq!(
-            error.to_string(),
+            same(&steps, &reflected).unwrap_err().to_string(),
             "`other` must have size 4096 at most to be compared row by row; got 1048576"
         );
         kernel[0] = 3;

@@ -1,4 +1,4 @@
-//! What a family is made of. Whoever has a closed form asks this, never for a family's name: drawing,
+//! What a family is made of. Closed forms ask for this, never for a family's name: drawing,
 //! measures, operators, sums of permutations, estimation.
 
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl Alphas {
 pub struct TwoValued {
     /// Count of the truth.
     pub diag: u128,
-    /// Count of each lie; 0 where there is one code.
+    /// Count of each lie; 0 if there is one code.
     pub off: u128,
     /// What they are out of.
     pub total: u128,
@@ -186,12 +186,12 @@ impl Structure {
         }
     }
 
-    /// Whether everything is reported as it is, where that is seen at once.
+    /// Whether everything is reported as it is, if that is seen at once.
     pub fn is_identity(&self, size: u64) -> bool {
         self.two_valued(size).is_some_and(|law| law.off == 0)
     }
 
-    /// Whether every code is as likely, where that is seen at once.
+    /// Whether every code is as likely, if that is seen at once.
     pub fn is_uniform(&self, size: u64) -> bool {
         self.two_valued(size)
             .is_some_and(|law| law.diag == law.off || size == 1)

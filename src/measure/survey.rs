@@ -1,4 +1,4 @@
-//! The single lines of any matrix: in closed form where its family knows one, else by looking at every entry.
+//! The single lines of any matrix: in closed form if its family knows one, else by looking at every entry.
 
 use crate::law::lines::{self, RowBits, Survey, neighbours, term};
 use crate::law::{Composition, Family, Matrix};
@@ -8,7 +8,7 @@ use crate::system::pool;
 use crate::system::stop;
 
 impl Matrix {
-    /// What the single lines say; none where there are too many to look at. `full` looks at all.
+    /// What the single lines say; `None` if there are too many to look at. `full` looks at all.
     pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
         let family = &*self.family;
         family.short_survey(gammas).or_else(|| {
@@ -31,7 +31,7 @@ impl Matrix {
     }
 }
 
-/// Every entry as a count out of `total`, row after row. Where a composite has no total below 2^64,
+/// Every entry as a count out of `total`, row after row. If a composite has no total below 2^64,
 /// probabilities are rounded to multiples of 2^-63, which `exact` says.
 struct Table {
     size: usize,

@@ -96,7 +96,7 @@ impl Dd {
         two_prod(a, b)
     }
 
-    /// `2 atanh(s) = ln((1 + s) / (1 - s))` from so many terms; all of them serve `|s| <= 0.172`.
+    /// `2 atanh(s) = ln((1 + s) / (1 - s))` from this number of terms; all of them serve `|s| <= 0.172`.
     fn two_atanh(s: Dd, terms: usize) -> Dd {
         let z = s * s;
         let mut sum = ODD_RECIPROCALS[terms - 1];

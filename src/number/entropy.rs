@@ -129,12 +129,12 @@ mod x86 {
     }
 
     pub fn avx2<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `pass` is asked for this function only where the processor has AVX2.
+        // SAFETY: `pass` is asked for this function only if the processor has AVX2.
         unsafe { avx2_inner::<COLUMNS>(p, columns) }
     }
 
     pub fn avx512<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `pass` is asked for this function only where the processor has these parts.
+        // SAFETY: `pass` is asked for this function only if the processor has these parts.
         unsafe { avx512_inner::<COLUMNS>(p, columns) }
     }
 }

@@ -26,7 +26,7 @@ impl LogSum {
         }
     }
 
-    /// The sum of two, over a common denominator where that fits.
+    /// The sum of two, over a common denominator if that fits.
     pub(super) fn plus(&self, other: &LogSum) -> Option<LogSum> {
         let g = gcd(self.denominator, other.denominator);
         let (a, b) = (other.denominator / g, self.denominator / g);
@@ -69,7 +69,7 @@ impl LogSum {
     ///
     /// `x = m 2^-e`, so the question is whether integer multiples of logarithms of integers add up
     /// to 0. Over a coprime basis of the bases (found by gcds, no factoring) the logarithms are
-    /// independent over the rationals, so every exponent has to vanish. Where an exponent leaves
+    /// independent over the rationals, so every exponent has to vanish. If an exponent leaves
     /// 128 bits the answer is no, which only costs the last bit.
     fn is_exactly(&self, x: f64, base: u128) -> bool {
         if x == 0.0 && self.terms.iter().all(|t| t.0 == 0 || t.1 == 1) {
@@ -158,7 +158,7 @@ fn logarithms_cancel(equation: &[(i128, u128)]) -> bool {
     })
 }
 
-/// `ln(largest / smallest)` rounded up; 0 where they are equal, infinite where the smallest is 0.
+/// `ln(largest / smallest)` rounded up; 0 if they are equal, infinite if the smallest is 0.
 pub fn log_ratio(largest: u128, smallest: u128) -> f64 {
     if largest == smallest {
         0.0

@@ -83,7 +83,7 @@ pub fn classes<F: FnMut() -> u64>(
                 classes[record as usize] = 0;
                 continue;
             }
-            // The one so many places down the classes without it.
+            // The one at this place among the classes without it.
             let mut class = words.below(without as u64) as u32;
             for &other in &with {
                 class += u32::from(other <= class);

@@ -33,7 +33,7 @@ use crate::number::dd::{self, Dd};
 use crate::number::logarithms::LogSum;
 use crate::system::memory::{self, Gather};
 
-/// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
+/// Bits of the permutation that is drawn for `matrix`; `None` if none can be drawn.
 pub fn entropy(matrix: &Matrix) -> Option<f64> {
     of_matrix(matrix, &mut HashMap::new())
 }
@@ -66,7 +66,7 @@ fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
     found
 }
 
-/// Of a matrix that is no composite.
+/// Of a matrix that is not a composite.
 fn of_leaf(matrix: &Matrix, size: u64) -> Option<f64> {
     let structure = matrix.structure();
     if let Some(runs) = structure.classes(size) {
@@ -101,7 +101,7 @@ fn of_path(alphas: &Alphas, total: u64, size: u64) -> f64 {
         return 0.0;
     }
     let before = |i: u64| if i == 0 { 0 } else { alphas.at(i - 1) };
-    // What `f(count/total)` so many times adds: the logarithms of the total cancel but for one total.
+    // What `f(count/total)` adds, `times` times: the logarithms of the total cancel but for one total.
     let term = |times: i128, count: u64| (-times * i128::from(count), u128::from(count));
     let whole = (i128::from(total), u128::from(total));
     if let Alphas::Constant(alpha) = *alphas
@@ -162,7 +162,7 @@ fn of_flagged(size: u64, keep: (u64, u64)) -> f64 {
     let error = all.hi * dd::RELATIVE_ERROR * f64::from(1 << 19) + 1e-25;
     let bits = |(m, rest): (u64, Dd)| match m {
         0 | 1 => 0.0,
-        // The one beyond everybody is never drawn.
+        // The one beyond all records is never drawn.
         m if m > size => 0.0,
         m => {
             let untold = Dd::from(u128::from(size - m + 1)).log2();
@@ -282,7 +282,7 @@ fn share_down(weight: u64, total: u64, bits: f64) -> f64 {
     share.round_down(share.hi * 4.0 * dd::RELATIVE_ERROR)
 }
 
-/// The weights of certain permutations, those of equal ones together; none if a part is not certain.
+/// The weights of certain permutations, those of equal ones together; `None` if a part is not certain.
 fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
     // In the order of the permutations: sums of doubles depend on theirs.
     let mut weights: BTreeMap<Option<Arc<[i64]>>, u64> = BTreeMap::new();
@@ -290,7 +290,7 @@ fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
         let Structure::Certain(targets) = part.family.structure() else {
             return None;
         };
-        // Nobody moves: the same as without targets.
+        // All stay: the same as without targets.
         let targets = targets.filter(|targets| (0..).zip(&**targets).any(|(u, &v)| u != v));
         *weights.entry(targets).or_default() += weight;
     }

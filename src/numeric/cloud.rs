@@ -8,7 +8,7 @@
 //! The points stand in the leaves of a balanced tree, each node with the box around its points. The distance of a
 //! box is computed by the same operations in the same order as that of a point, from coordinates that are not
 //! nearer (or not farther). Every operation rounds monotonically, so the bound holds for the computed
-//! distances without any slack, and a subtree is left out only where no point of it can be the answer. Of equal
+//! distances without any slack, and a subtree is left out only if no point of it can be the answer. Of equal
 //! distances the lower record is taken, in every search; nodes know their lowest record. So the answer is that
 //! of a comparison with every point, whatever the tree looks like and on any number of threads.
 //!
@@ -21,11 +21,10 @@ use std::collections::BinaryHeap;
 
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
-#[cfg(target_arch = "x86_64")]
-use crate::system::processor::{Level, level};
+use crate::system::processor::for_avx2;
 use crate::system::stop::{self, Paced};
 
-/// Points in a leaf: so many distances are computed at once.
+/// Points in a leaf, whose distances are computed at once.
 const LEAF: usize = 128;
 
 /// Subtrees that a large search is divided into, 2 to this power.
@@ -101,7 +100,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where all codes are 1 away, until a record is put here.
+    /// A place from which all codes are 1 away, until a record is put here.
     pub fn new(levels: &[usize]) -> Self {
         Place {
             point: memory::filled(f64::NAN, levels.len()),
@@ -229,51 +228,31 @@ fn to_side(below: f64, above: f64, farthest: bool) -> f64 {
     }
 }
 
-/// The distances of all points of a leaf, and whether any of them is within a limit: at least so far, or at most. Those
-/// beyond the count of a leaf are points that it had.
-#[inline(always)]
-fn away(
-    cells: &[f64],
-    place: &Place,
-    (limit, farthest): (f64, bool),
-    sums: &mut [f64; LEAF],
-) -> bool {
-    sums.fill(0.0);
-    for (j, column) in cells.chunks_exact(LEAF).enumerate() {
-        let table = &place.tables[j];
-        if table.is_empty() {
-            let here = place.point[j];
-            for (sum, &x) in sums.iter_mut().zip(column) {
-                let gap = x - here;
-                *sum += gap * gap;
-            }
-        } else {
-            for (sum, &code) in sums.iter_mut().zip(column) {
-                *sum += table[code as usize];
+for_avx2! {
+    /// The distances of all points of a leaf, and whether any of them is within a limit: at least so far, or at most. Those
+    /// beyond the count of a leaf are points that it had.
+    fn distances_of(cells: &[f64], place: &Place, limit: f64, farthest: bool, sums: &mut [f64; LEAF]) -> bool {
+        sums.fill(0.0);
+        for (j, column) in cells.chunks_exact(LEAF).enumerate() {
+            let table = &place.tables[j];
+            if table.is_empty() {
+                let here = place.point[j];
+                for (sum, &x) in sums.iter_mut().zip(column) {
+                    let gap = x - here;
+                    *sum += gap * gap;
+                }
+            } else {
+                for (sum, &code) in sums.iter_mut().zip(column) {
+                    *sum += table[code as usize];
+                }
             }
         }
-    }
-    let mut any = false;
-    for &sum in sums.iter() {
-        any |= if farthest { sum >= limit } else { sum <= limit };
-    }
-    any
-}
-
-/// The same compiled for AVX2 too, where the machine has it. Nothing is added in another order.
-fn distances_of(cells: &[f64], place: &Place, limit: (f64, bool), sums: &mut [f64; LEAF]) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn avx2(cells: &[f64], place: &Place, limit: (f64, bool), sums: &mut [f64; LEAF]) -> bool {
-            away(cells, place, limit, sums)
+        let mut any = false;
+        for &sum in sums.iter() {
+            any |= if farthest { sum >= limit } else { sum <= limit };
         }
-        if level() >= Level::Avx2 {
-            // SAFETY: the level is AVX2 or above only where the processor has it.
-            return unsafe { avx2(cells, place, limit, sums) };
-        }
+        any
     }
-    away(cells, place, limit, sums)
 }
 
 /// The points that are left.
@@ -281,7 +260,7 @@ fn distances_of(cells: &[f64], place: &Place, limit: (f64, bool), sums: &mut [f6
 pub struct Cloud<'a> {
     /// All records, a row each.
     rows: &'a [f64],
-    /// Codes of each column; 0 where it holds numbers.
+    /// Codes of each column; 0 if it holds numbers.
     levels: &'a [usize],
     /// Whether all columns hold numbers.
     is_plain: bool,
@@ -302,7 +281,7 @@ pub struct Cloud<'a> {
     cells: Vec<f64>,
     /// Their records.
     records: Vec<u32>,
-    /// Where each record stands among them; `GONE` where it does not.
+    /// Where each record stands among them; `GONE` if it does not.
     places: Vec<u32>,
     /// The box of a node that is being looked at again.
     edge: Vec<f64>,
@@ -541,7 +520,7 @@ impl<'a> Cloud<'a> {
             let cells = &self.cells[leaf * d * LEAF..][..d * LEAF];
             let mut distances = [0.0; LEAF];
             let limit = search.limit(farthest);
-            if !distances_of(cells, place, (limit, farthest), &mut distances) {
+            if !distances_of(cells, place, limit, farthest, &mut distances) {
                 return;
             }
             let records = &self.records[leaf * LEAF..][..self.counts[node] as usize];
@@ -577,7 +556,7 @@ impl<'a> Cloud<'a> {
         }
     }
 
-    /// The whole tree, in parts on the pool where the search before was long.
+    /// Search the whole tree, in parts on the pool if the search before was long.
     fn search(&mut self, place: &Place, kind: Kind, wanted: usize) {
         stop::point();
         let farthest = kind != Kind::Nearest;
@@ -644,7 +623,7 @@ impl<'a> Cloud<'a> {
         self.searches = searches;
     }
 
-    /// The record that is farthest from a place; none where no record is left.
+    /// The record that is farthest from a place; `None` if no record is left.
     pub fn farthest(&mut self, place: &Place, kind: Kind) -> Option<Found> {
         self.search(place, kind, 0);
         self.main.farthest

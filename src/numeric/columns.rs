@@ -19,7 +19,7 @@ pub enum Kind {
     Nominal(usize),
 }
 
-/// Number of codes of each column; 0 where it holds numbers.
+/// Number of codes of each column; 0 if it holds numbers.
 pub fn levels(kinds: &[Kind]) -> Vec<usize> {
     kinds
         .iter()
@@ -94,7 +94,7 @@ pub fn means(rows: &[f64], columns: usize, classes: &[u32], sizes: &[u32]) -> Ve
             *most = most.max(x.abs());
         }
     }
-    // Sums of numbers this large would be infinite; in such a column nobody misses the lowest bits.
+    // Sums of numbers this large would be infinite; in such a column the lowest bits do not matter.
     let large = |&most: &f64| if most > power(900) { 64 } else { 0 };
     let down: Vec<f64> = most.iter().map(|most| power(-large(most))).gather();
     let up: Vec<f64> = most.iter().map(|most| power(large(most))).gather();
@@ -112,7 +112,7 @@ pub fn means(rows: &[f64], columns: usize, classes: &[u32], sizes: &[u32]) -> Ve
     sums.into_iter().enumerate().map(mean).gather()
 }
 
-/// 100 times the sum of squared distances to the class means, over that to the mean of all; 0 where all records are
+/// 100 times the sum of squared distances to the class means, over that to the mean of all; 0 if all records are
 /// alike. `scaled` is what [`on_one_scale`] gave.
 ///
 /// Codes count as corners that are 1 apart: of shares `p` in a class, a record is `(1 - sum p^2) / 2` away on average.

@@ -55,7 +55,7 @@ pub trait Draw {
         self.happens(coin.a, coin.b)
     }
 
-    /// Each a number of so many bits.
+    /// Fill with numbers of `bits` bits.
     fn fill(&mut self, bits: u32, out: &mut [u16]);
 
     /// A number below `n`, each with the same probability.

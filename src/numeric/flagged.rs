@@ -5,7 +5,7 @@
 //! owner is not flagged, or flagged and drawn back: `1 - m/N + m/N 1/m = 1 - (m - 1)/N`. All other places are alike,
 //! so each has `(m - 1)/(N (N - 1))`. For the diagonal `p` the size `m` must be `1 + N (1 - p)` in the mean: it is
 //! the integer below that or the one above, the upper one with a chance that is what the lower one lacks,
-//! a ratio of integers. From `p = 1/N` (everybody) to `p = 1` (nobody moves) there is such an `m`; below it
+//! a ratio of integers. From `p = 1/N` (all move) to `p = 1` (all stay) there is such an `m`; below it
 //! there is none.
 //!
 //! The set is drawn in one pass (Knuth, 3.4.2 S): with `k` still to be flagged among the `n` that are left, the

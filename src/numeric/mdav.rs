@@ -6,7 +6,7 @@
 //! are left, the farthest from the mean and its `k - 1` nearest are a class. What is left then is the last class, of
 //! `k` to `2k - 1`. Of equal distances the lower record is taken.
 //!
-//! The second class starts from a record that the first one left over, so that it exists where all records are alike.
+//! The second class starts from a record that the first one left over, so that it exists if all records are alike.
 //! Elsewhere that is the record farthest from the first one among all.
 //!
 //! # Cost

@@ -5,7 +5,7 @@
 //! | [`draw`] | exact decisions from words of the keystream: numbers below n, chances of a/b |
 //! | [`shuffle`] | one class, and classes of consecutive places, each shuffled in itself |
 //! | [`scatter`] | a class that no cache holds, shuffled in passes that one holds |
-//! | [`flagged`] | randomized response: so many people, shuffled among themselves |
+//! | [`flagged`] | randomized response: some records, shuffled among themselves |
 //! | [`path`] | neighbours that change places: random matchings of a path |
 //! | [`shared`] | what a whole column would share, and is refused for |
 //! | [`bits`] | the entropy of a permutation as a whole |
@@ -104,9 +104,10 @@ fn check(matrix: &Matrix) -> Result<usize> {
         let must = format!("be at most {MOST} to draw a permutation");
         return Err(Error::value("size", must, size));
     }
-    if matrix.family.nesting().parts > PARTS {
+    let parts = matrix.family.nesting().parts;
+    if parts > PARTS {
         let must = format!("hold at most {PARTS} parts to draw a permutation of each");
-        return Err(Error::value("matrix", must, "more in nested composites"));
+        return Err(Error::value("matrix", must, parts));
     }
     Ok(size as usize)
 }
@@ -142,7 +143,7 @@ pub fn origins(matrix: &Matrix, streams: &mut Streams<'_>) -> Result<Vec<u32>> {
     codes(matrix, size, streams)
 }
 
-/// Where everybody goes: `out[s[u]] = x[u]`.
+/// Where each record goes: `out[s[u]] = x[u]`.
 ///
 /// # Errors
 /// As [`permute`].
@@ -241,7 +242,7 @@ fn one_by_one<T: Item>(
     Ok(())
 }
 
-/// A matrix that is no composite. Not inlined, as a stack may hold hundreds of those above.
+/// A matrix that is not a composite. Not inlined, as a stack may hold hundreds of those above.
 #[inline(never)]
 fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> Result<()> {
     let size = x.len() as u64;

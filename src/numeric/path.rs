@@ -4,7 +4,7 @@
 //! With `D` the total and counts `a_i` of a step between `i` and `i + 1`: the pair `(i, i + 1)` is swapped with
 //! probability `a_i / (D - a_{i-1})` if the pair before was not, else not. If that one has probability
 //! `a_{i-1} / D`, as the first one has with `a_{-1} = 0`, then this one has
-//! `(1 - a_{i-1}/D) a_i / (D - a_{i-1}) = a_i / D`. Nobody is in two pairs, so `i` stays with what is left.
+//! `(1 - a_{i-1}/D) a_i / (D - a_{i-1}) = a_i / D`. No record is in two pairs, so `i` stays with what is left.
 //! Where `a_{i-1} = D` the pair before is swapped for certain, `a_i` is 0, and nothing is drawn.
 //!
 //! # In parallel
@@ -82,7 +82,7 @@ enum Coins<'a> {
 
 /// The chance of a pair after one of count `before`.
 fn chance(alpha: u64, before: u64, total: u64) -> (u64, u64) {
-    // For certain not, where the one before was for certain.
+    // Certainly not, if the one before certainly was.
     (alpha, (total - before).max(1))
 }
 

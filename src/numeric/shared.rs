@@ -1,13 +1,13 @@
 //! What a whole column would share, and is refused for.
 //!
-//! A permutation with the right marginals may still be one for all: whoever knows a few people's values then
-//! knows everybody's. Beta, which speaks of one person at a time, does not see it.
+//! A permutation with the right marginals may still be one for all: someone who knows a few people's values then
+//! knows all values. Beta is about one person at a time and ignores it.
 //!
 //! | matrix | what is shared | who undoes it |
 //! |---|---|---|
 //! | kron of several axes | all classes are shuffled alike | who knows one class |
-//! | mix | one part is drawn for everybody, maybe one that leaves all in clear | who guesses the part |
-//! | circulant | everybody is shifted alike | who knows one person |
+//! | mix | one part is drawn for all, maybe one that leaves all unchanged | who guesses the part |
+//! | circulant | all are shifted alike | who knows one person |
 //!
 //! The one mixture that shares nothing in clear is of classes: each part shuffles all its classes, of two people
 //! or more, each on its own. At shifted offsets that is a rank swap over the borders of classes.
@@ -31,7 +31,7 @@ pub enum Shared {
 
 type Seen = HashMap<*const (), Option<Shared>>;
 
-/// What the permutation of a column shares; None where nothing is.
+/// What the permutation of a column shares; `None` if nothing is.
 pub fn of(matrix: &Matrix) -> Option<Shared> {
     look(matrix, &mut HashMap::new())
 }
@@ -70,7 +70,7 @@ fn look(matrix: &Matrix, seen: &mut Seen) -> Option<Shared> {
     found
 }
 
-/// Whether it is of classes, and nobody is alone in one.
+/// Whether it is of classes, and no class has one member.
 pub fn in_company(matrix: &Matrix) -> bool {
     let classes = matrix.structure().classes(matrix.family.size());
     classes.is_some_and(|runs| runs.iter().all(|run| run.class_size > 1))

@@ -157,7 +157,7 @@ pub fn classes<T: Item, S: Source>(source: &S, runs: &[Run], x: &[T], out: &mut 
     });
 }
 
-/// Only these classes, in place, one after the other; everybody else stays.
+/// Only these classes, in place, one after the other; all others stay.
 pub fn some<T: Item, S: Source>(source: &S, runs: &[Run], x: &mut [T]) {
     let mut buffer = Buffer::default();
     let mut draw = source.open(&mut buffer, kind::ONCE);
@@ -169,7 +169,7 @@ pub fn some<T: Item, S: Source>(source: &S, runs: &[Run], x: &mut [T]) {
     }
 }
 
-/// Threads for so many values in so many parts.
+/// Threads for this number of values and parts.
 pub(super) fn workers(values: usize, parts: usize) -> usize {
     if values < 1 << 15 {
         1

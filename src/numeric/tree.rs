@@ -38,7 +38,7 @@ impl Tree {
         })
     }
 
-    /// The next outcome; false where there is none.
+    /// The next outcome; false if there is none.
     pub(super) fn advance(&mut self) -> bool {
         let script = self.0.get_mut().unwrap();
         script.given = script.asked.iter().map(|asked| asked.0).gather();

@@ -34,17 +34,17 @@ impl Shelved for LeastAndRank {
 }
 
 impl Matrix {
-    /// The eigenvalues, where a transform that other matrices share makes it diagonal.
+    /// The eigenvalues, if a transform that other matrices share makes it diagonal.
     pub fn spectrum(&self) -> Option<Spectrum> {
         self.keep(|| Eigenvalues(spectrum(self))).0.clone()
     }
 
-    /// The matrix as a linear map, where its structure gives a way shorter than the dense one.
+    /// The matrix as a linear map, if its structure gives a way shorter than the dense one.
     pub fn operator(&self) -> Option<&Arc<dyn Operator>> {
         self.keep(|| Map(operator(self))).0.as_ref()
     }
 
-    /// Least singular value and rank, where the structure tells.
+    /// Least singular value and rank, if the structure tells.
     pub fn least_and_rank(&self) -> Option<(f64, u64)> {
         let found = self.keep(|| {
             let operator = self.operator();

@@ -3,7 +3,7 @@
 //! # Law
 //! A matrix with a structure is one step. Else a kron goes axis by axis, a product factor by factor and a
 //! mixture part by part; a mixture with perfect secrecy is undone by what that leaves of the rest. What is
-//! left, matrices without any structure, is [`Step::Dense`]: whoever walks the steps does it, by LAPACK or
+//! left, matrices without any structure, is [`Step::Dense`]: the caller does it, by LAPACK or
 //! by [`super::dense::product`].
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::law::{Composition, Matrix};
 use crate::number::lattice;
 use crate::system::memory;
 
-/// Parts of a composite that are taken one by one where it can be written down, and where it cannot.
+/// Most parts of a composite that are taken one by one: if it can be written down, and if it cannot.
 const FEW: u64 = 1 << 12;
 const MANY: u64 = 1 << 18;
 /// Size up to which a composite of more parts is written down.
@@ -29,7 +29,7 @@ enum Step {
     Map(Arc<dyn Operator>),
     /// Tables through the matrices of their axes; of those that it leaves, see `Last`.
     Axes(Joint),
-    /// An axis with so many cells after it is moved to the end, so that rows are its vectors.
+    /// An axis with `after` cells after it is moved to the end, so that rows are its vectors.
     Last { after: usize },
     /// And back.
     Home { after: usize },
@@ -60,7 +60,7 @@ pub struct Program {
     pub asked: Vec<Matrix>,
 }
 
-/// The part of a mixture beside perfect secrecy, with its weight, where there is one such part.
+/// The part of a mixture beside perfect secrecy, with its weight, if there is one such part.
 pub fn beside_uniform(matrix: &Matrix) -> Option<(f64, &Matrix)> {
     let Some(Composition::Mix(parts)) = matrix.family.composition() else {
         return None;
@@ -79,12 +79,12 @@ fn nearest(numerator: i64, denominator: i64) -> f64 {
     )
 }
 
-/// Whether so many parts are held in each other that the matrix is better written down.
+/// Whether there are too many parts, so that the matrix is better written down.
 fn is_crowded(matrix: &Matrix) -> Result<bool> {
     let (parts, size) = (matrix.family.nesting().parts, matrix.family.size());
     if parts > MANY && size > WRITTEN {
         let must = format!("hold at most {MANY} parts to be taken one by one");
-        return Err(Error::value("matrix", must, "more in nested composites"));
+        return Err(Error::value("matrix", must, parts));
     }
     Ok(parts > FEW && size <= WRITTEN)
 }
@@ -295,7 +295,7 @@ impl Walk {
         }
     }
 
-    /// Every table of `size` times `after` cells transposed; it has so many `columns` now.
+    /// Every table of `size` times `after` cells transposed. Before, it has `columns` columns.
     fn turn(&mut self, size: usize, after: usize, columns: usize) {
         self.spare();
         let cells = size * after;

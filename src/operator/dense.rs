@@ -1,11 +1,11 @@
-//! Vectors times a matrix that is written out: what conjugate gradients take where no structure helps.
+//! Vectors times a matrix that is written out: what conjugate gradients take if no structure helps.
 
 use super::map::Way;
 use crate::system::pool;
 
 /// Numbers of a stripe of columns: their sums stay in a core's first cache.
 const STRIPE: usize = 512;
-/// Vectors of a task where there are many.
+/// Vectors of a task, if there are many vectors.
 const BAND: usize = 64;
 
 /// Each row of `rows` through `table`, in C order with as many columns as `rows` has; sums are taken in an

@@ -52,7 +52,7 @@ impl Equations {
     }
 
     /// The `y` that leaves at most the share `within` of the right side, which `rest` is at first, or what was
-    /// found in so many `turns`; how many were taken. `weights` are those of reports, 0 where none was seen.
+    /// found in `turns` turns; how many were taken. `weights` are the weights of reports, 0 for reports that were not seen.
     pub fn solve(
         &self,
         tables: &[&[f64]],

@@ -42,11 +42,11 @@ pub trait Operator: Debug + Send + Sync {
     /// The vector that [`Operator::apply`] takes to `y`. Asked only where [`Operator::least`] is positive.
     fn solve(&self, way: Way, y: &[f64], out: &mut [f64], scratch: &mut Scratch);
 
-    /// The least singular value, the largest being 1; 0 where it is known to be or cannot be told
+    /// The least singular value, the largest being 1; 0 if it is known to be or cannot be told
     /// from it. The condition in the 2-norm is its inverse.
     fn least(&self) -> f64;
 
-    /// Whether [`Operator::least`] is below 2^-50, where that is shorter to say.
+    /// Whether [`Operator::least`] is below 2^-50, if that is shorter to say.
     fn is_singular(&self) -> bool {
         self.least() < LEAST
     }

@@ -1,6 +1,6 @@
 //! `P^T x` and its inverse by structure, in doubles: expected reports, and the way back.
 //!
-//! A family hands out an [`Operator`] where it knows a way that is shorter than the dense one. Composites are
+//! A family hands out an [`Operator`] if it knows a way that is shorter than the dense one. Composites are
 //! taken apart by a [`Program`]; what is left without any structure is done by NumPy's LAPACK from the Python
 //! layer, or in conjugate gradients by [`dense`].
 
@@ -21,7 +21,7 @@ pub use map::{LEAST, Operator, Scratch, Way, run};
 pub use spectral::{Spectral, Spectrum};
 pub use tridiagonal::{Source, Tridiagonal};
 
-/// Where the first number stands that is not finite.
+/// The position of the first number that is not finite.
 pub fn not_finite(x: &[f64]) -> Option<usize> {
     // Without an early exit inside a part, so that it vectorises.
     let clean = x

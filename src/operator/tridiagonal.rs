@@ -49,7 +49,7 @@ enum Factors {
 }
 
 impl Tridiagonal {
-    /// From counts; one alpha for all where there is just one and the size is above 2.
+    /// From counts; one alpha for all if there is just one and the size is above 2.
     pub fn new(source: Source) -> Self {
         let constant = match source.alphas[..] {
             [alpha] => Some(alpha as f64 / source.total as f64),

@@ -101,7 +101,7 @@ enum Scalar {
     Not,
 }
 
-/// The kind of a scalar of NumPy's, or of an array without an axis; none of what is no such thing.
+/// The kind of a NumPy scalar, or of an array without an axis; `None` for anything else.
 fn numpy_kind(given: &Bound<'_, PyAny>) -> PyResult<Option<u8>> {
     if let Ok(array) = given.cast::<PyUntypedArray>() {
         return Ok((array.ndim() == 0).then(|| array.dtype().kind()));
@@ -123,7 +123,7 @@ fn is_masked(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     given.getattr("mask")?.is_truthy()
 }
 
-/// An `int`, none inside where 128 bits do not hold it; none where it is no `int`, or a boolean.
+/// `Some(Some(n))` for an `int`, `Some(None)` if 128 bits do not hold it, `None` for anything else and for booleans.
 fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     if !given.is_instance_of::<PyInt>() || given.is_instance_of::<PyBool>() {
         return Ok(None);
@@ -135,7 +135,7 @@ fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     }
 }
 
-/// The same of NumPy's integers too, and of nothing that only can be made one.
+/// The same, and for NumPy's integers too. Objects that merely convert to an integer do not count.
 pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     if let Some(n) = python_integer(given)? {
         return Ok(Some(n));
@@ -241,11 +241,11 @@ pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         Scalar::Ratio(n, d) => Ok(Value::Ratio(n, d)),
         Scalar::Real(x) => Ok(Value::Real(x)),
         Scalar::Beyond => {
-            Err(Error::value(name, "be below 2^127 in magnitude", "a larger number").into())
+            Err(Error::value(name, "be below 2^127 in magnitude", "2^127 or more").into())
         }
         Scalar::Odd => {
             let must = "have a denominator from 1 to below 2^63";
-            Err(Error::value(name, must, "one outside").into())
+            Err(Error::value(name, must, "a denominator outside").into())
         }
         Scalar::Not => Err(Error::type_(name, must, type_name(given)).into()),
     }
@@ -336,7 +336,7 @@ pub fn as_doubles<'py>(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Bound<
     let infinite = |array| numpy.call_method1("isinf", (array,));
     let same = numpy.call_method1("array_equal", (infinite(&doubles)?, infinite(array)?))?;
     if !same.is_truthy()? {
-        return Err(Error::value(name, "hold numbers below 2^1024", "a larger one").into());
+        return Err(Error::value(name, "hold numbers below 2^1024", "2^1024 or more").into());
     }
     Ok(doubles)
 }
@@ -368,7 +368,7 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
             })?;
             counts
                 .map(Value::Wholes)
-                .map_err(|_| Error::value(name, "hold numbers below 2^63", "a larger one").into())
+                .map_err(|_| Error::value(name, "hold numbers below 2^63", "2^63 or more").into())
         }
         b'O' => {
             let ratios: PyResult<Arc<[(i128, i128)]>> = (0..)
@@ -478,7 +478,7 @@ pub fn dictionary<'py, 'a>(
 fn range(low: i128, high: Option<i128>) -> String {
     match high {
         None => format!("be an integer of at least {low}"),
-        // In digits nobody would know it.
+        // Nobody would recognize its digits.
         Some(high) if high == i128::from(u64::MAX) => {
             format!("be an integer from {low} to 2^64 - 1")
         }
@@ -605,7 +605,7 @@ pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i12
     whole_number(name, given, low, None, outside)
 }
 
-/// One code of ``size``; IndexError where it is outside.
+/// One code of ``size``; IndexError if it is outside.
 #[pyfunction]
 pub fn as_code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
     code(name, given, size)

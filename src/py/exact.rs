@@ -90,7 +90,7 @@ impl<'py> Rows<'py> {
         Ok(row)
     }
 
-    /// Where the integers are short.
+    /// The row as counts, if the integers are short.
     fn counted(&mut self, matrix: &Matrix, u: u64, total: u128) -> PyResult<Row<'py>> {
         let counts = guarded(|| {
             let mut counts = memory::zeros(matrix.family.size() as usize);
@@ -134,9 +134,10 @@ impl<'py> Rows<'py> {
 
     fn short(&self, row: Row<'py>, size: u64) -> PyResult<Row<'py>> {
         let most = most_bits(size);
-        if row.total.call_method0("bit_length")?.extract::<u64>()? > most {
+        let length: u64 = row.total.call_method0("bit_length")?.extract()?;
+        if length > most {
             let must = format!("have denominators of at most {most} bits");
-            return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
+            return Err(Error::value("exact_row", must, format!("{length} bits")).into());
         }
         Ok(row)
     }

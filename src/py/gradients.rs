@@ -33,7 +33,7 @@ impl Equations {
         law::list(py, self.inner.dense().iter().cloned())
     }
 
-    /// ``y`` up to the share ``within`` of ``right``, by at most so many ``turns`` of conjugate gradients, and
+    /// ``y`` up to the share ``within`` of ``right``, by at most ``turns`` turns of conjugate gradients, and
     /// how many were taken. ``tables`` are the entries of ``dense``.
     #[allow(clippy::too_many_arguments)]
     fn solve<'py>(

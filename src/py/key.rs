@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// 32 secret bytes from which all randomness of a release is derived.
 ///
-/// Whoever holds the key can undo the release. Keep it as confidential as the original data, and destroy it when
+/// Anyone with the key can undo the release. Keep it as confidential as the original data, and destroy it when
 /// no further wave will follow. A key is never printed, logged or pickled; ``fingerprint`` identifies it. It is
 /// erased from memory when it is no longer used, and compared in constant time.
 ///

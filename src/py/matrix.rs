@@ -2,7 +2,6 @@
 
 use super::convert::{self, Vectors, type_name};
 use super::law::{Made, Matrix};
-use super::supervise::supervised;
 use super::work::{detached, guarded};
 use super::{exact, memory};
 use crate::error::Error;
@@ -16,11 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Up to this size a comparison is over before anybody could stop it.
-const SMALL: u64 = 64;
-
 impl Matrix {
-    /// A number of the matrix, without the GIL where it may take long.
+    /// A number of the matrix, without the GIL if it may take long.
     fn measured<T: Send>(
         &self,
         py: Python<'_>,
@@ -278,10 +274,7 @@ impl Matrix {
             return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
         };
         let (a, b) = (self.inner(), other.get().inner());
-        let simple = a.family.composition().is_none() && b.family.composition().is_none();
-        let small = simple && a.family.size() <= SMALL;
-        let found = supervised(py, small, None, |control| same(a, b, control))?;
-        if let Found::Same(found) = found {
+        if let Found::Same(found) = detached(py, u64::MAX, || same(a, b))?? {
             return Ok(found);
         }
         for u in 0..a.family.size() {

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use crate::error::Error;
 use crate::system::memory;
 
-/// Bytes that no machine has, where the system does not say: more than a laptop's.
+/// Bytes that no machine has, if the system does not say: more than a laptop's.
 const UNKNOWN: u128 = 1 << 36;
 
 /// Numbers that there is always room for.

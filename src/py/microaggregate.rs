@@ -55,7 +55,7 @@ fn countable(n: usize, k: usize) -> Result<(), Error> {
 }
 
 /// The class of each row, the size of each class and the information loss. ``kinds`` says for each column what it
-/// holds: -1 numbers to be standardised, 0 numbers as they are, or so many codes. One column of numbers is divided in the
+/// holds: -1 for numbers to be standardized, 0 for numbers as they are, else the number of codes. One column of numbers is divided in the
 /// best way, others by MDAV.
 #[pyfunction]
 pub fn group<'py>(
@@ -127,7 +127,7 @@ pub fn class_means<'py>(
 }
 
 /// ``(classes, rows, others)``: the class of each record, and two random orders of the records, for the two tables.
-/// ``columns`` holds the codes of all columns, one after the other; the last one is the sensitive one where there is an
+/// ``columns`` holds the codes of all columns, one after the other; the last one is the sensitive one if there is an
 /// ``l``. Else ``classes`` are those that were found, and only their numbers are drawn.
 #[pyfunction]
 #[pyo3(signature = (records, columns, classes, k, l, key, stream))]

@@ -43,7 +43,6 @@ mod rebuild;
 mod secret;
 mod spelled;
 mod structure;
-mod supervise;
 mod survey;
 mod texts;
 mod widths;
@@ -71,60 +70,38 @@ mod _core {
     }
 
     #[pymodule_export]
-    use super::birkhoff::{
-        _draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one,
+    use super::{
+        birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one},
+        convert::{as_code, as_flag, as_path, as_real, as_whole},
+        count::count,
+        cross::cross,
+        entropy::entropy_rate,
+        gradients::Equations,
+        ids::{hold_ids, joined_ids},
+        key::Key,
+        law::Matrix,
+        matrix::{build, families, identity_of, parts_in},
+        memory::require_memory,
+        microaggregate::{anatomy, class_means, group},
+        numeric::{origins, permute_into, shuffle_ties},
+        operator::{
+            Walk, basis, column, keep_condition, known_condition, not_finite, operate,
+            operate_vector, rank, rest_of_uniform, spectrum, structure_is_singular,
+        },
+        package::register,
+        plan::{
+            Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key,
+            plan_pseudonyms, plan_respond, plan_row_key, plan_unit_key,
+        },
+        processor::processor,
+        rebuild::{arrays, restore, restore_parts},
+        spelled::{SpelledIds, spelled_ids},
+        structure::{
+            classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,
+            targets_of, two_values_of, vector_of,
+        },
+        survey::{metric_epsilon, of_lines, quick_rate},
+        texts::Texts,
+        widths::plan_recode,
     };
-    #[pymodule_export]
-    use super::convert::{as_code, as_flag, as_path, as_real, as_whole};
-    #[pymodule_export]
-    use super::count::count;
-    #[pymodule_export]
-    use super::cross::cross;
-    #[pymodule_export]
-    use super::entropy::entropy_rate;
-    #[pymodule_export]
-    use super::gradients::Equations;
-    #[pymodule_export]
-    use super::ids::{hold_ids, joined_ids};
-    #[pymodule_export]
-    use super::key::Key;
-    #[pymodule_export]
-    use super::law::Matrix;
-    #[pymodule_export]
-    use super::matrix::{build, families, identity_of, parts_in};
-    #[pymodule_export]
-    use super::memory::require_memory;
-    #[pymodule_export]
-    use super::microaggregate::{anatomy, class_means, group};
-    #[pymodule_export]
-    use super::numeric::{origins, permute_into, shuffle_ties};
-    #[pymodule_export]
-    use super::operator::{
-        Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,
-        rank, rest_of_uniform, spectrum, structure_is_singular,
-    };
-    #[pymodule_export]
-    use super::package::register;
-    #[pymodule_export]
-    use super::plan::{
-        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key, plan_pseudonyms, plan_respond,
-        plan_row_key, plan_unit_key,
-    };
-    #[pymodule_export]
-    use super::processor::processor;
-    #[pymodule_export]
-    use super::rebuild::{arrays, restore, restore_parts};
-    #[pymodule_export]
-    use super::spelled::{SpelledIds, spelled_ids};
-    #[pymodule_export]
-    use super::structure::{
-        classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,
-        kernel_of, mixture_of, product_of, steps_of, swap_of, targets_of, two_values_of,
-    };
-    #[pymodule_export]
-    use super::survey::{metric_epsilon, of_lines, quick_rate};
-    #[pymodule_export]
-    use super::texts::Texts;
-    #[pymodule_export]
-    use super::widths::plan_recode;
 }

@@ -16,7 +16,7 @@ use crate::number::rank::modulo_prime;
 use crate::operator::{self, Operator, Program, Way};
 use crate::system;
 
-/// Each row of ``rows`` through the matrix or back; None where it has no structure of its own.
+/// Each row of ``rows`` through the matrix or back; `None` if it has no structure of its own.
 ///
 /// ``inverse`` solves, ``back`` takes ``P`` instead of its transpose.
 #[pyfunction]
@@ -47,8 +47,8 @@ pub fn operate<'py>(
     Ok(Some(array))
 }
 
-/// One vector through the matrix, or back, in one step: None where it is no plain vector of finite doubles, or
-/// where the matrix has no structure of its own or is singular, which others look into.
+/// One vector through the matrix, or back, in one step: `None` if it is not a plain vector of finite doubles, or
+/// if the matrix has no structure of its own or is singular, which others look into.
 #[pyfunction]
 pub fn operate_vector<'py>(
     py: Python<'py>,
@@ -89,7 +89,7 @@ pub fn operate_vector<'py>(
     Ok(Some(array))
 }
 
-/// Rows on their way through any matrix, or back through its inverse: what is left to whoever walks with it are
+/// Rows on their way through any matrix, or back through its inverse: what is left to the caller are
 /// the matrices without a structure.
 #[pyclass(module = "bistochastic._core")]
 pub struct Walk {
@@ -162,7 +162,7 @@ impl Walk {
     }
 }
 
-/// The weight and the part of a mixture beside perfect secrecy, where there is one such part.
+/// The weight and the part of a mixture beside perfect secrecy, if there is one such part.
 #[pyfunction]
 pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, Made)>> {
     let matrix = matrix.inner();
@@ -172,21 +172,21 @@ pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64,
     Ok(rest.map(|(weight, part)| (weight, Made(part))))
 }
 
-/// The position of the first number that is not finite, of a contiguous array; None where all are.
+/// The position of the first number that is not finite, of a contiguous array; `None` if all are.
 #[pyfunction]
 pub fn not_finite(py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<Option<usize>> {
     let x = rows.as_slice()?;
     detached(py, x.len() as u64, || operator::not_finite(x))
 }
 
-/// The least singular value and the rank, where the structure tells; else None.
+/// The least singular value and the rank, if the structure tells; else None.
 #[pyfunction]
 pub fn spectrum(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, u64)>> {
     let inner = matrix.inner();
     detached(py, inner.family.size(), || inner.least_and_rank())
 }
 
-/// Whether the matrix is singular, where the structure tells; else None.
+/// Whether the matrix is singular, if the structure tells; else None.
 #[pyfunction]
 pub fn structure_is_singular(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<bool>> {
     let inner = matrix.inner();
@@ -195,7 +195,7 @@ pub fn structure_is_singular(py: Python<'_>, matrix: &Matrix) -> PyResult<Option
     })
 }
 
-/// A condition found by LAPACK, kept with the matrix; None where none was.
+/// A condition found by LAPACK, kept with the matrix; `None` if none was.
 #[pyfunction]
 pub fn known_condition(matrix: &Matrix) -> Option<f64> {
     matrix.inner().condition().get().copied()
@@ -215,7 +215,7 @@ pub fn rank(py: Python<'_>, counts: PyReadonlyArray2<'_, i64>) -> PyResult<usize
     detached(py, u64::MAX, || modulo_prime(counts, size))
 }
 
-/// Column ``v`` as the nearest doubles, of a matrix that is no composite.
+/// Column ``v`` as the nearest doubles, of a matrix that is not a composite.
 #[pyfunction]
 pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let py = v.py();
@@ -235,7 +235,7 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     Ok(array)
 }
 
-/// Which transform makes the matrix diagonal: "flat" (any), "cyclic" or "cosine"; None where none is known.
+/// Which transform makes the matrix diagonal: "flat" (any), "cyclic" or "cosine"; `None` if none is known.
 #[pyfunction]
 pub fn basis(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<&'static str>> {
     let inner = matrix.inner();

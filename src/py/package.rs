@@ -62,7 +62,7 @@ pub static ARRAY: Slot = Slot::new("array");
 /// Things one after the other, as a list.
 pub static ITEMS: Slot = Slot::new("items");
 
-/// The texts or bytes of a column that is laid out as Arrow does.
+/// Reads the strings or bytes of a column that a library holds as Arrow does.
 pub static SPELLED: Slot = Slot::new("spelled");
 
 const SLOTS: [&Slot; 7] = [
@@ -109,7 +109,7 @@ pub fn make<'py, T>(
     made
 }
 
-/// The value that waits for the constructor of a class; refused where a caller calls it.
+/// The value that waits for the constructor of a class; refused if a caller calls it.
 pub fn taken<T>(waiting: &'static Waiting<T>, class: &Slot) -> PyResult<T> {
     waiting.take().ok_or_else(|| {
         let name = class.name;

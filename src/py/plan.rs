@@ -169,7 +169,7 @@ pub fn plan_column_key(
     Ok(derived.into())
 }
 
-/// The key of the rows of one release, where rows rather than people are addressed.
+/// The key of the rows of one release, if rows rather than people are addressed.
 #[pyfunction]
 pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
     let labels = vec![Label::Text(release.into())];
@@ -236,7 +236,7 @@ impl Tally {
     fn add(&self, py: Python<'_>, pseudonyms: PyReadonlyArray2<'_, u8>) -> PyResult<Option<usize>> {
         let bytes = pseudonyms.as_slice()?;
         let threads = pool::threads();
-        // Never with the GIL, which whoever holds the lock may be waiting for.
+        // Never with the GIL: the thread that holds the lock may be waiting for it.
         detached(py, u64::MAX, || {
             let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             tally.add(bytes.as_chunks().0, threads)

@@ -1,4 +1,4 @@
-//! What a matrix is made of, for the room `bistochastic.structure`: one question each, None where the
+//! What a matrix is made of, for the room `bistochastic.structure`: one question each, `None` if the
 //! matrix is made of something else.
 
 use std::sync::Arc;
@@ -32,42 +32,27 @@ fn array<'py>(py: Python<'py>, counts: &[i64]) -> PyResult<Counts<'py>> {
     Ok(guarded(|| memory::copied(counts))?.into_pyarray(py))
 }
 
-/// The factors of a joint domain, the last running fastest.
+/// How a composite is put together: "kron", "mix" or "product", the weights of a mixture as the nearest doubles, and the
+/// parts.
 #[pyfunction]
-pub fn factors_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match of(matrix)? {
-        Structure::Kron(parts) => listed(py, parts).map(Some),
-        _ => Ok(None),
-    }
-}
-
-/// The weights of a mixture as the nearest doubles, and its parts.
-#[pyfunction]
-pub fn mixture_of<'py>(
+pub fn composition_of<'py>(
     py: Python<'py>,
     matrix: &Matrix,
-) -> PyResult<Option<(Vec<f64>, Bound<'py, PyAny>)>> {
-    match of(matrix)? {
+) -> PyResult<Option<(&'static str, Vec<f64>, Bound<'py, PyAny>)>> {
+    let (kind, weights, parts) = match of(matrix)? {
+        Structure::Kron(parts) => ("kron", Vec::new(), parts),
+        Structure::Product(parts) => ("product", Vec::new(), parts),
         Structure::Mix {
             parts,
             weights,
             sum,
         } => {
             let shares = weights.iter().map(|&w| nearest(w as u128, (*sum).into()));
-            let shares = guarded(|| shares.gather())?;
-            Ok(Some((shares, listed(py, parts)?)))
+            ("mix", guarded(|| shares.gather())?, parts)
         }
-        _ => Ok(None),
-    }
-}
-
-/// The two matrices of a product, in the order in which they are drawn from.
-#[pyfunction]
-pub fn product_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match of(matrix)? {
-        Structure::Product(parts) => listed(py, parts).map(Some),
-        _ => Ok(None),
-    }
+        _ => return Ok(None),
+    };
+    Ok(Some((kind, weights, listed(py, parts)?)))
 }
 
 /// Classes of consecutive codes: the size of each run of equal ones, and how many there are.
@@ -109,37 +94,24 @@ pub fn targets_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Coun
     }
 }
 
-/// The first row, of which the others are shifts, and its sum.
+/// The counts that a matrix is made of, and their total: its "first_row", of which the others are shifts, the even
+/// "kernel" of a folded step, or the "steps" between neighbours, one for all or one each.
 #[pyfunction]
-pub fn first_row_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<(Counts<'py>, u64)>> {
-    match of(matrix)? {
-        Structure::Circulant { first_row, total } => Ok(Some((array(py, first_row)?, *total))),
-        _ => Ok(None),
-    }
-}
-
-/// The even kernel of a folded step, and the mass of its cycle.
-#[pyfunction]
-pub fn kernel_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<(Counts<'py>, u64)>> {
-    match of(matrix)? {
-        Structure::Even { kernel, total } => Ok(Some((array(py, kernel)?, *total))),
-        _ => Ok(None),
-    }
-}
-
-/// The steps between neighbours, one for all or one each, and what they are out of.
-#[pyfunction]
-pub fn steps_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<(Counts<'py>, u64)>> {
-    match of(matrix)? {
-        Structure::Neighbours { alphas, total, .. } => {
-            let alphas = match alphas {
-                Alphas::Constant(alpha) => array(py, &[*alpha as i64])?,
-                Alphas::Vector(alphas) => array(py, alphas)?,
-            };
-            Ok(Some((alphas, *total)))
-        }
-        _ => Ok(None),
-    }
+pub fn vector_of<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    kind: &str,
+) -> PyResult<Option<(Counts<'py>, u64)>> {
+    let (counts, total) = match (kind, of(matrix)?) {
+        ("first_row", Structure::Circulant { first_row, total }) => (array(py, first_row)?, total),
+        ("kernel", Structure::Even { kernel, total }) => (array(py, kernel)?, total),
+        ("steps", Structure::Neighbours { alphas, total, .. }) => match alphas {
+            Alphas::Constant(alpha) => (array(py, &[*alpha as i64])?, total),
+            Alphas::Vector(alphas) => (array(py, alphas)?, total),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some((counts, *total)))
 }
 
 /// Two codes that may change places, and the chance that they stay as numerator and denominator.

@@ -10,7 +10,7 @@ use crate::law::lines::RowBits;
 use crate::law::rate;
 use crate::measure;
 
-/// The survey of the lines as a dictionary; None where there are too many to look at.
+/// The survey of the lines as a dictionary; `None` if there are too many to look at.
 #[pyfunction(name = "survey")]
 pub fn of_lines<'py>(
     py: Python<'py>,
@@ -43,7 +43,7 @@ pub fn of_lines<'py>(
     Ok(Some(lines))
 }
 
-/// Lower bounds of bits and beta, where the true ones take a second or more and are not known yet.
+/// Lower bounds of bits and beta, if the true ones take a second or more and are not known yet.
 #[pyfunction]
 pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, f64)>> {
     detached(py, u64::MAX, || rate::quick_rate(&*matrix.inner().family))

@@ -10,7 +10,7 @@ use crate::draw::texts;
 use crate::error::Error;
 use crate::system::pool;
 
-/// The texts of a column, in the order of their codes.
+/// The strings of a column, in the order of their codes.
 #[pyclass(frozen, module = "bistochastic._core")]
 pub struct Texts {
     inner: texts::Texts,
@@ -25,7 +25,7 @@ impl Texts {
         })
     }
 
-    /// The codes of views, two words each, into ``buffers``, 0 where missing; None where one is none of these.
+    /// The codes of views, two words each, into ``buffers``, 0 where missing; `None` if one is none of these.
     ///
     /// >>> views = np.frombuffer(b"\3\0\0\0yes".ljust(16, b"\0"), "uint64")
     /// >>> bs._core.Texts(["no", "yes"]).codes_of_views(views, [], None, "uint8")

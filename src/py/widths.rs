@@ -63,7 +63,7 @@ pub fn held<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<
     Ok(each!(array(name, must, given)?, as_such, array => as_such(read(&array)?)))
 }
 
-/// The bits of integers with or without a sign, and how many of those are no negative number.
+/// The bits of integers with or without a sign, and how many of them are not negative.
 pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, u64)> {
     let must = "be an array of integers";
     let Ok(array) = given.cast::<PyUntypedArray>() else {
@@ -101,7 +101,7 @@ pub fn written<'py>(
     Ok((out, room))
 }
 
-/// Integers as those of another type; None where one is not from 0 to below ``size``.
+/// Integers as those of another type; `None` if one is not from 0 to below ``size``.
 ///
 /// >>> bs._core.plan_recode(np.array([0, 2, 1]), 3, "uint8")
 /// array([0, 2, 1], dtype=uint8)

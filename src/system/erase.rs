@@ -36,7 +36,7 @@ pub fn stack() {
 }
 
 /// Overwrite numbers with zeros, many at a time. `zeroize` writes one after the other, which takes several times as long
-/// where there are many.
+/// for many numbers.
 pub fn all<T: Copy + Default>(numbers: &mut [T]) {
     numbers.fill(T::default());
     // Looked at, so that they are written.
@@ -72,7 +72,7 @@ impl<T: Copy + Default> Drop for Erased<T> {
     }
 }
 
-/// Run `work`, which handles secrets, and overwrite its part of the stack, also where it is stopped by
+/// Run `work`, which handles secrets, and overwrite its part of the stack, also if it is stopped by
 /// unwinding. What it returns is moved, so it must hold no secret but behind a pointer.
 pub fn after<T>(work: impl FnOnce() -> T) -> T {
     let _overwritten = Overwritten;

@@ -59,7 +59,7 @@ impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
         let made = *self.made.get_mut();
         if !made.is_null() {
-            // SAFETY: it came from `Box::into_raw`, and nobody else has the cell any more.
+            // SAFETY: it came from `Box::into_raw`, and no other code has the cell any more.
             drop(unsafe { Box::from_raw(made) });
         }
     }

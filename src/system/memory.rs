@@ -22,7 +22,7 @@ pub const LOOK_FROM: u128 = 64 << 20;
 pub struct Shortage {
     /// Asked for.
     pub bytes: u128,
-    /// There, where the system says.
+    /// Available, if the system says.
     pub available: Option<u128>,
 }
 
@@ -59,7 +59,7 @@ fn of_group(folder: &Path) -> Option<u128> {
     Some((most + files).saturating_sub(current))
 }
 
-/// Bytes that can be had without swapping, where the system says so.
+/// Bytes that can be had without swapping, if the system says so.
 pub fn available() -> Option<u128> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let machine = field(&text, "MemAvailable:")? * 1024;
@@ -169,7 +169,7 @@ pub fn zeros<T: Copy + Default>(n: usize) -> Vec<T> {
     vec![T::default(); n]
 }
 
-/// Ask for large pages where there is room for them: for tables of which every look may be on another page.
+/// Ask for large pages: for tables in which every look may be on another page.
 pub fn advise_large_pages<T>(table: &[T]) {
     #[cfg(target_os = "linux")]
     {
@@ -223,7 +223,7 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     vector
 }
 
-/// One more, with room for as many again where there is none left.
+/// One more, with room for as many again if there is none left.
 #[inline]
 pub fn push<T>(vector: &mut Vec<T>, item: T) {
     if vector.len() == vector.capacity() {
@@ -245,30 +245,6 @@ pub fn extend<T>(vector: &mut Vec<T>, items: impl Iterator<Item = T>) {
     items.for_each(|item| push(vector, item));
 }
 
-/// Items that are written before anybody could want to stop.
-const QUICK: usize = 1 << 20;
-
-/// `n` items where they will stay: a copy of millions is felt.
-fn written<T>(n: usize, mut items: impl Iterator<Item = T>) -> Arc<[T]> {
-    // As in [`shared`].
-    drop(room::<T>(n + 2 * size_of::<usize>()));
-    if n <= QUICK {
-        // Many at a time, where the iterator lets the compiler see that.
-        return items.collect();
-    }
-    // A range is known to the standard library to be as long as it says, so this allocates once.
-    let next = |i: usize| {
-        if i.is_multiple_of(STRETCH) {
-            stop::point();
-        }
-        let Some(item) = items.next() else {
-            unreachable!("an iterator gave fewer items than it announced");
-        };
-        item
-    };
-    (0..n).map(next).collect()
-}
-
 /// Iterators that are collected into memory that was asked for.
 pub trait Gather: Iterator + Sized {
     /// All items.
@@ -278,10 +254,7 @@ pub trait Gather: Iterator + Sized {
 
     /// All items, to be shared.
     fn gather_shared(self) -> Arc<[Self::Item]> {
-        match self.size_hint() {
-            (announced, Some(most)) if announced == most => written(announced, self),
-            _ => shared(collected(self)),
-        }
+        shared(collected(self))
     }
 }
 

@@ -17,10 +17,10 @@ use crate::system::fork::PerProcess;
 use crate::system::memory;
 use crate::system::stop::{self, Payload};
 
-/// Most threads that can be asked for; more are taken as so many.
+/// Most threads. A larger number counts as this one.
 pub const MOST: usize = 1024;
 
-/// Threads to use: `BISTOCHASTIC_THREADS` where it is a positive number, up to [`MOST`], else all cores.
+/// Threads to use: `BISTOCHASTIC_THREADS` if it is a positive number, up to [`MOST`], else all cores.
 pub fn threads() -> usize {
     std::env::var("BISTOCHASTIC_THREADS")
         .ok()
@@ -43,7 +43,7 @@ fn cores() -> usize {
     }
 }
 
-/// This process's pool, of one thread less than are to be used; none where that is none.
+/// This process's pool. It has one thread fewer than are used, since the caller works too; `None` if that leaves none.
 fn current() -> Option<&'static ThreadPool> {
     static CURRENT: PerProcess<Option<ThreadPool>> = PerProcess::new();
     // A machine that refuses threads still computes, on the caller's, which is one of the threads asked for: one
@@ -165,7 +165,7 @@ fn next<I: Iterator>(queue: &Mutex<I>) -> Option<I::Item> {
     lock(queue).next()
 }
 
-/// `work` on so many threads at once, the caller's among them. It is the same code whatever the work is, so that the
+/// `work` on `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that the
 /// many kinds of columns and addresses do not each compile it.
 fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
     let others = threads.saturating_sub(1);

@@ -65,6 +65,42 @@ fn best(most: Option<&str>) -> Level {
     *had.unwrap_or(&Level::Plain)
 }
 
+/// The best level up to [`level`] of which `agrees` holds: a vector unit is used after it has agreed with other code.
+pub fn trusted(agrees: fn(Level) -> bool) -> Level {
+    let had = |l: &Level| *l <= level() && l.is_had();
+    let mut levels = Level::ALL.into_iter().rev().filter(had);
+    levels.find(|&l| agrees(l)).unwrap_or(Level::Plain)
+}
+
+/// Functions that are compiled plainly and for AVX2, from one source. Nothing is computed in another order, so the
+/// results are the same.
+macro_rules! for_avx2 {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident $(<$($T:ident: $bound:path),*>)? ($($arg:ident: $type:ty),*) $(-> $out:ty)? $body:block
+    )*) => {$(
+        $(#[$doc])*
+        $vis fn $name$(<$($T: $bound),*>)?($($arg: $type),*) $(-> $out)? {
+            #[inline(always)]
+            fn any$(<$($T: $bound),*>)?($($arg: $type),*) $(-> $out)? $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2$(<$($T: $bound),*>)?($($arg: $type),*) $(-> $out)? {
+                    any($($arg),*)
+                }
+                if $crate::system::processor::level() >= $crate::system::processor::Level::Avx2 {
+                    // SAFETY: the level is AVX2 or above only if the processor has it.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            any($($arg),*)
+        }
+    )*};
+}
+
+pub(crate) use for_avx2;
+
 #[cfg(test)]
 mod tests {
     use super::*;

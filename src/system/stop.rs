@@ -23,7 +23,7 @@ use super::memory::Shortage;
 /// Why work stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Whoever waits for it asked it to.
+    /// The caller asked it to.
     Interrupted,
     /// There is not enough memory.
     Memory(Shortage),
@@ -128,19 +128,7 @@ pub fn guarded<T>(asked: fn() -> bool, work: impl FnOnce() -> T) -> Result<T, St
     caught(work)
 }
 
-/// The same on behalf of another thread, which holds `wish` and waits.
-///
-/// # Errors
-/// Why it stopped.
-pub fn guarded_for<T>(wish: &Arc<Wish>, work: impl FnOnce() -> T) -> Result<T, Stop> {
-    let _turn = Turn::new(Some(Current {
-        wish: wish.clone(),
-        caller: None,
-    }));
-    caught(work)
-}
-
-/// Whether the work of this thread is to stop. Asks the caller where it is time and this is their thread.
+/// Whether the work of this thread is to stop. Asks the caller, if this is the caller's thread and it is time.
 #[inline(never)]
 fn look() -> bool {
     let due = CURRENT.with_borrow_mut(|current| {
@@ -152,7 +140,7 @@ fn look() -> bool {
         (now - caller.last >= PULSE).then_some(caller.asked)
     });
     if let Some(asked) = due {
-        // Nothing is borrowed here: whoever is asked may start work of its own on this thread.
+        // Nothing is borrowed here: the caller may start work of its own on this thread.
         let stop = asked();
         CURRENT.with_borrow_mut(|current| {
             if let Some(current) = current {
@@ -334,9 +322,12 @@ mod tests {
     #[test]
     fn threads_that_help_stop_too() {
         let wish = Arc::new(Wish::default());
+        let helper = Handed {
+            wish: Some(wish.clone()),
+        };
+        assert_eq!(caught(|| helper.with(point)), Ok(()));
         wish.stop();
-        assert_eq!(guarded_for(&wish, point), Err(Stop::Interrupted));
-        assert_eq!(guarded_for(&Arc::default(), point), Ok(()));
+        assert_eq!(caught(|| helper.with(point)), Err(Stop::Interrupted));
     }
 
     #[test]

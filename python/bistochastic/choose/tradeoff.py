@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,36 +78,55 @@ class Tradeoff(tuple[Point, ...]):
     >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
     family               asked  beta  epsilon  truthfulness  standard error  expected cost
     -------------------  -----  ----  -------  ------------  --------------  -------------
-    randomized_response    0.6   0.6   3.0108        0.6486        0.004482          1.523
-    geometric              0.6   0.6   10.502        0.4776        0.009206         0.8022
+    randomized_response    0.6   0.6  3.0108*        0.6486       0.004482*          1.523
+    geometric              0.6   0.6   10.502        0.4776        0.009206        0.8022*
+    <BLANKLINE>
+    * best at the same beta: worst case (epsilon), accuracy (standard error), expected cost
     """
 
     __slots__ = ()
 
     def rows(self) -> list[list[str]]:
-        """One row of text per point; - is what is not known or does not exist."""
+        """One row of text per point; - is what is not known or does not exist.
+
+        A star marks the least epsilon, standard error and expected cost at each beta.
+        """
+        best: dict[tuple[float, str], float] = {}
+        for point in self:
+            for name in ("epsilon", "standard_error", "expected_cost"):
+                own = getattr(point, name)
+                if own is not None and own < math.inf:
+                    at = (point.asked, name)
+                    best[at] = min(own, best.get(at, math.inf))
+
+        def star(point: Point, name: str) -> str:
+            own, least = getattr(point, name, None), best.get((point.asked, name))
+            return "*" * (own is not None and least is not None and own <= least * (1 + 1e-9))
+
         return [
             [
                 point.family,
                 f"{point.asked:g}",
                 "-" if point.beta is None else down(point.beta, 5),
-                "-" if point.epsilon is None else up(point.epsilon, 5),
-                *("-" if x is None else f"{x:.4g}" for x in
-                  (point.truthfulness, point.standard_error, point.expected_cost)),
+                "-" if point.epsilon is None else up(point.epsilon, 5) + star(point, "epsilon"),
+                *("-" if x is None else f"{x:.4g}" + star(point, name) for x, name in
+                  ((point.truthfulness, "-"), (point.standard_error, "standard_error"),
+                   (point.expected_cost, "expected_cost"))),
             ]
             for point in self
         ]  # fmt: skip
 
     def __repr__(self) -> str:
-        return table(_HEADER, self.rows())
+        return f"{table(_HEADER, self.rows())}\n\n{BEST}"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
         made = markup.table(_HEADER, self.rows(), caption="Tradeoff", scroll=False)
-        return markup.fragment(made)
+        return markup.fragment(made, markup.element("p", BEST))
 
 
+BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"
 _HEADER = ["family", "asked", "beta", "epsilon", "truthfulness", "standard error", "expected cost"]
 
 
@@ -151,16 +171,17 @@ def tradeoff(
     asked = _betas(betas)
     found = []
     with watched("comparing", progress) as tell:
-        for point in _points(made, many, asked, count):
+        for point in points(made, many, asked, count):
             found.append(point)
             if tell is not None:
                 tell(len(found) / (len(made) * len(asked)))
     return Tradeoff(found)
 
 
-def _points(
+def points(
     made: Mapping[str, Make], size: int, betas: list[float], records: int
 ) -> Iterator[Point]:
+    """Make a point for each family and number that is asked of it."""
     for family, make in made.items():
         for beta in betas:
             try:

@@ -53,6 +53,8 @@ class Grid:
     shape: tuple[int, ...]
     across: Array
     inside: Array
+    possible: Array
+    """1 for each cell, or 0 if it is reported and never true."""
 
     @classmethod
     def of(cls, records: Records, functions: Sequence[Function]) -> Grid:
@@ -67,8 +69,12 @@ class Grid:
                 if name == UNPROTECTED:
                     across[:, i] = scores
                 else:
-                    inside[:, i] *= scores[places[axes.index(name)]]
-        return cls(records, axes, shape, across, inside)
+                    at = axes.index(name)
+                    inside[:, i] *= np.pad(scores, (0, shape[at] - len(scores)))[places[at]]
+        possible = np.ones(cells)
+        for name, place, size in zip(axes, places, shape, strict=True):
+            possible *= place < size - records.attributes[name].matrices[0].padding
+        return cls(records, axes, shape, across, inside * possible[:, None], possible)
 
     @property
     def cells(self) -> int:
@@ -135,7 +141,8 @@ class Grid:
                     )
                 moved[here] = done.reshape(-1, *moved.shape[1:])
             found = np.moveaxis(moved, -1, i)
-        return np.ascontiguousarray(found).reshape(tables.shape)
+        done = np.ascontiguousarray(found).reshape(tables.shape)
+        return done if back else done * self.possible
 
     def matrices(self, name: str) -> NDArray[np.intp]:
         """Which matrix of an attribute each row of the grid has."""

@@ -192,8 +192,8 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Arra
     zero = np.zeros(model.size)
     if model.grid.cells == 1:
         return _only_outcome(records, model, most)
-    here = _Point.of(model, np.full((len(model.totals), model.grid.cells), 1 / model.grid.cells),
-                     zero if start is None else start)  # fmt: skip
+    even = np.tile(model.grid.possible / model.grid.possible.sum(), (len(model.totals), 1))
+    here = _Point.of(model, even, zero if start is None else start)
     step = 0
     for step in range(_ROUNDS):
         new = _accelerated(model, here)
@@ -232,7 +232,7 @@ def _accelerated(model: Latent, here: _Point) -> _Point:
     length = max(1.0, above / below) if below > 0 else 1.0
     pi = here.pi + 2 * length * first[0] + length**2 * bend[0]
     theta = here.theta + 2 * length * first[1] + length**2 * bend[1]
-    pi = np.maximum(pi, 1e-14)
+    pi = np.maximum(pi, 1e-14) * model.grid.possible
     pi /= pi.sum(axis=1, keepdims=True)
     safe = _Point.of(model, *two)
     further = _Point.of(model, *model.expect(pi, theta))

@@ -375,11 +375,13 @@ def _digests(attribute: Coded) -> list[object]:
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
     """Which codes of an attribute each combination of the columns asked for adds up."""
-    code, size = np.zeros(attribute.size, np.intp), 1
+    code, size = np.zeros(attribute.size - attribute.matrices[0].padding, np.intp), 1
     for column, place in zip(attribute.columns, digits(attribute), strict=True):
         if column in columns:
             categories = len(levels_of(attribute, column))
             code, size = code * categories + place, size * categories
+    # What is reported and never true adds to no combination.
+    code = np.pad(code, (0, attribute.size - len(code)), constant_values=-1)
     return np.asarray(code == np.arange(size)[:, None], dtype=np.float64)
 
 

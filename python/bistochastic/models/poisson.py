@@ -67,7 +67,7 @@ class Block:
     def responses(self, theta: Array, rows: slice, order: int) -> list[Array]:
         """Pseudo-responses of ``exp(eta)`` times 1, one function, and two: ``order`` of them."""
         grid = self.grid
-        inside = [np.ones((grid.cells, 1))]
+        inside = [grid.possible[:, None]]
         across = [np.ones((len(grid.across), 1))]
         if order > 0:
             inside.append(grid.inside)

@@ -15,11 +15,10 @@ import numpy as np
 
 from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import levels, opened
-from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import prefix
+from bistochastic.plan.attributes import Binned, prefix
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.question import ask, digits, levels_of
-from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of
+from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of, score_row
 from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
@@ -58,7 +57,10 @@ class Records:
             return self.responses.of(function)
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
-            found = found * scores[self.responses.codes[name]]
+            known = self.attributes.get(name)
+            # What is reported and never true counts as nothing.
+            padded = scores if known is None else np.pad(scores, (0, known.size - len(scores)))
+            found = found * padded[self.responses.codes[name]]
         return found
 
     @property
@@ -78,9 +80,18 @@ class Records:
 
 
 def read_records(
-    plan: Plan, frame: object, outcome: set[str], others: set[str], survey: Survey
+    plan: Plan,
+    frame: object,
+    outcome: set[str],
+    others: set[str],
+    survey: Survey,
+    *,
+    midpoints: bool = False,
 ) -> Records:
-    """Read the columns of both sides of a formula from a protected table."""
+    """Read the columns of both sides of a formula from a protected table.
+
+    With ``midpoints``, classes of a binned column are numbers rather than categories.
+    """
     design = designed(plan, survey)
     certificate, frame = certificate_of(frame), table_of(frame)
     columns = sorted(outcome | others)
@@ -92,7 +103,7 @@ def read_records(
     sample, codes = rows_of(sheet, together=not permuted)
     frames: dict[str, Columns] = {}
     for attribute in question.coded:
-        frames[", ".join(attribute.columns)] = _declared(attribute)
+        frames[", ".join(attribute.columns)] = _declared(attribute, midpoints)
     for name in permuted:
         different, codes[name] = np.unique(numbers[name], return_inverse=True)
         frames[name] = Columns({name: different}, len(different))
@@ -131,12 +142,15 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
     return (replace(sheet, inside=inside) if left_out else sheet), left_out
 
 
-def _declared(attribute: Coded) -> Columns:
-    """The categories of each column of an attribute, for every code."""
-    places = zip(attribute.columns, digits(attribute), strict=True)
-    return Columns(
-        {column: _categories(attribute, column, at) for column, at in places}, attribute.size
-    )
+def _declared(attribute: Coded, midpoints: bool) -> Columns:
+    """The categories of each column of an attribute, for every code that can be true."""
+    places = digits(attribute)
+    if midpoints and isinstance(attribute, Binned) and attribute.missing != "category":
+        numbers = score_row(attribute, attribute.column, None)
+        return Columns({attribute.column: numbers}, len(numbers))
+    columns = zip(attribute.columns, places, strict=True)
+    values = {column: _categories(attribute, column, at) for column, at in columns}
+    return Columns(values, len(places[0]))
 
 
 def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
@@ -168,23 +182,23 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
     return [each[first] for each in codes], which
 
 
-def scenario(plan: Plan, frame: object, columns: set[str], spec: Any) -> Array:
+def scenario(plan: Plan, frame: object, columns: set[str], spec: Any, *, midpoints: bool) -> Array:
     """The design of a model for records with known true values of some columns."""
     table = opened(table_of(frame))
     found: dict[str, Any] = {}
     attributes = {column: each for each in plan._coded for column in each.columns}
     for name in sorted(columns):
         require(table, "frame", name)
-        if name in attributes:
-            attribute = attributes[name]
-            labels = attribute.axes[attribute.columns.index(name)]
-            codes, missing = coding.read(table, name, labels)
+        attribute = attributes.get(name)
+        if attribute is not None and not (midpoints and isinstance(attribute, Binned)):
+            at = attribute.columns.index(name)
+            codes, missing = attribute._part(at, table, 0, narrowed=True, released=False)
             found[name] = _categories(attribute, name, np.asarray(codes, np.intp))
         else:
             which, values = levels(table, name)
             missing = which == values.index(None) if None in values else None
             found[name] = _values(tuple(values))[which]
         if missing is not None and missing.any():
-            at = int(np.argmax(missing))
-            raise ValueError(f"{prefix([name])}must hold no missing values; got one in row {at}")
+            got = f"one in row {int(np.argmax(missing))}"
+            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}")
     return np.asarray(Columns(found, table.rows).matrix(spec), dtype=np.float64)

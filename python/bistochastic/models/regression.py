@@ -58,7 +58,9 @@ def regress(
         if kind != "linear" and numeric(plan, name) is not None:
             must = "must not be a permuted number unless the model is linear"
             raise ValueError(f"{prefix([name])}{must}; got {kind}")
-    records = read_records(plan, frame, sides.outcome, sides.covariates, survey)
+    records = read_records(
+        plan, frame, sides.outcome, sides.covariates, survey, midpoints=kind == "linear"
+    )
     records = replace(records, raw=raw)
     terms = terms_of(records, sides.right, UNPROTECTED)
     if not terms.names:

@@ -206,7 +206,8 @@ class Regression:
         from bistochastic.models.records import scenario
 
         assert self._plan is not None
-        design = scenario(self._plan, frame, columns_of(self._spec.formula), self._spec)
+        columns, linear = columns_of(self._spec.formula), self.model == "linear"
+        design = scenario(self._plan, frame, columns, self._spec, midpoints=linear)
         eta = design @ self.coefficients.reshape(-1, len(self.terms)).T
         if self.model == "linear":
             return np.asarray(eta[:, 0])

@@ -113,7 +113,7 @@ def decompose_all(
     [5, 1]
     """
     with watched("decomposing", progress) as tell:
-        return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, tell)
+        return _core.decompose_all(matrices, (policy, bits, mass, max_terms, restarts), tell)
 
 
 def _integers(numbers: list[int]) -> np.ndarray:

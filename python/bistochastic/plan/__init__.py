@@ -1,6 +1,7 @@
 """Plans: a table in, a protected table and a certificate out.
 
 ``attributes`` what happens to a column, ``plan`` to all of them,
+``bins`` classes of numbers, ``units`` what shares one draw, ``rules`` what never occurs together,
 ``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
 from labels to codes and back, ``options`` what a caller says beside the table, ``protect`` the
 release, ``stream`` the same in pieces, ``waves`` one release after another, ``respond`` one record
@@ -16,6 +17,7 @@ from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
 from bistochastic.plan.stream import ProtectedBatches
+from bistochastic.plan.units import Unit
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
@@ -36,4 +38,5 @@ __all__ = [
     "Release",
     "ReleaseOptions",
     "Survey",
+    "Unit",
 ]  # fmt: skip

@@ -443,7 +443,7 @@ class Joint(Coded):
 class BinnedFields(Coded):
     """What ``Binned`` holds beside a categorical column."""
 
-    bins: Bins
+    _bins: Bins
     output: Literal["interval", "midpoint", "number"]
     step: int | float | None
     bottom: Any
@@ -519,17 +519,22 @@ class Binned(Categorical, BinnedFields):
                 raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
             least, most = clipped(bottom, top, bins)
             BinnedFields.__init__(
-                self, *held, bins=bins, output=given, step=_step(step, given, bins),
+                self, *held, _bins=bins, output=given, step=_step(step, given, bins),
                 bottom=least, top=most,
             )  # fmt: skip
             if given == "number":
                 _ = self.numbers
 
+    @property
+    def breaks(self) -> tuple[Any, ...]:
+        """The ends of the classes; infinite beyond open ones."""
+        return self._bins.ends
+
     @kept
     def numbers(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
-        return self.bins.numbers(self.step)
+        return self._bins.numbers(self.step)
 
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
@@ -537,8 +542,8 @@ class Binned(Categorical, BinnedFields):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
-        codes, outside = self.bins.codes(values)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
+        codes, outside = self._bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
@@ -550,7 +555,7 @@ class Binned(Categorical, BinnedFields):
     def _holds(self, released: bool) -> dict[str, str]:
         if released and self.output == "interval":
             return super()._holds(released)
-        return {self.column: "date" if self.bins.dated else "float"}
+        return {self.column: "date" if self._bins.dated else "float"}
 
     @property
     def _has_numbers(self) -> bool:
@@ -564,9 +569,9 @@ class Binned(Categorical, BinnedFields):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        return table.numbered(name, found, missing, own=not self.bins.dated)
+        return table.numbered(name, found, missing, own=not self._bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"

@@ -86,7 +86,7 @@ def _column(name: str, labels: Labels) -> dict[str, Any]:
 
 def _binned(attribute: Binned) -> dict[str, Any]:
     """The classes of a column of numbers."""
-    bins, name = attribute.bins, prefix(attribute.columns)
+    bins, name = attribute._bins, prefix(attribute.columns)
     if bins.dated:
         raise ValueError(f"{name}must hold numbers for a client; got classes of dates")
     if attribute.output == "number":

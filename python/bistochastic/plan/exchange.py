@@ -104,7 +104,7 @@ def attribute_data(attribute: Attribute) -> Fields:
         return {**found, **_ends(attribute)}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
     if isinstance(attribute, Binned):
-        breaks = [_day(x) for x in attribute.bins.breaks]
+        breaks = [_day(x) for x in attribute._bins.breaks]
         found = {"kind": "binned", "column": attribute.column, "breaks": breaks}
     elif len(attribute.columns) > 1:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
@@ -130,7 +130,7 @@ def attribute_data(attribute: Attribute) -> Fields:
     if any(recode):
         found["recode"] = recode if len(attribute.columns) > 1 else recode[0]
     if isinstance(attribute, Binned):
-        bins = {"open": list(attribute.bins.open), "output": attribute.output}
+        bins = {"open": list(attribute._bins.open), "output": attribute.output}
         found |= {name: value for name, value in bins.items() if value}
         if attribute.step is not None:
             found["step"] = attribute.step

@@ -113,8 +113,8 @@ def warnings(plan: Plan) -> list[str]:
         )  # fmt: skip
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
-            "share true values, as a household does, their reported values can be pooled. Name it "
-            "in units, or write units=[]"
+            "share true values, as a household does, their reported values can be pooled: name it "
+            f"in units, or write units=[] ({_audit('')})"
         )
     return found
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import designs
+from bistochastic import designs, families, measures
 from bistochastic.plan.attributes import Categorical, about
 from bistochastic.plan.draft import draft
 from bistochastic.plan.plan import Plan
@@ -81,7 +82,8 @@ def suggest(
 
     * bits (``beta``): :func:`geometric` for ordered categories, :func:`gibbs` on a circle for
       months and the like, :func:`randomized_response` for all others
-    * the worst case (``epsilon``): :func:`difference_set` for many categories,
+    * the worst case (``epsilon``): :func:`difference_set` for many categories, the nearer of
+      :func:`geometric` and :func:`randomized_response` for ordered categories, and
       :func:`randomized_response` for all others
 
     The result prints as a table. Its ``plan`` follows the suggestions: look at its
@@ -137,11 +139,13 @@ def _family(kind: str, size: int, asked: dict[str, Any]) -> tuple[str, str]:
     """The family for a kind of column, and the reason in a sentence."""
     epsilon = asked.get("epsilon")
     if epsilon is not None:
+        if kind == "ordered":
+            both = [families.build(name, size=size, epsilon=epsilon)
+                    for name in ("randomized_response", "geometric")]  # fmt: skip
+            near = min(both, key=lambda m: measures.mean_distance(m) or math.inf)
+            return near.family, "reported values are nearer to the truth, at this epsilon"
         if size > 2 and designs.best(size, float(epsilon)).k > 1:
             return "difference_set", "many categories: the fewest records at this epsilon"
-        if kind == "ordered":
-            why = "at an epsilon geometric is no nearer to the truth; bs.optimal may be"
-            return "randomized_response", why
         return "randomized_response", "the most truthful matrix at this epsilon"
     if kind == "ordered":
         return "geometric", "reported values stay near the truth, at the same beta"

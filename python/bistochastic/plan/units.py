@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Values = list[NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unit:
     """What a certificate says of the units of one column.
 
@@ -39,7 +39,7 @@ class Unit:
     >>> plan = bs.Plan([roof], drop=["home"])
     >>> release = plan.protect({"roof": ["tin", "tin"], "home": [7, 7]}, count_units=True)
     >>> release.certificate.units
-    (Unit(column='home', kind='whole numbers', checked=True, pseudonym=None, count=1),)
+    (<Unit `home`: whole numbers, 1 unit>,)
     """
 
     column: str
@@ -51,6 +51,20 @@ class Unit:
     """The column that holds a keyed hash of the unit."""
     count: int | None = None
     """The number of units, if it was asked for."""
+
+    @property
+    def _line(self) -> str:
+        many = "" if self.count is None else f", {self.count:,} unit{'s' * (self.count != 1)}"
+        hashed = "" if self.pseudonym is None else f", replaced by `{shown(self.pseudonym)}`"
+        return f"{self.kind}{many}{hashed}{', compared in batches' * (not self.checked)}"
+
+    def __repr__(self) -> str:
+        return f"<Unit `{shown(self.column)}`: {self._line}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        return fragment(facts([(shown(self.column), self._line)], caption="Unit"))
 
 
 def drawn_by(plan: Plan) -> tuple[str, ...]:

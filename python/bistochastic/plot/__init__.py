@@ -13,8 +13,9 @@ differ by marker and style, and bounds are hatched.
 """
 
 from bistochastic.plot.bars import profile
+from bistochastic.plot.choices import choices
 from bistochastic.plot.curves import tradeoff
 from bistochastic.plot.heat import heatmap
 from bistochastic.plot.shares import estimate
 
-__all__ = ["estimate", "heatmap", "profile", "tradeoff"]
+__all__ = ["choices", "estimate", "heatmap", "profile", "tradeoff"]

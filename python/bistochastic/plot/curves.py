@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import Make
 
 # Told apart by the colour-blind, and by marker and style in grey.
-_COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 _PANELS = {
     "truthfulness": "truthful probability: high is useful",
@@ -183,10 +183,10 @@ def _panel(
         x = [beta for beta, _ in values[family]]
         stepped = len(set(x)) < len(x)
         look: dict[str, Any] = {
-            "color": _COLOURS[i % len(_COLOURS)],
+            "color": COLOURS[i % len(COLOURS)],
             "marker": _MARKERS[i % len(_MARKERS)],
             # Between the steps of a family there is nothing, so no line that says there were.
-            "linestyle": "none" if stepped else _STYLES[i % len(_STYLES)],
+            "linestyle": "none" if stepped else STYLES[i % len(STYLES)],
             "markersize": 4.5,
             "linewidth": 1.4,
             # Markers on an edge are drawn whole, and take no room in the layout.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
+from bistochastic.errors import SingularMatrixError
+from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 from bistochastic.words import table
@@ -47,7 +50,23 @@ class Comparison:
         for entries in zip(*self.profiles, strict=True):
             shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
             rows.append([entries[0].words, *shown])
+        rows.append(["best in", *(", ".join(each) or "-" for each in self._best())])
         return rows
+
+    def _best(self) -> list[list[str]]:
+        """For each matrix the currencies in which it is the best: bits, worst case, errors."""
+        currencies = {
+            "bits": [-matrix.beta for matrix in self.matrices],
+            "epsilon": [matrix.epsilon for matrix in self.matrices],
+            "errors": [_error(matrix) for matrix in self.matrices],
+        }
+        found: list[list[str]] = [[] for _ in self.matrices]
+        for name, values in currencies.items():
+            least = min(values)
+            for each, value in zip(found, values, strict=True):
+                if value <= least + 1e-12 * abs(least) and value < math.inf:
+                    each.append(name)
+        return found if len(found) > 1 else [[]]
 
     def _legend(self) -> str:
         seen = {entry.status for profile in self.profiles for entry in profile}
@@ -69,6 +88,14 @@ class Comparison:
         )
 
 
+def _error(matrix: Matrix) -> float:
+    """The standard error of a proportion, infinite if none can be estimated."""
+    try:
+        return mean_standard_error(matrix) or math.inf
+    except SingularMatrixError:
+        return math.inf
+
+
 def compare(
     *matrices: Matrix,
     cost: ArrayLike | Literal["ordinal"] | None = None,
@@ -77,6 +104,9 @@ def compare(
     progress: Progress = None,
 ) -> Comparison:
     """Put the profiles of several matrices side by side.
+
+    The last row names the currencies in which each matrix is the best: bits (beta), the worst case
+    (epsilon) and the errors of estimated proportions.
 
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
     ``progress``: see :meth:`Matrix.decompose`. It counts matrices.

@@ -106,8 +106,8 @@ def mean(
         return _bounded(rows, frame, moved, base, who, domain, kept)
     found = _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
     if scores is None and (binned := rows.binned(name)) is not None:
-        half = binned.bins.widest / 2
-        unit = " days since 1970-01-01" if binned.bins.dated else ""
+        half = binned._bins.widest / 2
+        unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
         if math.isinf(half):
             said = "of the middles of classes: a class is open, so the original has no bound"
@@ -186,7 +186,7 @@ def quantile(
     place = min(int(np.searchsorted(np.cumsum(likely.frequencies), level - 1e-12)), binned.size - 1)
     labels = tuple(map(str, binned.categories))
     return Quantile(
-        name, level, labels[place], labels, binned.bins.ends, shares, errors, rows.sample.records,
+        name, level, labels[place], labels, binned._bins.ends, shares, errors, rows.sample.records,
         who, _degrees(rows, who), _notes(rows),
     )  # fmt: skip
 

@@ -226,8 +226,8 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
-        middles = attribute.bins.midpoints
-        return middles.astype(np.int64 if attribute.bins.dated else float).astype(float)
+        middles = attribute._bins.midpoints
+        return middles.astype(np.int64 if attribute._bins.dated else float).astype(float)
     if given is None:
         if not all(type(level) in (int, bool) for level in levels):
             raise TypeError(f"{must}; got none, and the categories are not numbers")

@@ -17,7 +17,7 @@ pub enum Permutations {
     Ramp(u64),
     /// One permutation.
     Given(Arc<[i64]>),
-    /// Nobody moves in one term, and these two change places in the other, which comes first or not.
+    /// All stay in one term, and these two change places in the other, which comes first or not.
     Swap(u64, u64, bool),
     /// Classes of consecutive codes, `(first code, class size, classes)`, each class shifted by
     /// `floor(time * class size)`; the time of each term.

@@ -172,7 +172,7 @@ impl Weights {
     }
 }
 
-/// The smallest integer whose share of `total` is at least `mass`, which is below 1; none where 128
+/// The smallest integer whose share of `total` is at least `mass`, which is below 1; `None` if 128
 /// bits do not hold the product of the two.
 fn share_of(mass: f64, total: u128) -> Option<u128> {
     // A double below 1 is `mantissa / 2^places`, so that nothing is rounded here.

@@ -131,7 +131,7 @@ pub(super) fn compress<const N: usize>(chain: &mut Chain<N>, blocks: &Blocks<N>)
     }
 }
 
-/// The state after all rounds over a block of so many bytes.
+/// The state after all rounds over a block of this number of bytes.
 #[inline(always)]
 pub(super) fn rounds(chain: &[u32; 8], m: &[u32; 16], length: u32, flags: u32) -> [u32; 16] {
     let mut x = [0; 16];

@@ -9,12 +9,7 @@ use crate::system::processor::{self, Level};
 /// The best level that this processor has and that agrees with the crate.
 pub(super) fn level() -> Level {
     static FOUND: Kept<Level> = Kept::new();
-    *FOUND.get_or_make(|| {
-        let most = processor::level();
-        let had = |level: &Level| *level <= most && level.is_had();
-        let mut levels = Level::ALL.into_iter().rev().filter(had);
-        levels.find(|&l| agrees(l)).unwrap_or(Level::Plain)
-    })
+    *FOUND.get_or_make(|| processor::trusted(agrees))
 }
 
 /// Messages of several lengths, of bytes that are all the same.
@@ -53,7 +48,7 @@ pub(super) fn agrees(level: Level) -> bool {
     same == TRIALS
 }
 
-/// [`lanes::many`] as the level has it, which the processor has; nothing where it is the plain one.
+/// [`lanes::many`] as the level has it, which the processor has; nothing if it is the plain one.
 pub(super) fn many<const W: usize>(
     level: Level,
     key: &[u32; 8],
@@ -65,12 +60,12 @@ pub(super) fn many<const W: usize>(
         Level::Plain => {}
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => lanes::many(key, messages, count, put, |chain, blocks| {
-            // SAFETY: hashes have this level only where the processor has AVX2.
+            // SAFETY: hashes have this level only if the processor has AVX2.
             unsafe { compress_avx2(chain, blocks) }
         }),
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => lanes::many(key, messages, count, put, |chain, blocks| {
-            // SAFETY: hashes have this level only where the processor has AVX-512.
+            // SAFETY: hashes have this level only if the processor has AVX-512.
             unsafe { compress_avx512(chain, blocks) }
         }),
         _ => lanes::many(key, messages, count, put, compress_base),

@@ -91,7 +91,7 @@ impl Hashing {
         mut put: impl FnMut(usize, [u32; W]),
     ) {
         level::many(self.level, &self.key, messages, count, &mut put);
-        // What is no chain was left out. The plain level leaves out all.
+        // Longer messages were left out. The plain level leaves out all.
         let all = self.level == Level::Plain;
         for i in (0..count).filter(|&i| all || messages.len(i) > CHAIN) {
             let mut hasher = blake3::Hasher::new_keyed(&self.secret);

@@ -82,7 +82,7 @@ impl Keystream {
     /// Blocks `first`, `first + 1`, ... under `nonce`.
     ///
     /// # Panics
-    /// The length is no multiple of 64: the rest would keep what it held.
+    /// The length is not a multiple of 64: the rest would keep what it held.
     pub fn fill(&self, nonce: u64, first: u64, out: &mut [u8]) {
         assert!(out.len().is_multiple_of(BLOCK), "a part of a block");
         level::fill(self.level, &self.key, nonce, first, out);

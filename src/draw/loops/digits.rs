@@ -3,12 +3,11 @@
 //! Plain loops without branches, which the compiler turns into vectors, compiled for AVX2 too.
 
 use crate::draw::code::Code;
-#[cfg(target_arch = "x86_64")]
-use crate::system::processor::{Level, level};
+use crate::system::processor::for_avx2;
 
 /// A number to divide codes by.
 ///
-/// With `s = floor(log2 d)` and `m = floor(2^(w+s) / d)`, or one less than `2^w` where that is `2^w`,
+/// With `s = floor(log2 d)` and `m = floor(2^(w+s) / d)`, or one less than `2^w` if that is `2^w`,
 /// `floor(x m / 2^(w+s))` is `floor(x / d)` or one less for any `x` below `2^w`: `m` is above
 /// `2^(w+s) / d - 1`, so that `x m / 2^(w+s)` is above `x / d - 1`.
 #[derive(Debug, Clone, Copy)]
@@ -35,32 +34,9 @@ impl Divisor {
     }
 }
 
-/// A function of slices, compiled plainly and for AVX2.
-macro_rules! twice {
-    ($(#[$doc:meta])* $name:ident <$($T:ident),*> ($($arg:ident: $type:ty),*) $body:block) => {
-        $(#[$doc])*
-        pub(crate) fn $name<$($T: Code),*>($($arg: $type),*) {
-            #[inline(always)]
-            fn any<$($T: Code),*>($($arg: $type),*) $body
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2")]
-                fn avx2<$($T: Code),*>($($arg: $type),*) {
-                    any($($arg),*)
-                }
-                if level() >= Level::Avx2 {
-                    // SAFETY: the level is AVX2 or above only where the processor has it.
-                    return unsafe { avx2($($arg),*) };
-                }
-            }
-            any($($arg),*)
-        }
-    };
-}
-
-twice! {
+for_avx2! {
     /// Leave the quotients of the codes in `rest`, and put what they leave over into `digits`.
-    split<C, D>(divisor: &Divisor, rest: &mut [C], digits: &mut [D]) {
+    pub(crate) fn split<C: Code, D: Code>(divisor: &Divisor, rest: &mut [C], digits: &mut [D]) {
         let pairs = rest.iter_mut().zip(digits);
         match divisor.numbers::<C>() {
             Some((d, m, s)) => pairs.for_each(|(rest, digit)| {
@@ -77,19 +53,19 @@ twice! {
     }
 }
 
-twice! {
+for_avx2! {
     /// Codes that fit into a narrower type.
-    narrow<C, D>(codes: &[C], digits: &mut [D]) {
+    pub(crate) fn narrow<C: Code, D: Code>(codes: &[C], digits: &mut [D]) {
         for (code, digit) in codes.iter().zip(digits) {
             *digit = D::low(code.get());
         }
     }
 }
 
-twice! {
+for_avx2! {
     /// Add digits at their place.
-    join<C, D>(codes: &mut [C], place: u64, digits: &[D]) {
-        // Beyond all codes where it does not fit, and then all digits are 0.
+    pub(crate) fn join<C: Code, D: Code>(codes: &mut [C], place: u64, digits: &[D]) {
+        // Beyond all codes if it does not fit, and then all digits are 0.
         let place = C::low(place);
         for (code, digit) in codes.iter_mut().zip(digits) {
             *code = code.with_digit(place, C::low(digit.get()));
@@ -97,9 +73,9 @@ twice! {
     }
 }
 
-twice! {
-    /// Take the new codes where the pick is `this`.
-    select<C, P>(codes: &mut [C], new: &[C], picks: &[P], this: P) {
+for_avx2! {
+    /// Take the new codes if the pick is `this`.
+    pub(crate) fn select<C: Code, P: Code>(codes: &mut [C], new: &[C], picks: &[P], this: P) {
         for ((code, new), pick) in codes.iter_mut().zip(new).zip(picks) {
             *code = code.replace(*new, *pick == this);
         }

@@ -25,7 +25,7 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    /// None so far, of at most so many.
+    /// None so far, of at most `records`.
     pub fn new(records: usize) -> Self {
         assert!(records <= 1 << 16, "positions have 16 bits");
         Undecided {
@@ -67,7 +67,7 @@ pub(crate) fn draw<W: Word, C: Code>(
     undecided.n = 0;
     #[cfg(target_arch = "x86_64")]
     if level() >= Level::Avx2 {
-        // SAFETY: the level is AVX2 or above only where the processor has it.
+        // SAFETY: the level is AVX2 or above only if the processor has it.
         unsafe { draw_avx2(kind, words, src, dst, undecided) };
         return;
     }

@@ -1,6 +1,6 @@
 //! A table's columns by position, in blocks of rows whose noise depends on what they hold.
 //!
-//! Two files under one key and one label would share their noise row by row, and whoever knows one of them would
+//! Two files under one key and one label would share their noise row by row, and a reader who knows one of them could
 //! read the other. So the noise of a block of rows depends on the block:
 //!
 //! ```text
@@ -12,11 +12,10 @@
 //!
 //! 1. the number of rows and the number of columns, 8 bytes each;
 //! 2. for every column the width of its codes in bytes, 1 byte, and the codes;
-//! 3. 1 and a byte for every row, 1 where it is missing, if one is; else 0;
+//! 3. if a row is missing, 1 and a byte for every row, 1 if it is missing; else 0;
 //! 4. 1 and 4 bytes for every row, its stratum, if the column has strata; else 0.
 //!
-//! Whoever reads that from the left knows where each part ends, so two blocks that differ in anything differ in
-//! it. Equal blocks at the same place of two files have equal reports: that an unchanged block is unchanged is seen.
+//! Read from the left, each part shows where it ends, so two blocks that differ in anything have different bytes. Equal blocks at the same place of two files have equal reports: that an unchanged block is unchanged is seen.
 //!
 //! Blocks have [`ROWS`] rows, and a shorter last one joins the one before. So no block is small unless the table
 //! is. Rows keep their places whether or not they are missing, and whatever their stratum.
@@ -57,7 +56,7 @@ pub type Codes<'a> = ByWidth<
 pub struct Column<'a> {
     /// Its name, or the names of what it joins.
     pub names: &'a [Label],
-    /// Its codes; any where a row is missing.
+    /// Its codes. A missing row may have any code.
     pub codes: Codes<'a>,
     /// Whether each row is missing.
     pub missing: Option<&'a [bool]>,

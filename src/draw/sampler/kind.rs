@@ -70,7 +70,7 @@ impl<W: Word> Kind<W> {
         }
     }
 
-    /// The report where the first word did not decide it.
+    /// The report, if the first word did not decide it.
     pub fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {
         match self {
             Kind::One(one) => one.resolve(x, u, more),

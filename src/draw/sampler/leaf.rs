@@ -38,7 +38,7 @@ impl Leaf {
         }
     }
 
-    /// The report for a first word, of so many bytes, and whether it is undecided; then the report means nothing.
+    /// The report for a first word, and whether it is undecided; then the report means nothing.
     pub fn decide(&self, word: &[u8], u: u64) -> (u64, bool) {
         match self {
             Leaf::Two(kind) => kind.decide(u16::read(word).into(), u),
@@ -47,7 +47,7 @@ impl Leaf {
         }
     }
 
-    /// The report where the first word, of so many bytes, did not decide it.
+    /// The report, if the first word did not decide it.
     pub fn resolve(&self, word: &[u8], u: u64, more: &mut impl More) -> u64 {
         match self {
             Leaf::Two(kind) => kind.resolve(u16::read(word).into(), u, more),

@@ -18,7 +18,7 @@ pub struct Lies {
     pub stay: u64,
     /// Slots of each lie.
     pub each: u64,
-    /// To divide by `each`: `ceil(2^64 / each)`, or 0 where that is 2^64 or too short.
+    /// To divide by `each`: `ceil(2^64 / each)`, or 0 if that is 2^64 or too short.
     inverse: u64,
     /// The undecided slots.
     rest: Lie,

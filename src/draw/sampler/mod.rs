@@ -199,7 +199,7 @@ impl Sampler {
             draws if draws > DRAWS || self.parts() > 4 * DRAWS => Err(Error::value(
                 "matrix",
                 format!("take at most {DRAWS} draws per record"),
-                "more in nested composites",
+                format!("{draws} draws of {} nested matrices", self.parts()),
             )),
             _ => Ok(()),
         }

@@ -22,7 +22,7 @@ pub struct Rows<W> {
     counts: Arc<[i64]>,
     total: u64,
     size: usize,
-    /// Left-over mass before every [`MARK`]-th outcome, row by row; none where the rest is so rare that
+    /// Left-over mass before every [`MARK`]-th outcome, row by row; `None` if the rest is so rare that
     /// it may be added up.
     marks: Box<[u128]>,
 }

@@ -103,7 +103,7 @@ fn at_temperature(size: usize, t: f64) -> Reflected {
     }
 }
 
-/// A double not above `exp(1/t)`, certified by its logarithm; none where it is not above 1.
+/// A double not above `exp(1/t)`, certified by its logarithm; `None` if it is not above 1.
 fn ratio_below(t: f64) -> Option<f64> {
     let wanted = 1.0 / t;
     let mut rho = wanted.min(700.0).exp();
@@ -202,7 +202,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
         }
         if let Some((before, then)) = last {
             let seen: f64 = (off - then) / (ln_t - before);
-            // A slope of nothing or the wrong sign is no guide; halve the bracket instead.
+            // A slope of nothing or the wrong sign does not help; halve the bracket instead.
             slope = if seen > 1e-12 {
                 seen
             } else {

@@ -81,7 +81,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 /// Temperatures that costs may span without being reduced: their exponentials are then off by less than 1e-11.
 const NEAR: f64 = (1 << 14) as f64;
 
-/// The same where a temperature is searched for.
+/// The same if a temperature is searched for.
 const SEARCHED: f64 = (1 << 17) as f64;
 
 /// Temperatures beyond which a reduced cost takes no part in the law, which is in effect that of this many.
@@ -137,8 +137,8 @@ enum Wanted {
     Beta(f64),
 }
 
-/// Where all lies cost the same and all truths, the law of the family that this is; perfect secrecy
-/// where the temperature says so and nothing is forbidden.
+/// If all lies cost the same and all truths, the law of the family that this is; perfect secrecy
+/// if the temperature says so and nothing is forbidden.
 fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<Option<Dense>> {
     let truth = cost[0];
     let lie = cost.get(1).copied().unwrap_or(truth);
@@ -177,7 +177,7 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
 }
 
 /// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the
-/// temperature; where that turns out to be far below the costs, they are reduced first.
+/// temperature; if that turns out to be far below the costs, they are reduced first.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
     let (top, e) = (largest(cost), assignment::exponent(largest(cost)));
     let by = if top == 0.0 || (-900..900).contains(&e) {
@@ -234,7 +234,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
 struct Search<'a> {
     size: usize,
     cost: &'a [f64],
-    /// Temperatures beyond which a cost counts as so many.
+    /// The most temperatures that a cost counts as.
     reach: f64,
     /// For reduced costs, the temperature below which nothing changes.
     coldest: Option<f64>,
@@ -258,7 +258,7 @@ impl Search<'_> {
 
     /// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
     /// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
-    /// fully settled ones. None where costs have to be reduced first.
+    /// fully settled ones. `None` if costs have to be reduced first.
     fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
         let (size, cost) = (self.size, self.cost);
         let ones = memory::filled(1.0, size);

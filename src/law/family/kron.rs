@@ -52,7 +52,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         None => Err(Error::value(
             "matrices",
             "have a joint domain of at most 2^53 cells",
-            "a larger one",
+            format!("{} factors with more cells", factors.len()),
         )),
     }
 }

@@ -54,19 +54,19 @@ pub trait Family: Debug + Send + Sync {
     /// What it is made of: what a draw from it takes, and which closed forms it has.
     fn structure(&self) -> Structure;
 
-    /// The family that knows the closed forms of this structure; none of those that are it themselves.
+    /// The family that knows the closed forms of this structure; `None` if this is that family.
     fn canonical(&self) -> Option<Arc<dyn Family>> {
         canonical::of(self.structure(), self.size())
     }
 
-    /// What a composite is made of, as parts that can be borrowed; none for all others. A family whose structure
-    /// has parts says so here too, or it is taken entry by entry where its parts could be.
+    /// What a composite is made of, as parts that can be borrowed; `None` for all others. A family whose structure
+    /// has parts says so here too, or it is taken entry by entry if its parts could be.
     fn composition(&self) -> Option<Composition<'_>> {
         None
     }
 
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
-    /// size. None where a composite needs larger ones.
+    /// size. `None` if a composite needs larger ones.
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         self.canonical()?.entry(u, v)
     }
@@ -118,7 +118,7 @@ pub trait Family: Debug + Send + Sync {
     }
 
     /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every
-    /// denominator. False where an entry has no 128-bit fraction.
+    /// denominator. False if an entry has no 128-bit fraction.
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
         if let Some(known) = self.canonical() {
             return known.add_counts(u, total, weight, out);
@@ -174,7 +174,7 @@ pub trait Family: Debug + Send + Sync {
         self.canonical().map_or(0.0, |known| known.least_beta())
     }
 
-    /// The entropy rate, Expression (4). No bits are promised where there is no closed form.
+    /// The entropy rate, Expression (4). No bits are promised if there is no closed form.
     fn entropy_rate(&self) -> Entropy {
         match self.canonical() {
             Some(known) => known.entropy_rate(),
@@ -187,14 +187,14 @@ pub trait Family: Debug + Send + Sync {
         self.canonical()?.quick_entropy_rate()
     }
 
-    /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite where a column mixes zero
+    /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite if a column mixes zero
     /// and non-zero.
     fn epsilon(&self) -> f64 {
         self.canonical()
             .map_or(f64::INFINITY, |known| known.epsilon())
     }
 
-    /// The mean of the diagonal, to nearest; not a number where it is too much to look at.
+    /// The mean of the diagonal, to nearest; not a number if it is too much to look at.
     fn truthfulness(&self) -> f64 {
         self.canonical()
             .map_or(f64::NAN, |known| known.truthfulness())
@@ -210,7 +210,7 @@ pub trait Family: Debug + Send + Sync {
         self.canonical().is_none_or(|known| known.is_exact())
     }
 
-    /// What the single lines say, deniability for each of `gammas`, where that takes no look at every
+    /// What the single lines say, deniability for each of `gammas`, if that takes no look at every
     /// entry.
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         self.canonical()?.short_survey(gammas)

@@ -28,7 +28,7 @@ struct Product {
     measures: Kept<Measures>,
     /// The counts of the second matrix out of its total, as every row of the product needs them all.
     second_counts: Kept<Option<Vec<u128>>>,
-    /// The same to 30 digits, where there is no common total.
+    /// The same to 30 digits, if there is no common total.
     second_rows: Kept<Vec<Vec<Dd>>>,
 }
 
@@ -85,7 +85,7 @@ impl Product {
         &*self.pair[1].family
     }
 
-    /// The one factor where the other leaves everything as it is.
+    /// The other factor, if one is the identity.
     fn beside_identity(&self) -> Option<&Matrix> {
         match &*self.pair {
             [first, second] if first.is_identity() => Some(second),

@@ -20,7 +20,7 @@ use crate::system::memory::Gather;
 /// scale round (`u -> r-1-u`) changes nothing.
 ///
 /// # Cost
-/// O(r) numbers. The entropy has no closed form, as rows are no permutations of each other. Where the
+/// O(r) numbers. The entropy has no closed form, as rows are not permutations of each other. If the
 /// kernel is constant from `W <= r/2` on, rows further than `W` from both ends hold the same numbers,
 /// and near an end only `W^2/4` entries feel both images: those are streamed. Otherwise all `r^2/4`
 /// that the symmetries leave are. Beyond 2^30 of them the rows near the ends are bounded.
@@ -162,7 +162,7 @@ impl Family for Reflected {
             .clone()
     }
 
-    /// Where the kernel never rises, column 0 holds the two largest of the cycle together, and the two
+    /// If the kernel never rises, column 0 holds the two largest of the cycle together, and the two
     /// smallest.
     fn extremes(&self) -> Option<(f64, f64)> {
         let (first, r) = (&self.kernel[..2], self.kernel.len() - 1);

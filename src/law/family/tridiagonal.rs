@@ -19,7 +19,7 @@ use crate::system::stop::Paced;
 /// # Law
 /// `probability(i, i+1) = probability(i+1, i) = alpha_i` for `size - 1` alphas (the paper's print has
 /// one too many), the diagonal takes what is left of each row: symmetric, so columns sum to 1 as rows
-/// do. Valid where no alpha exceeds 1 and no two neighbours together do.
+/// do. Valid if no alpha exceeds 1 and no two neighbours together do.
 ///
 /// # Cost
 /// One alpha repeated is one integer, everything O(1); a vector O(size).

@@ -23,7 +23,7 @@ const STEPS: u64 = 1 << 33;
 
 /// What entries cost beyond the cheapest assignment: whole multiples of a power of two.
 pub struct Reduced {
-    /// Row by row; none where the cost is infinite.
+    /// Row by row; `None` if the cost is infinite.
     pub units: Vec<Option<i128>>,
     /// The exponent of that power of two.
     pub exponent: i32,
@@ -55,7 +55,7 @@ fn parts(x: f64) -> (i128, i32) {
     }
 }
 
-/// The exponent of the lowest bit, and the one above the highest; none of 0.
+/// The exponent of the lowest bit, and the one above the highest; `None` for 0.
 fn span(x: f64) -> Option<(i32, i32)> {
     let (mantissa, exponent) = parts(x);
     let (low, length) = (
@@ -65,7 +65,7 @@ fn span(x: f64) -> Option<(i32, i32)> {
     (mantissa > 0).then_some((exponent + low, exponent + length))
 }
 
-/// `x * 2^exponent` in the nearest double, also where the power itself is none.
+/// `x * 2^exponent` in the nearest double, also if the power itself is none.
 pub fn scaled(x: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     // Two or three factors that are doubles themselves, the larger steps first.
@@ -78,7 +78,7 @@ pub fn exponent(x: f64) -> i32 {
     span(x).map_or(-1074, |(_, end)| end - 1)
 }
 
-/// The same Gibbs law with smaller costs, in doubles and exactly, where that is to be had at once: a line's
+/// The same Gibbs law with smaller costs, in doubles and exactly, if that is to be had at once: a line's
 /// least cost is taken out of it, and costs beyond all that the cheapest assignment can take are cut down to
 /// `slack` above.
 pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {

@@ -30,7 +30,7 @@ pub struct Matching {
     queue: Vec<u32>,
     /// Words of `free_columns` that are not zero, while a search runs.
     hopeful: Vec<u32>,
-    /// Rows whose column changed, each with the column it had, where that is wanted.
+    /// Rows whose column changed, each with the column it had, if that is wanted.
     pub changes: Option<Vec<(u32, u32)>>,
 }
 
@@ -118,7 +118,7 @@ impl Matching {
         }
     }
 
-    /// Match free rows as far as possible; true if none is left. Where some are left, no path leads
+    /// Match free rows as far as possible; true if none is left. If some are left, no path leads
     /// from any of them to a free column, and [`Matching::extend`] may be asked.
     pub fn complete(&mut self) -> bool {
         // First whatever is free.
@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Against all permutations: complete where there is one, and extended by the edge that gives one.
+    /// Against all permutations: complete if there is one, and extended by the edge that gives one.
     #[test]
     fn small_graphs_agree_with_all_permutations() {
         fn perfect(edges: &[Vec<bool>], u: usize, used: &mut Vec<usize>) -> bool {

@@ -1,7 +1,7 @@
 //! Scaling a non-negative matrix by its rows and columns until every line sums to 1: the
 //! bistochastic matrix nearest in relative entropy.
 //!
-//! Sinkhorn's alternation first, which for a well-mixed matrix is done in a few rounds; where it
+//! Sinkhorn's alternation first, which for a well-mixed matrix is done in a few rounds; if it
 //! crawls (chains, near-permutations), Newton on the convex dual `sum A_ij exp(u_i + v_j) - sum u - sum v`
 //! by conjugate gradients, two passes over the matrix an iteration.
 

@@ -36,7 +36,7 @@ pub struct Potentials<'a> {
     temperature: f64,
     /// The largest finite cost.
     pub largest: f64,
-    /// Temperatures beyond which a cost counts as so many.
+    /// The most temperatures that a cost counts as.
     reach: f64,
     /// The same as a cost, at the temperature that is settled.
     most: f64,
@@ -68,7 +68,7 @@ impl<'a> Potentials<'a> {
         }
     }
 
-    /// The same, where a cost of more than `reach` temperatures counts as that.
+    /// The same, if a cost of more than `reach` temperatures counts as that.
     pub fn within(size: usize, cost: &'a [f64], reach: f64) -> Self {
         let mut potentials = Potentials::new(size, cost);
         potentials.reach = reach;
@@ -99,7 +99,7 @@ impl<'a> Potentials<'a> {
             return self.scale(t, target);
         }
         // From a warmer kernel, the square of its entries; from scratch one that spans exp(30) at most,
-        // and where that is too much for it, less.
+        // and if that is too much for it, less.
         if self.temperature.is_finite() {
             self.cool(self.temperature / 2.0, t, target);
         }

@@ -69,7 +69,7 @@ fn round_row(row: &mut [u64], x: f64, y: &[f64]) {
         *cell = count;
         used += i128::from(count);
     }
-    // What is left is what the scaled sum was off by, and debts that nobody could pay.
+    // What is left is what the scaled sum was off by, and debts that no entry could pay.
     let mut left = i128::from(GRID) - used;
     while left != 0 {
         let Some(largest) = (0..row.len()).max_by_key(|&v| (row[v], std::cmp::Reverse(v))) else {

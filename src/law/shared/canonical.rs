@@ -16,7 +16,7 @@ use crate::law::structure::Structure;
 use crate::law::{Family, build};
 use crate::system::memory::Gather;
 
-/// The family of `structure` on `size` codes; none where its numbers are no law.
+/// The family of `structure` on `size` codes; `None` if its numbers do not make a matrix.
 pub fn of(structure: Structure, size: u64) -> Option<Arc<dyn Family>> {
     if let Some(runs) = structure.classes(size) {
         let lengths = runs.iter().map(|run| (run.class_size, run.classes));

@@ -29,7 +29,7 @@ const DIFFERENT: usize = 64;
 /// How composites are nested in a matrix, and what that costs. A composite may hold one matrix many times.
 #[derive(Debug, Clone, Copy)]
 pub struct Nesting {
-    /// Levels; 0 of a matrix that is no composite.
+    /// Levels; 0 for a matrix that is not a composite.
     depth: usize,
     /// Matrices in it, those that it holds many times so often, saturating.
     pub parts: u64,
@@ -42,7 +42,7 @@ pub struct Nesting {
 }
 
 impl Nesting {
-    /// Of a matrix that is no composite.
+    /// Of a matrix that is not a composite.
     pub fn none(family: &(impl Family + ?Sized)) -> Self {
         Nesting {
             depth: 0,
@@ -91,7 +91,7 @@ impl Nesting {
         }
     }
 
-    /// Whether a row can be had in so many steps; where no matrix is held many times it may take fewer.
+    /// Whether a row can be had in `STEPS` steps. It may take fewer if no matrix is held many times.
     pub fn can_be_written(&self, size: u64) -> bool {
         self.parts <= FEW || size <= TABLE || self.kept.saturating_add(self.row) <= STEPS
     }
@@ -154,7 +154,7 @@ pub enum Table {
 pub struct Written(Kept<Table>);
 
 impl Written {
-    /// The table of `family`, where it holds many parts and is small.
+    /// The table of `family`, if it holds many parts and is small.
     pub fn of(&self, family: &impl Joined) -> Option<&Table> {
         let many = family.nesting().parts > FEW && family.size() <= TABLE;
         many.then(|| self.0.get_or_make(|| Table::new(family)))
@@ -238,7 +238,7 @@ pub fn refuse_padding(family: &str, parts: &[Matrix]) -> Result<()> {
     }
 }
 
-/// The parts of a composite; none of all others.
+/// The parts of a composite; empty for all others.
 pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     match family.composition() {
         None => Vec::new(),

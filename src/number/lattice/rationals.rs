@@ -34,7 +34,7 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
             return Err(Error::value(
                 name,
                 "have a common denominator below 2^63",
-                format!("a larger one up to position {i}"),
+                format!("2^63 or more up to position {i}"),
             ));
         }
     }

@@ -66,7 +66,7 @@ pub fn round_vector(name: &str, p: &[f64]) -> Result<Rounded> {
             format!("a sum of {}, off by {off:.1e}", sum.hi),
         ));
     }
-    // The whole and the fractional part of an entry in units. Where the sum is 1 they are exact,
+    // The whole and the fractional part of an entry in units. If the sum is 1 they are exact,
     // since 2^53 only moves the exponent; elsewhere the scale is good to a double, which moves all
     // of the mass by two units at most. Truncation is the floor of what is not negative.
     let scale = (Dd::ONE / sum).hi;
@@ -342,11 +342,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_distribution() {
-        let error = |p: &[f64]| {
-            round_vector("first_row", p)
-                .unwrap_err()
-                .to_string()
-        };
+        let error = |p: &[f64]| round_vector("first_row", p).unwrap_err().to_string();
         assert_eq!(
             error(&[0.7, 0.5]),
             "`first_row` must hold non-negative numbers that sum to 1; got a sum of 1.2, off by 2.0e-1"

@@ -14,15 +14,14 @@ use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use std::sync::Arc;
 
-mod dispatch;
 mod loops;
 
-pub(super) use dispatch::turn as transpose;
+pub(super) use loops::turn as transpose;
 
 /// Cells of a part: a quarter of a megabyte.
 const PART: usize = 1 << 15;
 
-/// Columns taken along where an axis is not the last one.
+/// Columns that are taken along with an axis that is not the last one.
 const WIDTH: usize = 64;
 
 /// Cells of the last axes that are turned outward together, since few numbers in a row are slow.
@@ -74,8 +73,7 @@ struct Room {
     scratch: Vec<Scratch>,
 }
 
-/// The matrices of the axes, those of a kron inside a kron among them; none of one code, of which there may
-/// be very many.
+/// The matrices of the axes, also of a kron inside a kron. Those of one code are left out: there may be very many.
 pub(super) fn axes_of<'a>(matrix: &'a Matrix, out: &mut Vec<&'a Matrix>) {
     if matrix.family.size() == 1 {
         return;
@@ -215,9 +213,9 @@ impl Joint {
                     room.part = turned;
                     return self.run_part(0, group, 1, part, room);
                 }
-                dispatch::turn(part, tail, cells);
+                loops::turn(part, tail, cells);
                 self.run_part(last, after, rows, cells, room);
-                dispatch::turn(cells, rows, part);
+                loops::turn(cells, rows, part);
                 self.run_part(0, before, tail, part, room);
                 room.part = turned;
             });
@@ -263,10 +261,10 @@ impl Joint {
             match &axis.step {
                 None => {}
                 Some(Step::Shift { own, all }) => {
-                    dispatch::shift(part, axis.size, inner, *own, *all, &mut room.one);
+                    loops::shift(part, axis.size, inner, *own, *all, &mut room.one);
                 }
                 Some(Step::Table(table)) => {
-                    dispatch::multiply(part, axis.size, inner, table, room);
+                    loops::multiply(part, axis.size, inner, table, room);
                 }
                 Some(Step::Map(map)) => {
                     let Room {
@@ -299,7 +297,7 @@ impl Joint {
     }
 }
 
-/// Where the last axes begin that are better turned outward, and their cells; none where all of those with
+/// Where the last axes begin that are better turned outward, and their cells; `None` if all of those with
 /// few numbers in a row are shifts of one, two or four.
 fn tail_of(group: &[Axis]) -> (usize, usize) {
     let (mut last, mut tail) = (group.len(), 1);

@@ -8,18 +8,20 @@ use crate::draw::derive::Label;
 use crate::error::Error;
 use crate::law::{self, Structure};
 use crate::py::convert::{self, whole};
-use crate::py::law::Matrix;
 use crate::py::memory;
 
-/// What `decompose` and `decompose_all` are given.
-pub fn read(
-    policy: &Bound<'_, PyAny>,
-    bits: Option<&Bound<'_, PyAny>>,
-    mass: &Bound<'_, PyAny>,
-    max_terms: Option<&Bound<'_, PyAny>>,
-    restarts: &Bound<'_, PyAny>,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Options> {
+/// Policy, bits, mass, most terms and restarts, as `decompose` and `decompose_all` are given them.
+pub type Given<'py> = (
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+);
+
+/// Read the options of a decomposition.
+pub fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Options> {
+    let (policy, bits, mass, max_terms, restarts) = given;
     let must = "be \"bottleneck\" or \"any\"";
     let policy = match convert::text("policy", must, policy)? {
         "bottleneck" => Policy::Bottleneck,
@@ -28,12 +30,16 @@ pub fn read(
             return Err(Error::value("policy", must, format!("{other:?}")).into());
         }
     };
-    let bits = bits.map(|bits| whole("bits", bits, 1, realise::MAX_BITS.into()));
+    let bits = bits
+        .as_ref()
+        .map(|bits| whole("bits", bits, 1, realise::MAX_BITS.into()));
     let mass = convert::as_real("mass", "be a number", mass)?;
     if !(mass > 0.0 && mass <= 1.0) {
         return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
     }
-    let max_terms = max_terms.map(|terms| whole("max_terms", terms, 1, u64::MAX));
+    let max_terms = max_terms
+        .as_ref()
+        .map(|terms| whole("max_terms", terms, 1, u64::MAX));
     let restarts = whole("restarts", restarts, 1, 1 << 16)?;
     if let Some(progress) = progress
         && !progress.is_callable()
@@ -48,26 +54,6 @@ pub fn read(
         max_terms: max_terms.transpose()?,
         restarts: restarts as u32,
     })
-}
-
-/// Whether the work is over before anybody could stop it.
-pub fn is_small(matrix: &Matrix, options: &Options) -> bool {
-    let matrix = matrix.inner();
-    let size = matrix.family.size();
-    match matrix.structure() {
-        Structure::Swap { .. } => true,
-        structure if structure.two_valued(size).is_some() => true,
-        Structure::Certain(_)
-        | Structure::Circulant { .. }
-        | Structure::Neighbours { .. }
-        | Structure::Classes { .. }
-            if options.bits.is_none() =>
-        {
-            size <= 1 << 16
-        }
-        Structure::Kron(_) | Structure::Mix { .. } | Structure::Product(_) => false,
-        _ => size <= 32 && options.restarts == 1,
-    }
 }
 
 /// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.

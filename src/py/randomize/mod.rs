@@ -34,7 +34,7 @@ impl Matrix {
     /// categories: declare all of them, in the order of the codes.
     ///
     /// Without a ``key`` the random words come from the operating system and are forgotten. With a key the same
-    /// call gives the same reports again, for any number of threads. **Whoever holds the key can undo the
+    /// call gives the same reports again, for any number of threads. **Anyone with the key can undo the
     /// release.** A key needs
     ///
     /// * ``stream``, a name for this use of the key: take the name of the column, and never one name for two

@@ -1,4 +1,4 @@
-//! The entropy rate of a reflected kernel: streamed, short where the kernel is flat, or bounded.
+//! The entropy rate of a reflected kernel: streamed, short if the kernel is flat, or bounded.
 
 use super::{Count, Kernel, QUICK, TERMS};
 use crate::number::bits::{self, Bits, Entropy};
@@ -16,7 +16,7 @@ impl<K: Count> Kernel<'_, K> {
         self.entropy_rate_within(TERMS)
     }
 
-    /// The same as a bound, where the terms to stream take a second or more.
+    /// The same as a bound, if the terms to stream take a second or more.
     pub fn quick_entropy_rate(&self) -> Option<Entropy> {
         let long = self.plan().1 > QUICK && self.is_exact();
         long.then(|| self.entropy_rate_within(QUICK))
@@ -94,7 +94,7 @@ impl<K: Count> Kernel<'_, K> {
         parts.into_iter().fold(Dd::ZERO, |a, b| a + b)
     }
 
-    /// The same where the kernel is the constant `f` from `w <= r/2` on.
+    /// The same if the kernel is the constant `f` from `w <= r/2` on.
     ///
     /// A row `w` or more from both ends holds `c_0 + f` once, `c_t + f` twice for `0 < t < w`, and `2f`
     /// elsewhere. A row `u < w` is counted with its mirror image, and by symmetry an entry `v < w` right

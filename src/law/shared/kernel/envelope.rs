@@ -6,7 +6,7 @@ use crate::system::stop::Paced;
 
 impl<K: Count> Kernel<'_, K> {
     /// The lower convex envelope of the kernel, rounded down to counts, and how far the kernel stands
-    /// above that at most; none where the envelope rises somewhere.
+    /// above that at most; `None` if the envelope rises somewhere.
     pub(super) fn envelope(&self) -> Option<(Vec<u128>, u128)> {
         let r = self.r();
         let at = |j: usize| self.counts[j].whole() as i128;

@@ -42,7 +42,7 @@ impl<K: Count> Kernel<'_, K> {
             .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
     }
 
-    /// The same where the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
+    /// The same if the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
     /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
     pub(super) fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u128, u128) {
         let r = self.r();
@@ -74,7 +74,7 @@ impl<K: Count> Kernel<'_, K> {
         }
     }
 
-    /// Epsilon by bounds that leave few columns to look at; none where they leave many.
+    /// Epsilon by bounds that leave few columns to look at; `None` if they leave many.
     ///
     /// Column `v` is at most `c_0 + c_d` and twice the bulge (see [`Kernel::lines`]). Its least entry is
     /// not below that of the convex, falling envelope, which is at one end of the scale: moving away

@@ -9,7 +9,7 @@ use crate::system::pool;
 impl<K: Count> Kernel<'_, K> {
     /// What the single lines say, without looking at all of them.
     ///
-    /// *Worst line.* Where the kernel never rises, row 0 holds `c_v + c_{v+1}`, and its k largest entries
+    /// *Worst line.* If the kernel never rises, row 0 holds `c_v + c_{v+1}`, and its k largest entries
     /// add up to the 2k largest of the cycle; k entries of any other row are 2k places of the cycle,
     /// so row 0 majorizes it and has the fewest bits. Otherwise a row has at least `H(c) - 1` bits.
     ///
@@ -94,7 +94,7 @@ impl<K: Count> Kernel<'_, K> {
         }
     }
 
-    /// The bits of every row, where the kernel is constant from a short `w` on: rows further than that
+    /// The bits of every row, if the kernel is constant from a short `w` on: rows further than that
     /// from both ends are alike, and the others feel `2w` entries that are not `2f`.
     pub(super) fn row_bits(&self) -> RowBits {
         const MOST: usize = 1 << 13;

@@ -65,7 +65,7 @@ impl<K: Count> Kernel<'_, K> {
         self.counts.len() - flat
     }
 
-    /// The kernel index from which on it counts as constant, where that saves work, and the terms to
+    /// The kernel index from which on it counts as constant, if that saves work, and the terms to
     /// stream.
     pub(super) fn plan(&self) -> (Option<usize>, u128) {
         let (r, w) = (self.r() as u128, self.flat_from() as u128);
