@@ -297,8 +297,11 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
     assert worst.rate.observed == 1.0
     assert worst.beats_reported_value
     first = caught.findings[0]
-    assert "An attacker who sees `education-num` guesses `education` right in 100% of the rows" in first
-    assert first.endswith("): drop it, or protect both as one Joint")
+    assert (
+        "An attacker who sees `education-num` guesses `education` right in 100% of the rows"
+        in first
+    )
+    assert first.endswith("). Fix: drop it, or protect both as one Joint")
 
 
 def test_intervals_cover_what_was_predicted() -> None:
@@ -676,7 +679,8 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)
     assert (worst.seen, worst.rate.observed, worst.beats_reported_value) == ("sx", 1.0, True)
     assert any(
-        s.startswith("An attacker who sees `sx` guesses `sex` right in 100%") for s in found.findings
+        s.startswith("An attacker who sees `sx` guesses `sex` right in 100%")
+        for s in found.findings
     )
     assert str(found).count("`sx`") >= 2
     left = {**release.data, "town": list(table["town"])}

@@ -255,7 +255,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().estimate(counts=[1, 1], columns="smokes"), TypeError, "got str"),
     (lambda: plan().estimate(counts=[1, 1], columns=["smokes"]), ValueError,
      "of shape \\(3,\\); got \\(2,\\)"),
-    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError, "whole numbers"),
+    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError, "must hold integers"),
     (lambda: plan().estimate(counts=[[1], [1, 2]], columns=["smokes"]), TypeError, "got list"),
     (lambda: plan().estimate(counts=[0, 0, 0], columns=["smokes"]), ValueError,
      "`counts` must hold at least one record; got none"),
@@ -298,10 +298,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got one that is not, the first in cell [1]"),
     (lambda: MAKE(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
-     "`counts` must have a cell for each category of q 4, of shape (4,), as an array of NumPy; "
+     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
      "got list"),
     (lambda: MAKE(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
-     "`counts` must have a cell for each category of q 4, of shape (4,), as an array of NumPy; "
+     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
      "got MaskedArray"),
     (lambda: MAKE(("q",), (AXIS,), np.array([5, 3])), ValueError,
      "`counts` must have a cell for each category of q 4, of shape (4,); got (2,)"),
@@ -336,10 +336,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
     (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of levels "
+     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of categories "
      "each; got str and list"),
     (lambda: MAKE(("q",), (bs.results.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first, of different levels; "
+     "`axes` must be a tuple of Axis, those of `columns` first, of different categories; "
      "got one twice in `q`"),
     (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different names; "
