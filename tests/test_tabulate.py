@@ -255,7 +255,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().estimate(counts=[1, 1], columns="smokes"), TypeError, "got str"),
     (lambda: plan().estimate(counts=[1, 1], columns=["smokes"]), ValueError,
      "of shape \\(3,\\); got \\(2,\\)"),
-    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError, "must hold integers"),
+    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError,
+     "must hold integers"),
     (lambda: plan().estimate(counts=[[1], [1, 2]], columns=["smokes"]), TypeError, "got list"),
     (lambda: plan().estimate(counts=[0, 0, 0], columns=["smokes"]), ValueError,
      "`counts` must hold at least one record; got none"),
@@ -336,8 +337,8 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
     (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of categories "
-     "each; got str and list"),
+     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of "
+     "categories each; got str and list"),
     (lambda: MAKE(("q",), (bs.results.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different categories; "
      "got one twice in `q`"),
