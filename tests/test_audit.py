@@ -571,7 +571,7 @@ def test_the_regression_is_the_one_that_scipy_finds() -> None:
         return float((np.logaddexp(0, z) - label * z).sum() + ridge)
 
     best = minimize(loss, np.zeros(4), tol=1e-14).x
-    assert propensity._fitted(columns, label) == pytest.approx(
+    assert propensity._fit(columns, label) == pytest.approx(
         1 / (1 + np.exp(-columns @ best)), abs=1e-5
     )
 
@@ -832,8 +832,8 @@ def test_a_regression_on_more_columns_than_rows_is_the_same() -> None:
     columns = np.c_[np.ones(20), draw.random((20, 15)) < 0.5].astype(float)
     wide = np.c_[columns, np.zeros((20, 30))]
     released = np.repeat([0.0, 1.0], 10)
-    narrow = propensity._fitted(columns, released)
-    assert propensity._fitted(wide, released) == pytest.approx(narrow, abs=1e-9)
+    narrow = propensity._fit(columns, released)
+    assert propensity._fit(wide, released) == pytest.approx(narrow, abs=1e-9)
 
 
 def test_large_domains_are_attacked_without_a_table() -> None:

@@ -36,7 +36,7 @@ def audit(
     seed: int = 0,
     progress: Progress = None,
 ) -> Audit:
-    """Attack a release, for the holder of the original: what happened beside what was predicted.
+    """Attack your own release, and compare the results with the predictions.
 
     ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
     ``protect`` takes. What comes back is about the data, so keep it as confidential as these.

@@ -130,7 +130,7 @@ class Evidence:
     """A sentence for each column in the release that the plan does not put there."""
 
 
-def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
+def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
     """Read both tables."""
     rows = pairs.original.rows
     notes: list[str] = []
@@ -152,7 +152,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            added.append(_seen(name, *levels(pairs.released, name)))
+            added.append(_read_seen(name, *levels(pairs.released, name)))
             unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
@@ -271,10 +271,10 @@ def _clear(pairs: Pairs, name: str) -> Clear:
         must = "must be the same in `original` and `released`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
-    return _seen(name, codes, values)
+    return _read_seen(name, codes, values)
 
 
-def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
+def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
     """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}

@@ -48,7 +48,7 @@ class Hits:
         return self.records * share * (1 - share)
 
 
-def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
+def count_hits(channel: Channel, alike: Codes | None = None) -> Hits:
     """Hits over all records with an answer.
 
     ``alike`` says which truths count as one: those of one category, for a column of several.
@@ -66,13 +66,13 @@ def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
         counts = np.bincount(truths[mine], minlength=channel.kinds).astype(np.float64)
         if not counts.any():
             continue
-        without += float(_summed(counts, place, many).max())
+        without += float(_sum_by(counts, place, many).max())
         hits += _hits(channel, group, counts, truths[mine], reports[mine], place, many)
-        expected += _expected(channel, group, counts, place, many)
+        expected += _expect_hits(channel, group, counts, place, many)
     return Hits(len(truths), hits, expected, without)
 
 
-def _summed(numbers: Array, place: Codes, many: int) -> Array:
+def _sum_by(numbers: Array, place: Codes, many: int) -> Array:
     return np.bincount(place, numbers, minlength=many).astype(np.float64)
 
 
@@ -87,14 +87,14 @@ def _hits(
     for code, n in zip(seen.tolist(), number.tolist(), strict=True):
         report, truth = divmod(code, many)
         if report != last:
-            chances = _summed(counts * channel.column(group, report), place, many)
+            chances = _sum_by(counts * channel.column(group, report), place, many)
             best = chances >= chances.max() * (1 - TIES)
             share, last = 1 / int(best.sum()), report
         hits += n * share * bool(best[truth])
     return hits
 
 
-def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: int) -> float:
+def _expect_hits(channel: Channel, group: int, counts: Array, place: Codes, many: int) -> float:
     if channel.tables is not None:
         joint = counts[:, None] * channel.tables[group]
         if many < channel.kinds:
@@ -105,9 +105,9 @@ def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: i
     on, off = channel.two[group]
     if many < channel.kinds:
         return sum(
-            float(_summed(counts * channel.column(group, v), place, many).max())
+            float(_sum_by(counts * channel.column(group, v), place, many).max())
             for v in channel.occurring.tolist()
-        ) + (channel.size - channel.kinds) * off * float(_summed(counts, place, many).max())
+        ) + (channel.size - channel.kinds) * off * float(_sum_by(counts, place, many).max())
     # Of two numbers: the report itself, or else the commonest of the others.
     order = np.argsort(counts)
     first = counts[order[-1]]
@@ -119,7 +119,7 @@ def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: i
 
 def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | None:
     """The guess of a whole attribute; None if nobody answered."""
-    found = guessed(channel)
+    found = count_hits(channel)
     if not found.records:
         return None
     refuse_unlikely(channel, found, rows_per_person)

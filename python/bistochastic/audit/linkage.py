@@ -50,7 +50,7 @@ class Group:
     def __init__(self, channels: Sequence[Channel], logs: bool) -> None:
         self._channels = channels
         self._logs = logs
-        self._scaled = [_all_scaled(channel, logs) for channel in channels]
+        self._scaled = [_scale_all(channel, logs) for channel in channels]
         self.codes = np.zeros(len(channels[0].truths), np.intp)
         for channel in channels:
             self.codes = self.codes * channel.kinds + channel.truths
@@ -83,7 +83,7 @@ def _scaled(column: Array, logs: bool) -> Array:
         return np.asarray(np.log(found))
 
 
-def _all_scaled(channel: Channel, logs: bool) -> Array | None:
+def _scale_all(channel: Channel, logs: bool) -> Array | None:
     """Those of all reports, by group; None if they are many, and few may be asked for."""
     if channel.tables is None or channel.tables.size > _GROUP:
         return None
@@ -163,7 +163,7 @@ class Found:
     expected_few: float
 
 
-def linked(
+def link(
     channels: Sequence[Channel],
     keys: Sequence[Codes],
     targets: Codes,

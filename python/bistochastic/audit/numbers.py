@@ -27,7 +27,7 @@ _PIECE = 1 << 16
 _EQUAL = 1e-12
 
 
-def disclosed(numbers: Numbers, confidence: float) -> list[Disclosure]:
+def measure_disclosure(numbers: Numbers, confidence: float) -> list[Disclosure]:
     """How many released values are within each interval of their original."""
     true, released = numbers.true, numbers.released
     n = len(true)

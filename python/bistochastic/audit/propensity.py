@@ -46,7 +46,7 @@ def propensity(evidence: Evidence, rng: np.random.Generator) -> Propensity | Non
     if columns.shape[1] == 1:
         return None
     released = np.repeat([0.0, 1.0], len(rows))
-    guesses = _fitted(columns, released)
+    guesses = _fit(columns, released)
     k, n = columns.shape[1], len(rows)
     pmse = float(((guesses - 0.5) ** 2).mean())
     return Propensity(pmse, (k - 1) / (16 * n), _auc(guesses, released), k, n)
@@ -73,10 +73,10 @@ def _levels(channel: Channel, rows: Codes) -> Array:
     return np.stack(found, axis=1).astype(float) if found else np.zeros((2 * len(rows), 0))
 
 
-def _fitted(columns: Array, released: Array) -> Array:
+def _fit(columns: Array, released: Array) -> Array:
     """The guesses of the regression, with a ridge that holds infinite coefficients."""
     if columns.shape[1] > len(columns) + 1:
-        columns = np.c_[columns[:, :1], _turned(columns[:, 1:])]
+        columns = np.c_[columns[:, :1], _turn(columns[:, 1:])]
     n, k = columns.shape
     ridge = np.full(k, _RIDGE)
     ridge[0] = 0.0
@@ -95,7 +95,7 @@ def _fitted(columns: Array, released: Array) -> Array:
     return guesses
 
 
-def _turned(columns: Array) -> Array:
+def _turn(columns: Array) -> Array:
     """As few columns as there are rows that give the same guesses.
 
     With ``X = U S V'``, coefficients ``b`` and ``V' b`` give the same products ``X b = U S (V' b)``

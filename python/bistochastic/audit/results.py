@@ -1,4 +1,4 @@
-"""What an audit found: frozen, in numbers and in sentences. All of it is about the data."""
+"""Results of an audit: frozen, in numbers and in sentences. All of it is about the data."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Guess(Part):
 
 @dataclass(frozen=True, repr=False)
 class Linkage(Part):
-    """Released rows traced to people, by someone who has a list of everybody's true values.
+    """Released rows matched with people, by an attacker who knows everyone's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
     five likeliest. People who are equally likely share their places fairly.
@@ -92,7 +92,7 @@ class Linkage(Part):
 
 @dataclass(frozen=True, repr=False)
 class Giveaway(Part):
-    """How well something that everybody sees tells a protected column, without its report.
+    """How well a published column reveals a protected one, without its reported value.
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
     column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
@@ -271,7 +271,7 @@ class Propensity(Part):
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """What attacks on a release found, beside what was predicted. Not for release.
+    """Results of attacks on a release, next to the predictions. Not for release.
 
     Printing it shows tables, :meth:`report` writes a page, and :attr:`findings` says the worst in a
     few sentences.
@@ -307,7 +307,7 @@ class Audit:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What to look at first, a sentence each; none if there is nothing."""
+        """The findings, in sentences, each with a fix; empty if there are none."""
         from bistochastic.audit.words import findings
 
         return tuple(findings(self))

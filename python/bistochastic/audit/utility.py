@@ -1,4 +1,4 @@
-"""What the release is still good for: marginals, tables of pairs, correlations."""
+"""Accuracy of the release: marginals, tables of pairs, correlations."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def marginal(channel: Channel) -> Marginal | None:
 
 
 def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
-    """What each code stands for: a category, or the categories of several columns."""
+    """Name each code: a category, or the categories of several columns."""
     names = [levels_of(attribute, column) for column in attribute.columns]
     if len(names) == 1:
         return names[0]

@@ -52,7 +52,7 @@ def _interval(rate: Rate) -> str:
     return f"{percent(rate.low)} to {percent(rate.high)}"
 
 
-def _predicted(rate: Rate) -> str:
+def _format_prediction(rate: Rate) -> str:
     if rate.predicted is None:
         return "none"
     return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
@@ -74,7 +74,7 @@ def _cure(audit: Audit, seen: str) -> str:
 
 
 def findings(audit: Audit) -> Iterator[str]:
-    """What to look at first."""
+    """Write the findings, each with a fix."""
     yield from audit.unforeseen
     told: set[str] = set()
     for each in audit.giveaways:
@@ -132,7 +132,7 @@ def findings(audit: Audit) -> Iterator[str]:
 def _guesses(audit: Audit) -> Section:
     header = ("Columns", "Hits", "Interval", "Predicted", "Without it")
     rows = [
-        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _predicted(g.rate),
+        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _format_prediction(g.rate),
          percent(g.rate.chance)]
         for g in audit.guesses
     ]  # fmt: skip
@@ -151,8 +151,8 @@ def _linkages(audit: Audit) -> Section:
 
     def row(link: Linkage) -> list[str]:
         return [link.attack, percent(link.first.observed), _interval(link.first),
-                _predicted(link.first), percent(link.five.observed), _predicted(link.five),
-                percent(link.first.chance)]  # fmt: skip
+                _format_prediction(link.first), percent(link.five.observed),
+                _format_prediction(link.five), percent(link.first.chance)]  # fmt: skip
 
     rows = [row(link) for link in audit.linkages]
     targets = audit.linkages[0].targets if audit.linkages else 0
@@ -223,7 +223,7 @@ def _numbers(audit: Audit) -> Section | None:
     return Section("numbers", "Numbers", words, (table_,))
 
 
-def _known(number: float | None) -> str:
+def _format_number(number: float | None) -> str:
     return "none" if number is None else f"{number:.4f}"
 
 
@@ -237,7 +237,12 @@ def _use(audit: Audit) -> Section:
     header: tuple[str, ...]
     if audit.marginals:
         rows = [
-            [listed(m.columns), _known(m.reported_distance), _known(m.estimated_distance), m.reason]
+            [
+                listed(m.columns),
+                _format_number(m.reported_distance),
+                _format_number(m.estimated_distance),
+                m.reason,
+            ]
             for m in audit.marginals
         ]
         header = ("Columns", "Reported", "Estimated", "")
@@ -246,8 +251,8 @@ def _use(audit: Audit) -> Section:
         tables.append(("Proportions of one column: distance from the true values", header, rows, 1))
     if audit.pairs:
         rows = [
-            [listed(p.columns[0]), listed(p.columns[1]), _known(p.reported_distance),
-             _known(p.estimated_distance)]
+            [listed(p.columns[0]), listed(p.columns[1]), _format_number(p.reported_distance),
+             _format_number(p.estimated_distance)]
             for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
         ]  # fmt: skip
         header = ("Columns", "And", "Reported", "Estimated")
@@ -282,7 +287,7 @@ def sections(audit: Audit) -> list[Section]:
 
 
 def lead(audit: Audit) -> str:
-    """What was done, in a sentence."""
+    """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym"}[audit.matched]
     return (
         f"Plan `{shown(audit.plan)}`, {audit.records:,} records, rows matched by {how}. Intervals "
@@ -296,7 +301,7 @@ def text(audit: Audit) -> str:
     found = list(findings(audit))
     lines += ["Findings:", *(f"  {each}" for each in found)] if found else []
     for each in sections(audit):
-        lines += ["", each.title, *_wrapped(each.words)]
+        lines += ["", each.title, *_wrap(each.words)]
         for caption, header, rows, texts in each.tables:
             lines += ["", caption, table(header, rows, left=range(texts))]
     if audit.notes:
@@ -304,7 +309,7 @@ def text(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def _wrapped(words: str) -> list[str]:
+def _wrap(words: str) -> list[str]:
     import textwrap
 
     return textwrap.wrap(words, 100)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def split(option: str, typed: str) -> list[str]:
-    """What stands between commas; quotes keep a comma, as in CSV.
+    """Split at commas; quotes keep a comma, as in CSV.
 
     >>> split("by", 'sex,"a,b"')
     ['sex', 'a,b']

@@ -84,7 +84,7 @@ def estimate(
     from bistochastic.adapters.table_files import opened, said
     from bistochastic.estimate.methods import METHODS
     from bistochastic.files.release import kinds
-    from bistochastic.tables.estimates import designed, people, told_in
+    from bistochastic.tables.estimates import people, read_design, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
     from bistochastic.tables.sheet import shared_noise
@@ -94,7 +94,7 @@ def estimate(
     how = arguments.one_of("method", method, METHODS)
     types = kinds(law, released=True)
     names = columns_in(file, dialect)
-    design = designed(law, survey_of(survey, names))
+    design = read_design(law, survey_of(survey, names))
     who = people(population, design)
     for each in (design.weights, *design.replicates):
         if each is not None:
@@ -103,7 +103,7 @@ def estimate(
     try:
         with steps() as tell, said("file"):
             asked = columns_named("by", by, [*names, *types])
-            typed = _typed(where, [*names, *types])
+            typed = _parse_conditions(where, [*names, *types])
             # What is not protected is a number if all of the column are.
             clear = [n for n in dict.fromkeys([*asked, *typed]) if n in names and n not in types]
             tell("reading", None)
@@ -125,7 +125,7 @@ def estimate(
     _print(told_in(found, None, running.unanswered, (*running.notes, *shared)), format)
 
 
-def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
+def _parse_conditions(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
     """``sex=F,M`` as a column and its categories, as they were typed."""
     found: dict[str, list[str]] = {}
     for words in where:
@@ -139,7 +139,7 @@ def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
 def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
 ) -> dict[str, list[str | float]]:
-    """What was typed as categories of the kind that the column holds."""
+    """Convert what was typed to the type of the column."""
     from bistochastic.adapters.table_files import held_in
 
     held = {**held_in(source), **types}

@@ -89,13 +89,13 @@ def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array
     ``sum over w of reports_w (G_vw - shares_v)^2``, where ``shares = G reports``.
     """
     if not _has_closed_rows(matrix) and matrix.size > _EXACT:
-        found, error = _probed(matrix, reports, shares)
+        found, error = _probe(matrix, reports, shares)
         return found, error * found
     squares, error = squared_rows(matrix, reports)
     return np.maximum(squares - shares**2, 0.0), error * squares
 
 
-def _probed(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
+def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
     """For a vector z of random signs ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` is the scatter.
 
     A probe is the square of a sum of signs, whose relative variance is at most 2.
@@ -131,7 +131,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
         for rows, block in inverse_rows(matrix):
             total[rows] = block**2 @ weights
         return total, 0.0
-    return _probed(matrix, weights, np.zeros(r))
+    return _probe(matrix, weights, np.zeros(r))
 
 
 def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]:

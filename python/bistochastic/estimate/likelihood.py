@@ -65,7 +65,7 @@ def maximum(
         if gap > search.wanted and slow and not search.is_over:
             search.write_down()
             pi, gap = _inside(search)
-        pi, gap = _extrapolated(search, pi)
+        pi, gap = _extrapolate(search, pi)
     if not np.isfinite(pi).all():
         pi, gap = np.full(search.size, 1 / search.size), math.inf
     return pi, gap, search.steps
@@ -201,7 +201,7 @@ def _spread(x: Array, true: Any, codes: int, at: float) -> Array:
     return found
 
 
-def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float]:
+def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
     """EM, extrapolated two steps at a time (SQUAREM) and kept only if the likelihood grows.
 
     Newton's steps have mostly come to the end before; this is for what leaves them stuck.

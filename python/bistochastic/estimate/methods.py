@@ -94,11 +94,11 @@ def of_counts(
         told = Tallies(n, seen[None], seen[None], np.array([n]))
         linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
         return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
-    frequencies, gap, steps = fitted(matrix, reports, records, how, patience)
+    frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
     return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
 
 
-def fitted(
+def fit_shares(
     matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Shares by a method, the gap that is left of the likelihood, and the steps taken.
@@ -179,7 +179,7 @@ def of_linear(
     if how != "inverse" and fit is None:
         assert matrix is not None
         sums = tallies_.sums.sum(axis=0).reshape(-1)
-        fit = fitted(matrix, sums / sums.sum(), effective(tallies_), how, patience)
+        fit = fit_shares(matrix, sums / sums.sum(), effective(tallies_), how, patience)
     frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
     return Estimate(
         frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,

@@ -33,11 +33,11 @@ class Quantity(Shown):
     degrees: float = math.inf
     """Degrees of freedom of the intervals."""
     _limits: tuple[float, float] = (-math.inf, math.inf)
-    """What it can be."""
+    """The range of possible values."""
     _ends: tuple[float, float] | None = None
     """For a count of records that count alike: the least and the most that a record can add."""
     notes: tuple[str, ...] = ()
-    """What has to be said of it."""
+    """Notes on the value."""
     shift: tuple[float, float] = (0.0, 0.0)
     """How far below and above it the same number of the original may be, beside the error: of a
     binned column by the widths of the classes, of a permuted one by how far its numbers move."""

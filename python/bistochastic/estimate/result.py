@@ -86,7 +86,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     """What is said below the table."""
     _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
-    """What makes a frame of the library that the reports came from."""
+    """The function that makes a frame of the caller's library."""
 
     def __post_init__(self) -> None:
         # Frozen is frozen: arrays too.
@@ -423,7 +423,7 @@ class Estimate:
         }
 
     def plot(self, *, axes: object = None) -> Figure:
-        """Reported beside estimated shares, with error bars of 95%; the matplotlib figure.
+        """Plot reported and estimated proportions, with 95% error bars; return the figure.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)

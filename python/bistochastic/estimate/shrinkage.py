@@ -62,7 +62,7 @@ def shrunk(
         size = matrix.size - matrix.padding
         guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
-        return _drawn(matrix, reports, records, guess, told, size - 1, patience)
+        return _draw(matrix, reports, records, guess, told, size - 1, patience)
     factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
@@ -76,10 +76,10 @@ def shrunk(
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
     degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
-    return _drawn(matrix, reports, records, guess, told, degrees, patience)
+    return _draw(matrix, reports, records, guess, told, degrees, patience)
 
 
-def _drawn(
+def _draw(
     matrix: Matrix,
     reports: Array,
     n: float,

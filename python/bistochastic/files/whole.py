@@ -50,14 +50,14 @@ class Whole:
 
     def __enter__(self) -> Whole:
         prefix = f".{self.target.name}{_MARK}-"
-        for left in self.target.parent.glob(f"{_escaped(prefix)}*"):
+        for left in self.target.parent.glob(f"{_escape(prefix)}*"):
             _remove_unless_locked(left)
         # Another run may take a folder for one that was left, before it is locked.
         for attempt in range(8):
             self._folder = self.target.with_name(prefix + secrets.token_hex(8))
             try:
                 self._folder.mkdir(mode=0o700)
-                self._lock = _locked(self._folder)
+                self._lock = _try_lock(self._folder)
                 if self._folder.is_dir():
                     return self
             except (BlockingIOError, FileNotFoundError) as error:
@@ -199,13 +199,13 @@ def locked(*files: Whole) -> Iterator[None]:
         for folder in sorted({file.target.parent for file in files}):
             # A folder that may be written and not read cannot be locked.
             with contextlib.suppress(OSError):
-                handle = _locked(folder, wait=True)
+                handle = _try_lock(folder, wait=True)
                 if handle is not None:
                     stack.callback(os.close, handle)
         yield
 
 
-def _locked(folder: Path, *, wait: bool = False) -> int | None:
+def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
     """A lock that ends with this process, however it ends; None if there is none to be had."""
     try:
         import fcntl
@@ -223,7 +223,7 @@ def _locked(folder: Path, *, wait: bool = False) -> int | None:
 def _remove_unless_locked(folder: Path) -> None:
     """Remove what a killed run left; leave alone what a run still works on."""
     try:
-        handle = _locked(folder)
+        handle = _try_lock(folder)
     except OSError:
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -231,7 +231,7 @@ def _remove_unless_locked(folder: Path) -> None:
         os.close(handle)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     import glob
 
     return glob.escape(text)

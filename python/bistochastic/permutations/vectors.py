@@ -54,7 +54,7 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
     if is_floats(x) or is_floats(y):
-        return _rounded("p", x), _rounded("q", y)
+        return _round("p", x), _round("q", y)
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         largest = max(abs(int(edge)) for z in (x, y) for edge in (z.min(), z.max()))
         if 2 * largest * len(x) < 2**63:
@@ -138,7 +138,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _rounded(name: str, values: np.ndarray | Exact) -> Floats:
+def _round(name: str, values: np.ndarray | Exact) -> Floats:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:
@@ -160,7 +160,7 @@ def _array(name: str, values: list[Any]) -> np.ndarray | Exact:
         except OverflowError:
             return values
     if float in kinds:
-        return _rounded(name, values)
+        return _round(name, values)
     return values
 
 

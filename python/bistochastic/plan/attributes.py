@@ -64,16 +64,16 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         given["epsilon"] = by_suspicion(given.pop("suspicion"))
     found = reach(family, size, given)
     if found is not None:
-        return _sized("matrix", found, size)
+        return _check_size("matrix", found, size)
     maker = getattr(families, family, None)
-    names = _taken(family, given)
+    names = _list_parameters(family, given)
     if "size" in names and "size" not in given:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
-    return _sized("matrix", matrix, size)
+    return _check_size("matrix", matrix, size)
 
 
-def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_parameters(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of what a family takes, none if it says none; others raise an error."""
     names = families.TAKEN.get(family, ())
     for name in given:
@@ -87,7 +87,7 @@ def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
     """Raise an error for what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
-    names = _taken(family, given)
+    names = _list_parameters(family, given)
     if "share" in names and set(given) != {"k"}:
         # Classes of records: a single record takes whatever any number of them does.
         make(family, 1, given)
@@ -153,7 +153,7 @@ def _groups_of(given: Any, size: int) -> Groups:
     column, chosen = named("groups", given[0]), dict(given[1])
     labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
-        _sized("groups", matrix, size, f" for {shown(repr(value))}")
+        _check_size("groups", matrix, size, f" for {shown(repr(value))}")
     codes = sorted({matrix.size for matrix in chosen.values()})
     if len(codes) > 1:
         must = "`groups` must hold matrices with one number of codes"
@@ -161,7 +161,7 @@ def _groups_of(given: Any, size: int) -> Groups:
     return Groups(column, labels, tuple(chosen.values()))
 
 
-def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
+def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     if not isinstance(matrix, Matrix):
         raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
     if matrix.size - matrix.padding != size:
@@ -178,7 +178,7 @@ def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
             raise ValueError(f"{must}; got {matrix.padding} that are never true")
 
 
-def _checked(
+def _check_fields(
     columns: tuple[str, ...],
     axes: tuple[Labels, ...],
     family: str | None,
@@ -207,7 +207,7 @@ def _checked(
     if family is not None:
         chosen = make(family, size, parameters)
     elif matrix is not None:
-        chosen = _sized("matrix", matrix, size)
+        chosen = _check_size("matrix", matrix, size)
     held = None if groups is None else _groups_of(groups, size)
     every = (chosen,) if chosen is not None else held.matrices if held is not None else ()
     if len(columns) > 1:
@@ -223,11 +223,11 @@ def _checked(
     unit = None if options["unit"] is None else named("unit", options["unit"])
     if unit in columns:
         raise ValueError("`unit` must be an unprotected column; got the column itself")
-    recode = _recoded(columns, axes, missing, options.get("recode"))
+    recode = _read_recodes(columns, axes, missing, options.get("recode"))
     return columns, axes, chosen, missing, held, impossible, flag, unit, recode
 
 
-def _recoded(
+def _read_recodes(
     columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
 ) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
     """For each column, values of the data and the categories that they become; None is missing."""
@@ -353,7 +353,7 @@ class Categorical(Coded):
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
-            super().__init__(*_checked((name,), axes, family, options, parameters))
+            super().__init__(*_check_fields((name,), axes, family, options, parameters))
 
     @property
     def column(self) -> str:
@@ -425,7 +425,7 @@ class Joint(Coded):
                 must = f"`categories` must be a list for each of {len(names)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            super().__init__(*_checked(names, axes, family, options, parameters))
+            super().__init__(*_check_fields(names, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -511,7 +511,7 @@ class Binned(Categorical, BinnedFields):
         with about([name]):
             bins = Bins.of(breaks, width, low, high, open)
             axes = (Labels(bins.names, "text"),)
-            held = _checked((name,), axes, family, options, parameters)
+            held = _check_fields((name,), axes, family, options, parameters)
             _refuse_padding("bins", held[4].matrices if held[2] is None else [held[2]])
             given: Any = arguments.one_of("output", output, ("interval", "midpoint", "number"))
             if given != "interval" and bins.open:

@@ -180,7 +180,7 @@ class Coded:
         if self.missing == "raise":
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
-                    raise _refused(name, mask, first)
+                    raise _error_for(name, mask, first)
         elif self.missing == "keep" and any(mask is not None for mask in masks):
             stays = _together(names, masks, table.rows, first)
         digits = []
@@ -189,7 +189,7 @@ class Coded:
                 codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
-        codes = _joined(self, digits)
+        codes = _join(self, digits)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
         if narrowed or codes.dtype.itemsize < self._least.itemsize:
@@ -207,14 +207,14 @@ class Coded:
             beyond &= ~mask
         if beyond.any() and not released:
             must = f"{prefix(self.columns)}must hold declared categories only"
-            got = f"values that are only reported, {_counted(beyond, first)}"
+            got = f"values that are only reported, {_count(beyond, first)}"
             raise ValueError(f"{must}; got {got}")
         if self.missing == "category":
             codes = codes.astype(self._least) + beyond.astype(self._least)
         return codes
 
     def _holds(self, released: bool) -> dict[str, str]:
-        """What the columns hold in a file, the original or the released one."""
+        """List the types of the columns in a file, original or released."""
         return {
             column: labels.kind if released or raw is None else raw[0].kind
             for column, labels, raw in zip(self.columns, self.axes, self._raw, strict=True)
@@ -300,7 +300,7 @@ class Whole:
         return self.within is not None or self.missing == "keep"
 
     def _holds(self, released: bool) -> dict[str, str]:
-        """What the column holds in a file."""
+        """List the type of the column in a file."""
         return {self.column: "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
@@ -449,16 +449,16 @@ def _loosely(text: str) -> float | None:
         return None
 
 
-def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
+def _error_for(name: str, mask: Mask, first: int | None) -> ValueError:
     cure = (
         'missing="keep" publishes who is missing, missing="category" protects that like an answer'
     )
     return ValueError(
-        f"{prefix([name])}must hold no missing values; got {_counted(mask, first)}: {cure}"
+        f"{prefix([name])}must hold no missing values; got {_count(mask, first)}: {cure}"
     )
 
 
-def _counted(wrong: Mask, first: int | None) -> str:
+def _count(wrong: Mask, first: int | None) -> str:
     """How many rows are wrong, and the first of them."""
     if len(wrong) == 1:
         return "one"
@@ -480,7 +480,7 @@ def _together(
     return np.asarray(every)
 
 
-def _joined(attribute: Coded, digits: list[Codes]) -> Codes:
+def _join(attribute: Coded, digits: list[Codes]) -> Codes:
     """The codes of combinations, the last column running fastest."""
     if len(digits) == 1:
         return digits[0]
@@ -502,7 +502,7 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
         bad &= ~stays
     if bad.any():
         must = "must hold no combination declared impossible"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_counted(bad, first)}")
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_count(bad, first)}")
     return (wide - before).astype(narrow(attribute.size))
 
 

@@ -36,7 +36,7 @@ def weakest(attribute: Coded) -> Matrix:
 
 @dataclass(frozen=True, repr=False)
 class Measures:
-    """What one attribute hides.
+    """The measures of one attribute.
 
     ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
     there are several; all three are None for a numeric attribute without a number of records.
@@ -122,7 +122,7 @@ class Bits(Shown):
 
 
 def measures(attribute: Attribute) -> Measures:
-    """What one attribute hides."""
+    """Measure what one attribute hides."""
     if attribute.whole_column:
         return _numeric(attribute)
     law = weakest(attribute)

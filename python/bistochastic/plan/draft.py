@@ -112,7 +112,7 @@ def of_columns(
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
-    wanted = _wanted(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
+    wanted = _read_target(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
@@ -140,7 +140,7 @@ def of_columns(
             if not isinstance(missing, str):
                 _refuse_of_numbers(column.name, policy(column.name))
             if column.name in permuted or numeric == "*":
-                attributes.append(_permuted(column.name, wanted))
+                attributes.append(_permute(column.name, wanted))
             else:
                 undecided.append(column.name)
         else:
@@ -158,10 +158,10 @@ def of_columns(
     names = {each for some in left_out.values() for each in some}
     rest = tuple(column.name for column in listed if column.name in names)
     plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones)
-    return Draft(plan, sentences, _padded(attributes))
+    return Draft(plan, sentences, _warn_of_blanks(attributes))
 
 
-def _wanted(min_beta: object, **asked: object) -> dict[str, Any]:
+def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
     """What is asked of every column: a beta, an epsilon or a truthfulness."""
     given = [name for name, limit in asked.items() if limit is not None]
     if len(given) != 1:
@@ -190,7 +190,7 @@ def _wanted(min_beta: object, **asked: object) -> dict[str, Any]:
     return {"beta": wanted}
 
 
-def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
+def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
     if "epsilon" in wanted:
         must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
         raise ValueError(f"{prefix([column])}{must}; got epsilon")
@@ -225,7 +225,7 @@ def _refuse_of_numbers(column: str, policy: Missing) -> None:
         raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
-def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """Warn about categories from the data that have blanks around them."""
     found = [
         each.column

@@ -108,7 +108,7 @@ class BatchFunction(Shown):
         return self._protected(opened(frame), self.key.read())
 
     def _like(self, frame: Any) -> Any:
-        """What comes out for a frame without rows, without a key."""
+        """Return what comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
     def _check(self, given: Any, kind: str) -> None:
@@ -190,7 +190,7 @@ class BatchFunction(Shown):
 
 
 def _wave(f: BatchFunction) -> waves.Wave | None:
-    """What is said about ids; none if rows are addressed."""
+    """Read the options about ids; None if rows are addressed."""
     if f.id_column is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)

@@ -215,7 +215,7 @@ class Plan(_Fields):
         missing: Missing | Mapping[str, Missing] = "raise",
         name: str = "plan",
     ) -> Plan:
-        """A first plan from names, types and declared categories. Look at its :meth:`preview`.
+        """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
         ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a DuckDB relation, a
         dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
@@ -291,7 +291,7 @@ class Plan(_Fields):
 
     @kept
     def by_attribute(self) -> dict[str, Measures]:
-        """What each attribute hides, by its column (several: with a comma between them)."""
+        """The measures of each attribute, by its column (several: with a comma between them)."""
         found = [definitions.measures(attribute) for attribute in self.attributes]
         return {each.name: each for each in found}
 
@@ -584,13 +584,13 @@ class Plan(_Fields):
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
-        """A protected table of the same kind and shape, and its certificate.
+        """Protect a table: return one of the same kind and shape, and its certificate.
 
         ``frame`` is a pandas or polars frame, a pyarrow table, a DuckDB relation, or a
         dict of arrays. Columns keep their order and their types; a categorical type gets the
         categories of the plan. Anything wrong is an error that names column and row, never a value.
 
-        Without a key the noise is generated and forgotten: the usual case for a single release.
+        Without a key, one is generated and discarded: the usual case for a single release.
         With a key it can be drawn again, and ``release_name`` names what it is for. The noise then
         depends on the data in blocks of 65,536 rows, so that two files under one label share
         nothing; fewer than 256 rows raise an error. ``key`` is a :class:`Key`, or a
@@ -610,7 +610,7 @@ class Plan(_Fields):
         ``count_units=True`` adds the number of units to the certificate.
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order is published
-        unchanged, and a sorted file gives its neighbours away. ``allow_insecure`` admits
+        unchanged, and a sorted file reveals its neighbours. ``allow_insecure`` admits
         ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`. ``ledger`` is a
         :class:`Ledger`, in which the release is entered before anything is drawn; ``dataset`` names
         the people it is about.
@@ -649,7 +649,7 @@ class Plan(_Fields):
         dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
-        """The same for a table that comes in Arrow record batches, in bounded memory.
+        """Protect a table that comes in Arrow record batches, in bounded memory.
 
         ``reader`` is a ``RecordBatchReader`` of pyarrow, or anything that gives an Arrow stream.
         What comes back is read the same way, and has a ``certificate`` once all of it was read. The
@@ -677,7 +677,7 @@ class Plan(_Fields):
 
     @taking(EngineOptions)
     def batch_function(self, **options: Unpack[EngineOptions]) -> BatchFunction:
-        """What an engine calls on its batches: a plan and where its key is, without the key.
+        """Make the function that an engine calls on its batches. It holds the plan, not the key.
 
         Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
         there; ``release_name`` is a name for the certificate. So a row has the same reported value

@@ -101,7 +101,7 @@ def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     units = [Fact("units", c, by=attribute.unit) for c in attribute.columns if attribute.unit]
-    return [*_of_coded(attribute), *units]
+    return [*_list_coded(attribute), *units]
 
 
 def certain(attribute: Attribute) -> dict[str, str]:
@@ -172,11 +172,11 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
         except (ValueError, TypeError, MemoryError):
             return [seen]
         # What holds for some of the places depends on how many records there will be.
-        known = None if matrix is None else _fixed(matrix)
+        known = None if matrix is None else _count_fixed(matrix)
         if matrix is None or known is None or known[0] < matrix.size:
             return [seen]
         return [Fact("column" if known[1] else "renamed", column)]
-    fixed = _fixed(matrix)
+    fixed = _count_fixed(matrix)
     if fixed is None:
         return [seen, Fact("unchecked", column)]
     many, same = fixed
@@ -189,7 +189,7 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     return [seen, Fact("places", column, places=(many, size))] if many else [seen]
 
 
-def _fixed(matrix: Matrix) -> tuple[int, bool] | None:
+def _count_fixed(matrix: Matrix) -> tuple[int, bool] | None:
     """How many rows are certain, and whether all are and stay; None if that is not known."""
     n = matrix.size
     if n <= _EVERY:
@@ -225,7 +225,7 @@ class _Read:
         return bool(self.always[self.occurs].all())
 
 
-def _of_coded(attribute: Categorical | Joint) -> list[Fact]:
+def _list_coded(attribute: Categorical | Joint) -> list[Fact]:
     known = {matrix: _read(attribute, matrix) for matrix in dict.fromkeys(attribute.matrices)}
     each = [known[matrix] for matrix in attribute.matrices]
     found: list[Fact] = []
@@ -268,7 +268,7 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
 
 
 def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
-    """What reports tell of each column of an attribute; None if that is not known."""
+    """Find what reported values reveal of each column; None if that is not known."""
     shape = attribute.shape
     if matrix.size == 1 or math.isfinite(matrix.epsilon):
         occurs = _occurring(attribute)
@@ -417,11 +417,11 @@ def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes |
             return np.full(n, -1)
         if len(known) < len(parts):
             return None if n > _DENSE else _entries(matrix)
-        return _composed(made, known)
+        return _compose(made, known)
     return _leaf(matrix)
 
 
-def _composed(made: structure.Composition, parts: list[Codes]) -> Codes:
+def _compose(made: structure.Composition, parts: list[Codes]) -> Codes:
     whole = parts[0]
     for part in parts[1:]:
         if isinstance(made, structure.Kron):
@@ -489,20 +489,20 @@ def phrases(found: Iterable[Fact]) -> list[str]:
         # By what is written, as True and 1 are equal and read otherwise.
         _, columns = grouped.setdefault(repr(replace(fact, column="")), (fact, []))
         columns.append(fact.column)
-    return [_said(fact, columns) for fact, columns in grouped.values()]
+    return [_phrase(fact, columns) for fact, columns in grouped.values()]
 
 
-def _said(fact: Fact, columns: list[str]) -> str:
+def _phrase(fact: Fact, columns: list[str]) -> str:
     kind, by, groups, places = fact.kind, fact.by, fact.groups, fact.places
     categories = fact.categories
     names = ", ".join(f"`{shown(column)}`" for column in columns)
     s = "s" * (len(columns) > 1)
     its = "their matrices change" if len(columns) > 1 else "its matrix changes"
-    where = f" where `{shown(by)}` is {_listed(groups, ' or ')}" if groups else ""
+    where = f" where `{shown(by)}` is {_list_names(groups, ' or ')}" if groups else ""
     if kind in ("categories", "sometimes"):
         noun = "category" if len(categories) == 1 else "categories"
         after = ", after some reports" if kind == "sometimes" else ""
-        return f"{noun} {_listed(categories)} of {names}{where}{after}"
+        return f"{noun} {_list_names(categories)} of {names}{where}{after}"
     return {
         "kept": f"column{s} {names}",
         "rest": "every column that the plan does not name",
@@ -521,7 +521,7 @@ def _said(fact: Fact, columns: list[str]) -> str:
     }[kind]
 
 
-def _listed(items: Sequence[Label | None], between: str = ", ") -> str:
+def _list_names(items: Sequence[Label | None], between: str = ", ") -> str:
     """Names; of many the first ones and the last."""
     names = ["(missing)" if item is None else f"`{_short(shown(item))}`" for item in items]
     return between.join(cut(names, _NAMED))

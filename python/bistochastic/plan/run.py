@@ -112,7 +112,7 @@ class Run:
 
     @property
     def units(self) -> dict[str, str]:
-        """What the ids of units are, by their column."""
+        """List the types of the ids of units, by their column."""
         return self._people.units
 
     def read(
@@ -139,7 +139,7 @@ class Run:
         return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
 
     def _ids(self, table: Table, first: int | None) -> Ids | None:
-        """What stands for each row, if its position does not."""
+        """List what identifies each row, if its position does not."""
         if self._row_columns:
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
             return waves.Ids(waves.joined(parts))
@@ -266,7 +266,7 @@ class Run:
     def certificate(
         self, records: int, *, ids: ByIds | None = None, engine: str | None = None
     ) -> Certificate:
-        """What can be said of the release; ``ids``: of ids, if an engine has seen them."""
+        """Write the certificate; ``ids``: facts about ids that an engine has seen."""
         options = self._options
         key, wave = options.key, options.wave
         if ids is None and wave is not None and key is not None:

@@ -142,7 +142,7 @@ def _certificate(cls: type[C], here: Here) -> C:
         release_name=_optional(here["release_name"]),
         key_stored=has_key,
         key_fingerprint=fingerprint,
-        unprotected_columns=_unprotected(here["unprotected_columns"], plan, ids),
+        unprotected_columns=_read_unprotected(here["unprotected_columns"], plan, ids),
         shuffled=here["shuffled"].flag(),
         ids=ids,
         package=package.removeprefix("bistochastic "),
@@ -177,7 +177,7 @@ def _records(here: Here, plan: Plan) -> int:
     return records
 
 
-def _unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
+def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     """The columns that left as they were: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):

@@ -44,7 +44,7 @@ class Unit:
 
     column: str
     kind: str
-    """What the ids of the units are."""
+    """The types of the ids of the units."""
     checked: bool
     """Whether all records of every unit were compared; an engine compares those of a batch."""
     pseudonym: str | None = None
@@ -105,7 +105,7 @@ class Met:
 
     @property
     def kind(self) -> str:
-        """What the ids are."""
+        """The types of the ids."""
         return kind_of(self._kinds)
 
     @property

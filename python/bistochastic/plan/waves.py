@@ -64,7 +64,7 @@ class People:
         self._before = 0
         self._kinds: set[str] = set()
         self.units: dict[str, str] = {}
-        """What the ids of units are, by their column."""
+        """The types of the ids of units, by their column."""
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
@@ -99,7 +99,7 @@ class People:
 
     @property
     def kind(self) -> str:
-        """What the ids are."""
+        """The types of the ids."""
         return kind_of(self._kinds)
 
 
@@ -284,7 +284,7 @@ class Wave:
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
     def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
-        """What makes people be re-randomized, a phrase each."""
+        """List what re-randomizes people, in phrases."""
         if self.after == "first":
             return ()
         earlier: Certificate = self.after
@@ -300,7 +300,7 @@ class Wave:
             if "none" not in (kind, unit.kind) and unit.kind != kind:
                 units = f"units by `{shown(unit.column)}` that are {kind}"
                 found.append(f"{units}, where they were {unit.kind}")
-        before = {a.columns: a for a in _known(earlier)}
+        before = {a.columns: a for a in _list_known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan._coded:
             then = before.get(now.columns)
@@ -309,14 +309,14 @@ class Wave:
                     found.append(f"{prefix(now.columns)[:-2]} joined with others than before")
                 continue
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
-        return (*found, *_renamed(tuple(before.values()), plan))
+        return (*found, *_find_renamed(tuple(before.values()), plan))
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
         """What the certificate says; ``counted`` is whether the rows of each id were."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
-        earlier = () if self.after == "first" else _known(self.after)
+        earlier = () if self.after == "first" else _list_known(self.after)
         kind = people.kind
         if kind == "none" and self.after != "first":
             # A wave without anyone does not forget what ids are.
@@ -384,13 +384,13 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
     return _core.joined_ids(parts)
 
 
-def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
+def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     """The attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
     return (*carried, *certificate.plan._coded)
 
 
-def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
+def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
     """New columns with categories of one that is gone, a phrase each.
 
     Such a column may be the old one under another name, which enters the noise.

@@ -54,7 +54,7 @@ def estimate(
     certificate, frame = certificate_of(frame), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
-    design = designed(plan, survey)
+    design = read_design(plan, survey)
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
@@ -74,20 +74,20 @@ def _read(
             raise TypeError(f"{must}; got no counts")
         if frame is None:
             raise TypeError("`frame` must be a protected table, or counts be given; got none")
-        question = _asked(plan, columns, where)
+        question = _read_request(plan, columns, where)
         sheet = read(question, frame, design)
         return question, sheet, sheet.unanswered
     if frame is not None or tuple(columns) or not design.is_plain:
         must = "`counts` must be given without frame, weights, strata and cluster"
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
-    question = _asked(plan, names, where)
+    question = _read_request(plan, names, where)
     # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
 
 
-def _asked(plan: Plan, columns: Iterable[str], where: object) -> Question:
+def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
@@ -111,7 +111,7 @@ def refuse_fixed(who: str, clusters: object) -> None:
         raise ValueError(f"{must}; got fixed")
 
 
-def designed(plan: Plan, survey: Survey) -> Design:
+def read_design(plan: Plan, survey: Survey) -> Design:
     """The columns of a design, none of which the plan protects."""
     design = Design.of(**survey)
     protected = plan._protected
@@ -187,7 +187,7 @@ def of_tallies(
         matrix = _product(_matrices(question, back, ()))
         return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
-    fit = None if how == "inverse" else _fitted(question, back, tallies, how, patience)
+    fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
     notes: tuple[str, ...] = ()
     if not question.is_exact:
         linear.shares  # noqa: B018 - a singular matrix is said before the note
@@ -219,7 +219,7 @@ def _product(matrices: list[Matrix]) -> Matrix:
     return matrices[0] if len(matrices) == 1 else families.kron(*matrices)
 
 
-def _fitted(
+def _fit(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Shares by another method: the table of all codes, group by group, then what is asked."""
@@ -235,7 +235,7 @@ def _fitted(
         if not part > 0:
             continue
         matrix = _product(_matrices(question, back, at))
-        shares, left, taken = methods.fitted(
+        shares, left, taken = methods.fit_shares(
             matrix, here / part, records * part / total, how, patience
         )
         every = np.zeros(matrix.size)

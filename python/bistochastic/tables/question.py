@@ -97,7 +97,7 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
         raise ValueError(f"`columns` must be different; got `{shown(twice)}` twice")
     conditions = _conditions(plan, where, name)
     for column in listed:
-        _known("columns", plan, column)
+        _check_known("columns", plan, column)
     return Question(plan, listed, conditions)
 
 
@@ -108,7 +108,7 @@ def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
         raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
 
 
-def _known(name: str, plan: Plan, column: str) -> None:
+def _check_known(name: str, plan: Plan, column: str) -> None:
     """Raise an error for a column that protected tables of this plan do not have."""
     refuse_undecided(name, plan, column)
     if column in plan.drop:
@@ -136,8 +136,8 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     found: dict[str, tuple[Any, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)
-        _known(name, plan, column)
-        listed = _listed(name, levels)
+        _check_known(name, plan, column)
+        listed = _list_categories(name, levels)
         if column in labels:
             axis, missing = labels[column]
             for i, level in enumerate(listed):
@@ -146,14 +146,14 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
                     listed[i] = axis.values[code]
                 elif level is not None or not missing:
                     declared = f"`{name}` must hold declared categories of `{shown(column)}`"
-                    raise ValueError(f"{declared}; got {_said(level)}")
+                    raise ValueError(f"{declared}; got {_format_category(level)}")
         if not listed:
             raise ValueError(f"{must}; got none for `{shown(column)}`")
         found[column] = tuple(listed)
     return found
 
 
-def _listed(name: str, given: object) -> list[Any]:
+def _list_categories(name: str, given: object) -> list[Any]:
     """One category, or the categories that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
@@ -193,10 +193,10 @@ def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
     """Raise an error for categories that neither occur nor are declared: they are mistyped."""
     for level in levels:
         must = f"`{name}` must hold categories that occur in column `{shown(column)}`"
-        raise ValueError(f"{must}, or that its type declares; got {_said(level)}")
+        raise ValueError(f"{must}, or that its type declares; got {_format_category(level)}")
 
 
-def _said(level: object) -> str:
+def _format_category(level: object) -> str:
     """What a caller typed, in a sentence."""
     if isinstance(level, str):
         return f"'{shown(level)}'"

@@ -81,7 +81,7 @@ class Responses:
     what: str
     known: dict[str, tuple[Any, ...]]
     notes: tuple[str, ...]
-    """What has to be said of errors."""
+    """Notes on the errors."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""

@@ -61,7 +61,7 @@ class Running:
             self._sums = np.zeros([size for _, _, size in self._axes])
             self._squares = np.zeros_like(self._sums)
         places = [
-            np.arange(axis.size) if known[1] is None else _placed(known[1], axis)
+            np.arange(axis.size) if known[1] is None else _place(known[1], axis)
             for axis, known in zip(sheet.axes, self._axes, strict=True)
         ]
         self._axes = [
@@ -128,7 +128,7 @@ class Running:
         return sheet
 
 
-def _placed(known: list[Any], axis: Axis) -> NDArray[np.intp]:
+def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
     """Where the categories of a batch stand among all categories so far, new ones behind them."""
     assert axis.values is not None
     found = {(type(value), value): i for i, value in enumerate(known)}

@@ -123,7 +123,7 @@ class Sheet:
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """The categories of unprotected columns: those that occur, and those that are declared."""
     notes: tuple[str, ...] = ()
-    """What has to be said of the clusters."""
+    """Notes on the clusters."""
     lost: str = ""
     """Why there are no standard errors, if there are none."""
 
