@@ -297,8 +297,11 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
     assert worst.rate.observed == 1.0
     assert worst.beats_reported_value
     first = caught.findings[0]
-    assert "whoever sees `education-num` guesses `education` right in 100 % of the rows" in first
-    assert first.endswith("): drop it, or protect both as one Joint")
+    assert (
+        "An attacker who sees `education-num` guesses `education` right in 100% of the rows"
+        in first
+    )
+    assert first.endswith("). Fix: drop it, or protect both as one Joint")
 
 
 def test_intervals_cover_what_was_predicted() -> None:
@@ -400,7 +403,7 @@ def test_repeats_are_counted_and_redrawn_ones_told() -> None:
     # Two draws differ for most of the 200 people: that none does has probability below 1e-60.
     assert by_row.repeats.redrawn > 50
     assert by_row.repeats.visible
-    assert any("epsilon adds" in sentence for sentence in by_row.findings)
+    assert any("epsilons add up" in sentence for sentence in by_row.findings)
     again = plan.protect(twice, key=own_key(), id_column="id", after="first", max_rows_per_id=2)
     memoised = bs.audit(twice, again, plan)
     assert memoised.repeats is not None
@@ -450,8 +453,8 @@ def test_numbers_are_attacked_by_interval_and_distance() -> None:
         assert link.five.observed == pytest.approx(hits[1] / 200, abs=1e-9)
     ranks = {d.interval: d for d in found.disclosures if d.column == "income"}
     # Twenty neighbours of 200: nobody moves by more than a tenth of the ranks.
-    assert ranks["10 % of the ranks"].rate.observed == 1.0
-    assert ranks["10 % of the ranks"].rate.chance < 0.25
+    assert ranks["10% of the ranks"].rate.observed == 1.0
+    assert ranks["10% of the ranks"].rate.chance < 0.25
     close = np.abs(true[0] - said[0]) <= 0.1 * scale[0]
     assert ranks["0.1 standard deviations"].rate.observed == pytest.approx(close.mean())
     pairs = np.abs(true[0][:, None] - said[0]) <= 0.1 * scale[0]
@@ -568,7 +571,7 @@ def test_the_regression_is_the_one_that_scipy_finds() -> None:
         return float((np.logaddexp(0, z) - label * z).sum() + ridge)
 
     best = minimize(loss, np.zeros(4), tol=1e-14).x
-    assert propensity._fitted(columns, label) == pytest.approx(
+    assert propensity._fit(columns, label) == pytest.approx(
         1 / (1 + np.exp(-columns @ best)), abs=1e-5
     )
 
@@ -676,7 +679,8 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)
     assert (worst.seen, worst.rate.observed, worst.beats_reported_value) == ("sx", 1.0, True)
     assert any(
-        s.startswith("whoever sees `sx` guesses `sex` right in 100 %") for s in found.findings
+        s.startswith("An attacker who sees `sx` guesses `sex` right in 100%")
+        for s in found.findings
     )
     assert str(found).count("`sx`") >= 2
     left = {**release.data, "town": list(table["town"])}
@@ -828,8 +832,8 @@ def test_a_regression_on_more_columns_than_rows_is_the_same() -> None:
     columns = np.c_[np.ones(20), draw.random((20, 15)) < 0.5].astype(float)
     wide = np.c_[columns, np.zeros((20, 30))]
     released = np.repeat([0.0, 1.0], 10)
-    narrow = propensity._fitted(columns, released)
-    assert propensity._fitted(wide, released) == pytest.approx(narrow, abs=1e-9)
+    narrow = propensity._fit(columns, released)
+    assert propensity._fit(wide, released) == pytest.approx(narrow, abs=1e-9)
 
 
 def test_large_domains_are_attacked_without_a_table() -> None:

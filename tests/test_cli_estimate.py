@@ -125,7 +125,8 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
          "must be like column="),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "age=99"],
-         "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
+         "`where` must hold categories that occur in column `age`, or that its type declares; "
+         "got 99"),
         (["file.csv", "--plan", "plan.xml", "--by", "sex"], "`plan` must end in .toml or .json"),
         (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
          "`plan` must be a file to read"),
@@ -258,7 +259,7 @@ def test_a_design_gives_what_it_gives_in_python(
         (["--strata", "tail"], "must have the column `tail`; got none"),
         (["--weights", "w", "--replicates", "r0,tail"], "must have the column `tail`; got none"),
         (["--cluster", "sex"],
-         "`cluster` must name columns in clear; got `sex`, which the plan protects"),
+         "`cluster` must name unprotected columns; got `sex`, which the plan protects"),
         (["--replicates", "r0,r1"], "`replicates` must come with weights; got none"),
         (["--weights", "w", "--replicates", "r0"],
          "`replicates` must be a list of two or more columns; got 1"),
@@ -268,9 +269,10 @@ def test_a_design_gives_what_it_gives_in_python(
         (["--weights", "w", "--replicates", "r0,r1", "--replicate-scale", "0"],
          "`replicate_scale` must be a positive number; got 0"),
         (["--cluster", "psu", "--population", "fixed"],
-         "must be sampled where strata, cluster, replicates or fpc are given; got fixed"),
+         "must be sampled if strata, cluster, replicates or fpc are given; got fixed"),
         (["--cluster", "psu", "--where", "age=99"],
-         "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
+         "`where` must hold categories that occur in column `age`, or that its type declares; "
+         "got 99"),
         (["--weights", "other", "--cluster", "psu"], "column `other`: `weights` must hold"),
     ],
 )  # fmt: skip

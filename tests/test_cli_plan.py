@@ -46,8 +46,10 @@ def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     assert sex.categories == ("M", "F", "X")
     assert isinstance(income, bs.Numeric)
     assert (plan.name, plan.keep, plan.drop) == ("wave", ("age",), ("id", "name"))
-    assert done.stderr.startswith("column `name`: left out: no levels are declared; a codebook can")
-    assert "--categories-from-data reads them off the data" in done.stderr
+    assert done.stderr.startswith(
+        "column `name`: left out: no categories are declared; a codebook can"
+    )
+    assert "--categories-from-data reads them from the data" in done.stderr
     assert "secret" not in done.output
 
 
@@ -99,7 +101,7 @@ def test_what_is_left_out_is_said_last(survey: Path) -> None:
     words = ("plan", survey / "survey.csv", "--codebook", survey / "codebook.csv")
     done = invoke(*words, "--drop", "id", "--out", survey / "plan.toml")
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1].startswith("column `name`: left out: no levels")
+    assert done.stdout.splitlines()[-1].startswith("column `name`: left out: no categories")
 
 
 def test_blanks_around_levels_are_told(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_waves_by_ids(tmp_path: Path) -> None:
     ]
     (tmp_path / "plan.toml").write_text(bs.Plan(other, name="survey", keep=["town"]).to_toml())
     said = folder.refused("in.csv", "three.csv", *folder.keyed(*ids, "--after", before))
-    assert "another order of the categories in column `sex`: --redraw draws anew" in said
+    assert "another order of the categories in column `sex`: --redraw re-randomizes" in said
     folder.run("in.csv", "three.csv", *folder.keyed(*ids, "--after", before, "--redraw"))
     ids_of = folder.certificate("three.csv").ids
     assert ids_of is not None

@@ -214,7 +214,7 @@ def test_bad_input_is_one_sentence(schema: Any, options: dict[str, Any], sentenc
 
 def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,category\nage,old\n")
-    with pytest.raises(ValueError, match="must be whole numbers, as the column holds such"):
+    with pytest.raises(ValueError, match="must be integers, as the column holds integers"):
         bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
 
 
@@ -261,7 +261,7 @@ def test_missing_values_get_one_policy_or_one_by_column() -> None:
         ({"sex": "none"}, ValueError, "column `sex`: `missing` must be one of raise, keep"),
         ({"job": "keep"}, ValueError, "column `job`: .* that is protected; got none of that name"),
         ({"age": "keep"}, ValueError, "column `age`: `missing` must be raise for numbers, as"),
-        ({3: "keep"}, TypeError, "`missing` must be a text; got int"),
+        ({3: "keep"}, TypeError, "`missing` must be a string; got int"),
     ]:  # fmt: skip
         with pytest.raises(kind, match=sentence):
             of(missing)
@@ -478,7 +478,7 @@ def test_a_plan_by_epsilon(epsilon: float) -> None:
 
 def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,02\n")
-    with pytest.raises(ValueError, match=r"must be whole numbers, .*; got 2 others"):
+    with pytest.raises(ValueError, match=r"must be integers, .*; got 2 others"):
         bs.Plan.for_frame(pa.schema({"region": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
     plan = bs.Plan.for_frame({"region": ["1", "2"]}, beta=0.6)
     frame = pd.DataFrame({"region": [1.0, 2.0, 1.0]})

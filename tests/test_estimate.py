@@ -152,7 +152,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: RR.estimate([0], counts=[1, 2, 3]), TypeError, "got both"),
     (lambda: RR.estimate([0, 3]), ValueError, "from 0 to 2; got one outside at position 1"),
     (lambda: RR.estimate([0, -1]), ValueError, "got one outside at position 1"),
-    (lambda: RR.estimate([0.5]), TypeError, "`codes` must be an array of whole numbers"),
+    (lambda: RR.estimate([0.5]), TypeError, "`codes` must be an array of integers"),
     (lambda: RR.estimate([]), ValueError, "at least one record; got none"),
     (lambda: RR.estimate(counts=[0, 0, 0]), ValueError, "at least one record; got none"),
     (lambda: RR.estimate([[0, 1], [2]]), TypeError, "got rows of several lengths"),

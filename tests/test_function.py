@@ -454,7 +454,7 @@ def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
             f,
             table.set_column(0, "person", pa.array([0.5] * 50)),
             TypeError,
-            "column `person`: must hold whole numbers, texts or bytes, as ids do; got Float64",
+            "column `person`: must hold integers, strings or bytes, as ids do; got Float64",
         ),
         (f, table.drop_columns(["person"]), ValueError, "column `person`: must be in `frame`"),
     ]
@@ -478,7 +478,7 @@ def test_bad_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (lambda: bs.KeySource.file(7), TypeError, "`path` must be a path; got int"),  # type: ignore[arg-type]
         (lambda: bs.KeySource.env("SURVEY_KEY"), ValueError, "must hold the absolute path"),
         (lambda: bs.KeySource.env("NO_SUCH_KEY"), ValueError, "got no such variable"),
-        (lambda: bs.KeySource.env(""), ValueError, "`name` must be a text; got none"),
+        (lambda: bs.KeySource.env(""), ValueError, "`name` must be a string; got none"),
         (lambda: bs.KeySource.call("key"), ValueError, '`function` must be "module:function"'),
         (lambda: bs.KeySource.call("no_such:key"), ValueError, "got no function of that name"),
         (lambda: bs.KeySource.file("x", fingerprint="x"), ValueError, "16 hexadecimal digits"),

@@ -192,7 +192,7 @@ def test_what_is_no_toml_is_refused_in_our_words() -> None:
     for read, path in ((bs.Plan.from_toml, "a/plan.toml"), (bs.Plan.from_json, "plan.json")):
         with pytest.raises(ValueError, match="`text` must be the text of a plan; got a path: "):
             read(path)
-    with pytest.raises(TypeError, match="`text` must be a text; got bytes"):
+    with pytest.raises(TypeError, match="`text` must be a string; got bytes"):
         loose.Plan.from_toml(b"")
 
 
@@ -350,7 +350,7 @@ def test_require_names_what_fails() -> None:
         plan.require(min_beta=0.5)
     with pytest.raises(GuaranteeError, match="in column `bad`"):
         plan.require(beta=0.99)
-    with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
+    with pytest.raises(GuaranteeError, match="column `kept`: who is missing is published"):
         plan.require(epsilon=100)
     with pytest.raises(ValueError, match="must be given one of beta, min_beta, epsilon, pooled"):
         plan.require()
@@ -460,7 +460,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: loose.Categorical(3, ["a"], "uniform"), "`column` must be a text; got int"),
+        (lambda: loose.Categorical(3, ["a"], "uniform"), "`column` must be a string; got int"),
         (lambda: loose.Categorical("", ["a"], "uniform"), "`column` must not be empty"),
         (
             lambda: loose.Categorical("x", "abc", "uniform"),
@@ -584,12 +584,12 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         release = plan.protect({name: table[name] for name in plan.by_attribute})
         certificate = release.certificate
         for said in (str(plan.preview()), str(certificate), repr(plan.by_attribute["country"])):
-            assert "1 (one level)" in said
+            assert "1 (one category)" in said
         assert note in str(plan.preview())
         assert certificate.warnings[0].startswith(note)
         plan.report(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
-        assert "1 (one level)" in page
+        assert "1 (one category)" in page
         assert "there is only one category, so there is nothing to hide." in page
         assert "1 levels" not in page
         # The number itself is that of perfect secrecy.
@@ -597,7 +597,7 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         assert plan.by_attribute["country"].max_bits == 0.0
     alone = str(bs.Plan([one]).preview())
     assert "beta 1 (0 of 0 bits hidden, as there is nothing to hide)" in alone
-    assert "one level" not in str(bs.Plan([two]).preview())
+    assert "one category" not in str(bs.Plan([two]).preview())
     numbers = bs.Plan([bs.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))
     assert "one record: it keeps its value" in str(numbers.preview(1))

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
-from bistochastic.measures.profile import shortened
+from bistochastic.measures.profile import shorten
 from cases import of_every_family
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,7 +70,7 @@ def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
         wanted = 1.0 if name == "epsilon" else value / bits if in_bits else value
         assert bar.get_width() == wanted
         assert bar.get_hatch() is None
-        said = "infinite" if name == "epsilon" else shortened(p[name], 3)
+        said = "infinite" if name == "epsilon" else shorten(p[name], 3)
         assert said + (" of 3.58 bits" if in_bits else "") in texts(figure)
     axes = figure.axes[0]
     assert axes.get_xlim() == (0, 1)
@@ -108,7 +108,7 @@ def test_numbers_have_three_digits_rounded_to_the_safe_side() -> None:
     p = bs.geometric(6, beta=0.5).profile()
     figure = p.plot()
     for name in BARS:
-        said = next(t for t in texts(figure) if t.startswith(shortened(p[name], 3)))
+        said = next(t for t in texts(figure) if t.startswith(shorten(p[name], 3)))
         number = said.split(" ")[0]
         assert len(number.replace(".", "").lstrip("0")) <= 3
         value = p[name].value or 0.0
@@ -148,8 +148,8 @@ def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
         name: p[name].status == "bound" for name in found
     }
     assert found["beta"].get_hatch() is not None
-    assert f"at least {shortened(p['beta'], 3)}" in texts(figure)
-    assert f"at most {shortened(p['capacity'], 3)} of 16.6 bits" in texts(figure)
+    assert f"at least {shorten(p['beta'], 3)}" in texts(figure)
+    assert f"at most {shorten(p['capacity'], 3)} of 16.6 bits" in texts(figure)
     assert "hatched: a bound" in legend_of(figure)
     assert "beta at least 0.162, " in figure.axes[0].get_title(loc="left")
 
@@ -164,7 +164,7 @@ def test_a_prior_adds_two_bars() -> None:
     before = -sum(q * math.log2(q) for q in prior)
     left = p.remaining_uncertainty or 0.0
     assert found["remaining_uncertainty"].get_width() == pytest.approx(left / before, rel=1e-12)
-    assert f"{shortened(p['remaining_uncertainty'], 3)} of 2.16 bits" in texts(figure)
+    assert f"{shorten(p['remaining_uncertainty'], 3)} of 2.16 bits" in texts(figure)
     assert marks(figure)["best guess under the prior"] == 0.5
     assert marks(figure)["best guess, uniform prior"] == 1 / 6
 

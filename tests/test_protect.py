@@ -404,7 +404,7 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     [
         ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
         ({"key": KEY, "release_name": ""}, "`release_name` must not be empty"),
-        ({"key": KEY, "release_name": 3}, "`release_name` must be a text; got int"),
+        ({"key": KEY, "release_name": 3}, "`release_name` must be a string; got int"),
         ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release_name": "w"},
@@ -469,7 +469,7 @@ def test_missing_values_are_refused_with_the_choice(name: str) -> None:
     ) as e:
         plan().protect(TABLES[name](columns))
     assert "column `sex`" in str(e.value)
-    assert 'missing="keep" leaves in clear who is missing' in str(e.value)
+    assert 'missing="keep" publishes who is missing' in str(e.value)
     assert 'missing="category" protects that' in str(e.value)
 
 
@@ -513,7 +513,7 @@ def test_a_missing_stratum_is_refused() -> None:
             "column `sex`: must hold texts, as its categories are; got dtype float64",
         ),
         ("sex", [1] * 300, "column `sex`: must hold texts.*; got int"),
-        ("year", [True] * 300, "column `year`: must hold whole numbers"),
+        ("year", [True] * 300, "column `year`: must hold integers"),
         ("votes", [1] * 300, "column `votes`: must hold truth values"),
         ("votes", ["True"] * 300, "column `votes`: must hold truth values"),
         ("sex", np.array([b"F"] * 300), "column `sex`: must hold texts"),
@@ -700,13 +700,13 @@ def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        (np.array(["1"] * 300), "column `income`: must hold whole numbers or floats; got dtype"),
+        (np.array(["1"] * 300), "column `income`: must hold integers or floats; got dtype"),
         (np.full(300, np.nan), "column `income`: must hold no missing values; got 300"),
         (
             np.full(300, np.inf),
             "column `income`: must hold finite numbers; got an infinite one in row 0",
         ),
-        ([True] * 300, "column `income`: must hold whole numbers or floats"),
+        ([True] * 300, "column `income`: must hold integers or floats"),
     ],
 )
 def test_numbers_that_cannot_be_permuted_are_refused(values: Any, match: str) -> None:

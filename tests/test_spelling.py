@@ -321,7 +321,7 @@ REFUSED: dict[str, tuple[list[Any], Any, str]] = {
         ["1", "x"], np.array([1.0, 1.0]), "must hold texts, as its categories are; got dtype"),
     "digits and booleans": (
         ["0", "1"], [True, False],
-        "must hold whole numbers, or texts of their digits, as its categories are; got bool"),
+        "must hold integers, or strings of their digits, as its categories are; got bool"),
     "large categories and floats": (
         [2**53, 0], np.array([0.0, 0.0]),
         "got float64, which cannot hold every category"),
@@ -339,7 +339,7 @@ REFUSED: dict[str, tuple[list[Any], Any, str]] = {
     "above, below and between far ones": (
         [1, 10**6], [0, 5, 10**7, 1], "got 3 other values, the first in row 0$"),
     "halves": ([1, 2], [1.0, 2.5], "got 1 other value, the first in row 1$"),
-    "others": (["F", "M"], ["f", "m"], r"row 0 \(the categories are texts, such as 'F'\)$"),
+    "others": (["F", "M"], ["f", "m"], r"row 0 \(the categories are strings, such as 'F'\)$"),
     "other numbers": ([1, 2], ["3", "4"], r" \(the categories are whole numbers, such as 1\)$"),
     "one other": (["F", "M"], ["F", "m"], "got 1 other value, the first in row 1$"),
     "blanks": (["1", "2"], [" 1", "2"], r"row 0 \(are there blanks around the values\?\)$"),

@@ -232,7 +232,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,
      "`count` must name the column of counts; got `sex`"),
     (lambda: plan().tabulate(rows(count=[1, -2]), "race", "sex"), ValueError,
-     "column `count`: `count` must hold whole numbers .*; got one that is not, in row 1"),
+     "column `count`: `count` must hold integers .*; got one that is not, in row 1"),
     (lambda: plan().tabulate(rows(count=[1, 0.5]), "race", "sex"), ValueError, "row 1"),
     (lambda: plan().tabulate(rows(count=np.array([2**53, 1])), "race", "sex"), ValueError, "row 0"),
     (lambda: plan().tabulate(rows(count=np.array([2**52, 2**52])), "race", "sex"), ValueError,
@@ -255,12 +255,13 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().estimate(counts=[1, 1], columns="smokes"), TypeError, "got str"),
     (lambda: plan().estimate(counts=[1, 1], columns=["smokes"]), ValueError,
      "of shape \\(3,\\); got \\(2,\\)"),
-    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError, "whole numbers"),
+    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError,
+     "must hold integers"),
     (lambda: plan().estimate(counts=[[1], [1, 2]], columns=["smokes"]), TypeError, "got list"),
     (lambda: plan().estimate(counts=[0, 0, 0], columns=["smokes"]), ValueError,
      "`counts` must hold at least one record; got none"),
     (lambda: plan().estimate(counts=[1, 1], columns=["town"]), ValueError,
-     "got `town`, whose levels nobody declared: plan.tabulate finds them"),
+     "got `town`, whose categories are not declared: plan.tabulate finds them"),
     (lambda: plan().estimate(counts=[1, 1, 1], columns=["race"]), ValueError,
      "`columns` must hold `sex`, as it is protected together with `race`"),
     (lambda: plan().estimate(rows(), counts=plan().tabulate(rows(), "race", "sex")), TypeError,
@@ -269,7 +270,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "`columns` must be columns of the table; got `votes`, which it lacks"),
     (lambda: bs.Plan([bs.Categorical("sex", ["M", "F"], "uniform")], keep=["race"]).estimate(
         counts=plan().tabulate(rows(), "sex")), ValueError,
-     "`counts` must be a table of plan `plan`; got other levels of `sex`"),
+     "`counts` must be a table of plan `plan`; got other categories of `sex`"),
 ]  # fmt: skip
 
 
@@ -293,35 +294,35 @@ MAKE: Any = bs.results.Counts
 NAMED: Any = bs.results.Axis
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("race", "sex"), TWO, GRID.T), ValueError,
-     "`counts` must have a cell for each level of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
+     "`counts` must have a cell for each category of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
     (lambda: MAKE(("q",), (AXIS,), np.array([5, -3, 2, 1])), ValueError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got one that is not, the first in cell [1]"),
     (lambda: MAKE(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
-     "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
+     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
      "got list"),
     (lambda: MAKE(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
-     "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
+     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
      "got MaskedArray"),
     (lambda: MAKE(("q",), (AXIS,), np.array([5, 3])), ValueError,
-     "`counts` must have a cell for each level of q 4, of shape (4,); got (2,)"),
+     "`counts` must have a cell for each category of q 4, of shape (4,); got (2,)"),
     (lambda: MAKE(("q",), (AXIS,), np.array([300.5, 1, 2, 0.25])), ValueError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got 2 that are not, the first in cell [0]"),
     (lambda: MAKE(("q",), (AXIS,), np.array([1, np.nan, np.inf, 4])), ValueError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got 2 that are not, the first in cell [1]"),
     (lambda: MAKE(("q",), (AXIS,), np.full(4, 2**52)), ValueError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got a sum of 1.80144e+16"),
     (lambda: MAKE(("q",), (AXIS,), np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got one that is not, the first in cell [0]"),
     (lambda: MAKE(("q",), (AXIS,), np.array(["1"] * 4)), TypeError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got dtype <U1"),
     (lambda: MAKE(("q",), (AXIS,), np.ones(4, bool)), TypeError,
-     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "`counts` must hold integers that are not negative, less than 2^53 in all; "
      "got dtype bool"),
     (lambda: MAKE("q", (AXIS,), np.ones(4, int)), TypeError,
      "`columns` must be a tuple of names; got str"),
@@ -336,10 +337,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
     (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of levels "
-     "each; got str and list"),
+     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of "
+     "categories each; got str and list"),
     (lambda: MAKE(("q",), (bs.results.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first, of different levels; "
+     "`axes` must be a tuple of Axis, those of `columns` first, of different categories; "
      "got one twice in `q`"),
     (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different names; "
@@ -405,5 +406,5 @@ def test_a_plan_refuses_the_counts_of_another() -> None:
 def test_counts_that_were_written_to_are_checked_again() -> None:
     counts = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
     counts.counts[1] = -5
-    with pytest.raises(ValueError, match="must hold whole numbers that are not negative"):
+    with pytest.raises(ValueError, match="must hold integers that are not negative"):
         FOUR.estimate(counts=counts)

@@ -149,7 +149,7 @@ def test_what_would_draw_anew_is_named_and_refused(changes: dict[str, Any], matc
     ) as refused:
         protect(columns, plan(**changes), after=first.certificate)
     assert match in str(refused.value)
-    assert "redraw=True draws anew, which spends epsilon again" in str(refused.value)
+    assert "redraw=True re-randomizes, which spends epsilon again" in str(refused.value)
     second = protect(columns, plan(**changes), after=first.certificate, redraw=True)
     assert any(match in change for change in second.certificate.ids.redrawn)
     assert "re-randomized since the wave before" in str(second.certificate)
@@ -242,7 +242,7 @@ def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None
     other: Columns = {"person": list(range(300)), "gender": sex}
     first = protect(table, simple("sex"))
     renamed = "column `gender` with categories of column `sex`, which is gone"
-    with pytest.raises(ValueError, match=f"got {renamed}: redraw=True draws anew"):
+    with pytest.raises(ValueError, match=f"got {renamed}: redraw=True re-randomizes"):
         protect(other, simple("gender"), after=first.certificate)
     # The order of the categories and the matrix may be others, too.
     weaker = bs.Plan(
@@ -358,7 +358,7 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
         ({"max_rows_per_id": 0}, "`max_rows_per_id` must be an integer of at least 1"),
         ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
         ({"pseudonym": ""}, "`pseudonym` must not be empty"),
-        ({"id_column": 3}, "`id_column` must be a text"),
+        ({"id_column": 3}, "`id_column` must be a string"),
     ],
 )
 def test_options_that_make_no_wave(options: dict[str, Any], match: str) -> None:
@@ -559,12 +559,12 @@ def test_the_tally_counts_many_batches_of_many_ids() -> None:
     ("ids", "match"),
     [
         ([None] * 300, "column `person`: "),
-        (np.ones(300), "column `person`: must hold whole numbers, texts or bytes"),
+        (np.ones(300), "column `person`: must hold integers, strings or bytes"),
         ([True] * 300, "column `person`: "),
         ([1.5] * 300, "column `person`: "),
         ([2**64] * 300, "column `person`: "),
         (["S3CRET\0"] * 300, "column `person`: "),
-        (np.array([b"S3CRET"] * 300), "column `person`: must hold whole numbers"),
+        (np.array([b"S3CRET"] * 300), "column `person`: must hold integers"),
         (np.ma.array(range(300), mask=[True] * 300), "must hold no missing ids; got 300"),
     ],
 )

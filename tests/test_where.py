@@ -144,12 +144,12 @@ def test_a_level_that_does_not_occur_is_an_error(frame: str, levels: Any) -> Non
     }
     for named, ask_ in calls.items():
         for each in ask_:
-            with pytest.raises(ValueError, match="must hold levels") as caught:
+            with pytest.raises(ValueError, match="must hold categories") as caught:
                 each()
             got = {"D": "'D'", "7": "7", "True": "True"}
             wrong = levels if not isinstance(levels, list) else next(x for x in levels if x != "A")
             assert str(caught.value) == (
-                f"`{named}` must hold levels that occur in column `town`, or that its type "
+                f"`{named}` must hold categories that occur in column `town`, or that its type "
                 f"declares; got {got[str(wrong)]}"
             )
 
@@ -171,11 +171,11 @@ def test_a_declared_level_need_not_occur() -> None:
         assert PLAN.count(frame, {"town": ["D"]}).value == 0
         with pytest.raises(ValueError, match="must leave at least one record"):
             PLAN.estimate(frame, "sex", where={"town": "D"})
-        with pytest.raises(ValueError, match="levels that occur in column `town`"):
+        with pytest.raises(ValueError, match="categories that occur in column `town`"):
             PLAN.estimate(frame, "sex", where={"town": ["A", "E"]})
     # Categories that are not ordered are those that happened to occur somewhere.
     loose = pd.DataFrame(plain).assign(town=pd.Categorical(plain["town"], categories=levels))
-    with pytest.raises(ValueError, match="levels that occur in column `town`"):
+    with pytest.raises(ValueError, match="categories that occur in column `town`"):
         PLAN.estimate(loose, "sex", where={"town": ["A", "D"]})
     # A truth value is declared by its type, and a group by the plan.
     for make in FRAMES.values():
@@ -203,7 +203,7 @@ def test_a_level_may_occur_in_a_later_batch() -> None:
     running = Running(ask(PLAN, ["sex"], {"town": ["A", "D"]}), Design())
     for start in range(0, 300, 50):
         running.add(data.slice(start, 50))
-    with pytest.raises(ValueError, match=r"levels that occur in column `town`.*got 'D'"):
+    with pytest.raises(ValueError, match=r"categories that occur in column `town`.*got 'D'"):
         running.estimate("inverse", "sampled")
 
 
@@ -212,7 +212,7 @@ def test_counts_know_the_levels_of_their_axes() -> None:
     counts = PLAN.tabulate(rows, "sex", "town")
     found = PLAN.estimate(counts=counts, columns=["sex"], where={"town": np.array(["A", "B"])})
     same(found, PLAN.estimate(table(), "sex", where={"town": ["A", "B"]}))
-    with pytest.raises(ValueError, match=r"levels that occur in column `town`.*got 'D'"):
+    with pytest.raises(ValueError, match=r"categories that occur in column `town`.*got 'D'"):
         PLAN.estimate(counts=counts, columns=["sex"], where={"town": ["A", "D"]})
 
 
@@ -242,7 +242,7 @@ def test_true_is_not_1_and_1_is_not_true(frame: str) -> None:
             lambda c=column, x=level: PLAN.count(data, {c: [x]}),
             lambda c=column, x=level: PLAN.ratio(data, {"sex": "F"}, {c: [x]}),
         ):
-            with pytest.raises(ValueError, match=f"levels that occur in column `{column}`"):
+            with pytest.raises(ValueError, match=f"categories that occur in column `{column}`"):
                 ask_()
     assert PLAN.estimate(data, "sex", where={"child": 1}).records == 200
     owned = int(table()["owns"].sum())
@@ -259,7 +259,7 @@ def test_a_column_of_truths_and_numbers_tells_them_apart() -> None:
     data = {"sex": ["F", "M", "F", "F"], "mixed": [True, 1, "a", "a"]}
     # A dict of Python's takes True and 1 for the same key.
     data["mixed"] = np.array(data["mixed"], object)[[0, 0, 2, 3]]
-    with pytest.raises(ValueError, match="levels that occur in column `mixed`"):
+    with pytest.raises(ValueError, match="categories that occur in column `mixed`"):
         PLAN.count(data, {"mixed": 1})
     assert PLAN.estimate(data, "sex", where={"mixed": True}).records == 2
 

@@ -343,7 +343,7 @@ class Here:
     def text(self) -> str:
         """Read a text."""
         if not isinstance(self.value, str):
-            raise self.refuse("be a text", self.kind)
+            raise self.refuse("be a string", self.kind)
         return self.value
 
     def texts(self) -> list[str]:

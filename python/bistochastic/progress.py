@@ -122,7 +122,7 @@ class _Work:
     @property
     def line(self) -> str:
         """All of it in one line."""
-        share = "" if self.share is None else f" {100 * self.share:.0f} %"
+        share = "" if self.share is None else f" {100 * self.share:.0f}%"
         minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
         return visible(f"{self.what}{share}, {minutes}:{seconds:02d}{self.note}")
 

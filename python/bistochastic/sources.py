@@ -71,7 +71,7 @@ class KeySource(Shown):
         text = _text("function", function)
         module, colon, name = text.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
-            raise ValueError('`function` must be "module:function"; got a text of another form')
+            raise ValueError('`function` must be "module:function"; got a string of another form')
         return cls._of("call", text, fingerprint)
 
     @classmethod
@@ -113,7 +113,7 @@ class KeySource(Shown):
         text = _text("fingerprint", fingerprint)
         if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
             must = "`fingerprint` must be 16 hexadecimal digits, as Key.fingerprint is"
-            raise ValueError(f"{must}; got a text of another form")
+            raise ValueError(f"{must}; got a string of another form")
         return cls(kind, place, text)
 
     def read(self) -> _core.Key:
@@ -221,7 +221,7 @@ def _path(path: object) -> str | os.PathLike[str]:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"`{name}` must be a text; got {type(value).__name__}")
+        raise TypeError(f"`{name}` must be a string; got {type(value).__name__}")
     if not value:
-        raise ValueError(f"`{name}` must be a text; got none")
+        raise ValueError(f"`{name}` must be a string; got none")
     return value

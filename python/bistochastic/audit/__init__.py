@@ -1,9 +1,10 @@
 """Attacks on one's own release: the only room that sees original and release together.
 
 ``pairing`` which row is whose, ``evidence`` both tables as codes, ``guesses`` the best guess of an
-attribute, ``linkage`` whose row is this, ``giveaways`` what columns in clear and the order of rows
-tell, ``numbers`` columns of numbers, ``utility`` and ``propensity`` what is still right, ``rates``
-intervals, ``results`` what comes out, ``words`` and ``page`` how it is shown, ``attack`` all of it.
+attribute, ``linkage`` whose row is this, ``giveaways`` what unprotected columns and the order of
+rows tell, ``numbers`` columns of numbers, ``utility`` and ``propensity`` what is still right,
+``rates`` intervals, ``results`` what comes out, ``words`` and ``page`` how it is shown, ``attack``
+all of it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
 room, so this file imports nothing that the package would have to wait for.
@@ -35,15 +36,16 @@ def audit(
     seed: int = 0,
     progress: Progress = None,
 ) -> Audit:
-    """Attack a release, for whoever holds the original: what happened beside what was predicted.
+    """Attack your own release, and compare the results with the predictions.
 
     ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
     ``protect`` takes. What comes back is about the data, so keep it as confidential as these.
 
     Rows are matched by their order. ``id_column`` matches them by a column of both tables. Where
     the release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A
-    release with a certificate knows these names. Shuffled rows without an id are refused; of a
-    table alone, ``shuffled=True`` says that it was. Rows that do not fit the plan are refused, too.
+    release with a certificate knows these names. Shuffled rows without an id raise an error; of a
+    table alone, ``shuffled=True`` says that it was. Rows that do not fit the plan raise an error,
+    too.
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
     ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``

@@ -8,8 +8,8 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.audit import giveaways, guesses, linkage, numbers, utility
-from bistochastic.audit.evidence import gathered, moved_among_classes
-from bistochastic.audit.pairing import paired
+from bistochastic.audit.evidence import gather_evidence, moved_among_classes
+from bistochastic.audit.pairing import pair_rows
 from bistochastic.audit.propensity import propensity
 from bistochastic.audit.results import Audit
 from bistochastic.plan.attributes import prefix
@@ -99,8 +99,8 @@ def _attack(
     matching: dict[str, Any],
 ) -> Audit:
     tell = told.step("read")
-    pairs = paired(original, released, plan, **matching)
-    evidence = gathered(pairs, plan, tell)
+    pairs = pair_rows(original, released, plan, **matching)
+    evidence = gather_evidence(pairs, plan, tell)
     per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
     tell = told.step("guess")
     found = []
@@ -122,7 +122,9 @@ def _attack(
         giveaways=tuple(given),
         neighbours=tuple(giveaways.neighbours(evidence)),
         repeats=giveaways.repeats(pairs, evidence),
-        disclosures=tuple(d for each in evidence.numbers for d in numbers.disclosed(each, level)),
+        disclosures=tuple(
+            d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
+        ),
         marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
         pairs=tuple(tables),
         correlations=tuple(utility.correlations(evidence)),
@@ -145,7 +147,7 @@ def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
 def _linkages(
     evidence: Evidence, targets: Codes, confidence: float, per_person: int, told: _Progress
 ) -> tuple[list[Linkage], list[str]]:
-    """By the protected attributes alone, and together with the columns in clear."""
+    """By the protected attributes alone, and together with the unprotected columns."""
     channels: list[Channel] = list(evidence.channels)
     notes = []
     for each in evidence.numbers:
@@ -164,7 +166,7 @@ def _linkages(
 
     def traced(attack: str, clear: list[Clear], seen: tuple[str, ...], step: str) -> Linkage:
         keys = [*absent, *(column.codes for column in clear)]
-        return linkage.linked(
+        return linkage.link(
             channels, keys, targets, evidence.rows, attack=attack, columns=seen,
             confidence=confidence, independent=independent, tell=told.step(step),
         )  # fmt: skip
@@ -175,5 +177,5 @@ def _linkages(
         found.append(traced("protected columns", always, seen, "trace"))
     if evidence.clear:
         seen = (*names, *(column.name for column in evidence.clear))
-        found.append(traced("with columns in clear", list(evidence.clear), seen, "clear"))
+        found.append(traced("with unprotected columns", list(evidence.clear), seen, "clear"))
     return found, notes

@@ -1,4 +1,4 @@
-"""What both tables say, as codes: truths and reports of each attribute, columns in clear, numbers.
+"""Both tables as codes: true and reported values of attributes, unprotected columns, numbers.
 
 All arrays are in the order of the release.
 """
@@ -54,7 +54,7 @@ class Channel:
     tables: Array | None
     """Per group, truths that occur by reports."""
     two: tuple[tuple[float, float], ...]
-    """Per group the entry on the diagonal and elsewhere, where there is no table."""
+    """Per group the entry on the diagonal and elsewhere, if there is no table."""
     attribute: Categorical | Joint | None = None
 
     @property
@@ -79,7 +79,7 @@ class Channel:
         return found
 
     def own(self) -> Array:
-        """The chance of each report under the truth of its row, where there is an answer."""
+        """The chance of each report under the truth of its row, if there is an answer."""
         inside = slice(None) if self.answered is None else self.answered
         truths, reports = self.truths[inside], self.reports[inside]
         groups = 0 if self.groups is None else self.groups[inside]
@@ -122,7 +122,7 @@ class Evidence:
     clear: tuple[Clear, ...]
     numbers: tuple[Numbers, ...]
     laws_of: tuple[str, ...]
-    """Columns in clear that choose laws."""
+    """Unprotected columns that choose laws."""
     notes: tuple[str, ...]
     added: tuple[Clear, ...] = ()
     """Columns that the release alone has, so that nobody can be traced by them."""
@@ -130,7 +130,7 @@ class Evidence:
     """A sentence for each column in the release that the plan does not put there."""
 
 
-def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
+def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
     """Read both tables."""
     rows = pairs.original.rows
     notes: list[str] = []
@@ -152,7 +152,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            added.append(_seen(name, *levels(pairs.released, name)))
+            added.append(_read_seen(name, *levels(pairs.released, name)))
             unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
@@ -259,7 +259,7 @@ def _others(differ: Mask) -> str:
 
 
 def _clear(pairs: Pairs, name: str) -> Clear:
-    """A column in clear; it says whether the rows are matched, as nothing changed it."""
+    """An unprotected column; it says whether the rows are matched, as nothing changed it."""
     codes, values = levels(pairs.original, name)
     now, others = levels(pairs.released, name)
     codes = pairs.moved(codes)
@@ -268,14 +268,14 @@ def _clear(pairs: Pairs, name: str) -> Clear:
         now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
     differ = codes != now
     if differ.any():
-        must = "must be the same in `original` and `released`, as it stays in clear"
+        must = "must be the same in `original` and `released`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
-    return _seen(name, codes, values)
+    return _read_seen(name, codes, values)
 
 
-def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
-    """A column in clear from its codes and the value of each."""
+def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
+    """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, float}:
@@ -286,7 +286,7 @@ def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
 
 
 def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:
-    """The columns of an attribute: for each truth that occurs the level, and how many there are."""
+    """List the columns of an attribute: the category of each true value, and the number of them."""
     attribute = channel.attribute
     if attribute is None or len(attribute.columns) == 1:
         return [(channel.columns[0], np.arange(channel.kinds), channel.kinds)]

@@ -1,6 +1,6 @@
-"""What everybody sees beside the reports: columns in clear, permuted numbers, the order of rows.
+"""What everybody sees beside the reports: unprotected columns, permuted numbers, the order of rows.
 
-A value is guessed as the commonest one among the other records with the same entry. The record
+A value is count_hits as the commonest one among the other records with the same entry. The record
 itself is left out, so that entries that nobody shares tell nothing, as they should: for them the
 guess is the commonest value of all.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic.audit.evidence import columns_of, cut, position_classes
-from bistochastic.audit.guesses import guessed
+from bistochastic.audit.guesses import count_hits
 from bistochastic.audit.rates import rate
 from bistochastic.audit.results import Giveaway, Neighbours, Repeats
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     Tell = Callable[[float], None]
 
 ORDER = "the order of the rows"
-ALL = "all columns in clear together"
+ALL = "all unprotected columns together"
 
 
 def left_out_hits(seen: Codes, truths: Codes) -> tuple[float, float]:
-    """How many values are guessed from the others with the same entry, and from all others.
+    """How many values are count_hits from the others with the same entry, and from all others.
 
     >>> left_out_hits(np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1, 0]))
     (6.0, 4.0)
@@ -73,7 +73,7 @@ def _one_out(entry: NDArray[np.int64], number: NDArray[np.int64]) -> Array:
 
 
 def visible(evidence: Evidence) -> list[tuple[str, Codes]]:
-    """What everybody sees, as codes."""
+    """List what everyone sees, as codes."""
     most = position_classes(evidence.rows)
     found = []
     for column in (*evidence.clear, *evidence.added):
@@ -100,7 +100,7 @@ def given_away(evidence: Evidence, confidence: float, tell: Tell) -> list[Giveaw
         if len(truths) < 2:
             continue
         for column, level, _size in columns_of(channel):
-            hits = guessed(channel, level)
+            hits = count_hits(channel, level)
             report = hits.hits / hits.records
             for name, codes in seen:
                 right, alone = left_out_hits(codes[inside], level[truths])
@@ -158,7 +158,7 @@ def neighbours(evidence: Evidence) -> list[Neighbours]:
 
 
 def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
-    """People with several rows; None where no ids are known."""
+    """People with several rows; None if no ids are known."""
     if pairs.people is None or pairs.id_column is None:
         return None
     people = pairs.people

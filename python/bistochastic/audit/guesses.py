@@ -3,7 +3,7 @@
 The attacker knows the law and how many records have each value, which is more than any real one
 does. From a report ``v`` the best guess is a truth ``u`` with the largest ``n_u p_uv``. The truths
 are fixed and only the noise is random, so that the expected number of hits is exactly the sum over
-reports of that largest number. Where several are largest, the guess is one of them by chance.
+reports of that largest number. If several are largest, the guess is one of them by chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Products that differ by less than this are the same number, computed in two ways.
 TIES = 1e-9
-# Reports that fit the plan are refused once in so many audits of an attribute.
+# Reports that fit the plan raise an error once in so many audits of an attribute.
 _REFUSED = 1e-9
 
 
@@ -41,17 +41,17 @@ class Hits:
 
     @property
     def variance(self) -> float | None:
-        """A bound: independent hits vary most where all are equally likely."""
+        """A bound: independent hits vary most if all are equally likely."""
         if self.expected is None:
             return None
         share = min(1.0, self.expected / self.records)
         return self.records * share * (1 - share)
 
 
-def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
+def count_hits(channel: Channel, alike: Codes | None = None) -> Hits:
     """Hits over all records with an answer.
 
-    ``alike`` says which truths count as one: those of one level, for a column of several.
+    ``alike`` says which truths count as one: those of one category, for a column of several.
     """
     place = np.arange(channel.kinds) if alike is None else alike
     many = int(place.max()) + 1
@@ -66,13 +66,13 @@ def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
         counts = np.bincount(truths[mine], minlength=channel.kinds).astype(np.float64)
         if not counts.any():
             continue
-        without += float(_summed(counts, place, many).max())
+        without += float(_sum_by(counts, place, many).max())
         hits += _hits(channel, group, counts, truths[mine], reports[mine], place, many)
-        expected += _expected(channel, group, counts, place, many)
+        expected += _expect_hits(channel, group, counts, place, many)
     return Hits(len(truths), hits, expected, without)
 
 
-def _summed(numbers: Array, place: Codes, many: int) -> Array:
+def _sum_by(numbers: Array, place: Codes, many: int) -> Array:
     return np.bincount(place, numbers, minlength=many).astype(np.float64)
 
 
@@ -87,14 +87,14 @@ def _hits(
     for code, n in zip(seen.tolist(), number.tolist(), strict=True):
         report, truth = divmod(code, many)
         if report != last:
-            chances = _summed(counts * channel.column(group, report), place, many)
+            chances = _sum_by(counts * channel.column(group, report), place, many)
             best = chances >= chances.max() * (1 - TIES)
             share, last = 1 / int(best.sum()), report
         hits += n * share * bool(best[truth])
     return hits
 
 
-def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: int) -> float:
+def _expect_hits(channel: Channel, group: int, counts: Array, place: Codes, many: int) -> float:
     if channel.tables is not None:
         joint = counts[:, None] * channel.tables[group]
         if many < channel.kinds:
@@ -105,9 +105,9 @@ def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: i
     on, off = channel.two[group]
     if many < channel.kinds:
         return sum(
-            float(_summed(counts * channel.column(group, v), place, many).max())
+            float(_sum_by(counts * channel.column(group, v), place, many).max())
             for v in channel.occurring.tolist()
-        ) + (channel.size - channel.kinds) * off * float(_summed(counts, place, many).max())
+        ) + (channel.size - channel.kinds) * off * float(_sum_by(counts, place, many).max())
     # Of two numbers: the report itself, or else the commonest of the others.
     order = np.argsort(counts)
     first = counts[order[-1]]
@@ -118,8 +118,8 @@ def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: i
 
 
 def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | None:
-    """The guess of a whole attribute; None where nobody answered."""
-    found = guessed(channel)
+    """The guess of a whole attribute; None if nobody answered."""
+    found = count_hits(channel)
     if not found.records:
         return None
     refuse_unlikely(channel, found, rows_per_person)
@@ -132,7 +132,7 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
 
 
 def refuse_unlikely(channel: Channel, found: Hits, rows_per_person: int) -> None:
-    """Refuse reports that this plan would not have given: an audit of other rows says nothing."""
+    """Raise an error for reported values that this plan would not have drawn."""
     must = "must hold reports of `original` under this plan, row by row"
     got = "reports that the plan does not give: other data, another plan or another order of rows"
     if not (channel.own() > 0).all():

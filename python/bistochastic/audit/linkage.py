@@ -2,16 +2,16 @@
 
 The attacker has a list of everybody's true values. A row was of any of them with the same chance,
 so that after a look at it person ``i`` has the probability ``L_i / sum L``, where ``L_i`` is the
-product over attributes of the chance of the row's report under the truth of ``i``. Columns in clear
-leave those who agree with them. What a report tells is all in that number: no other order of people
-finds the right one more often.
+product over attributes of the chance of the row's report under the truth of ``i``. Unprotected
+columns leave those who agree with them. What a report tells is all in that number: no other order
+of people finds the right one more often.
 
 The expected share that is found first is the mean over rows of the largest probability, and that
 among the first five the mean of the sum of the five largest.
 
 The product over all attributes is looked up: attributes are put together in a few groups of codes,
 each row makes a small table for each group, and candidates that share all codes count together.
-Where a product over very many columns could be smaller than any double, logarithms are added up.
+If a product over very many columns could be smaller than any double, logarithms are added up.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Group:
     def __init__(self, channels: Sequence[Channel], logs: bool) -> None:
         self._channels = channels
         self._logs = logs
-        self._scaled = [_all_scaled(channel, logs) for channel in channels]
+        self._scaled = [_scale_all(channel, logs) for channel in channels]
         self.codes = np.zeros(len(channels[0].truths), np.intp)
         for channel in channels:
             self.codes = self.codes * channel.kinds + channel.truths
@@ -83,8 +83,8 @@ def _scaled(column: Array, logs: bool) -> Array:
         return np.asarray(np.log(found))
 
 
-def _all_scaled(channel: Channel, logs: bool) -> Array | None:
-    """Those of all reports, by group; None where they are many, and few may be asked for."""
+def _scale_all(channel: Channel, logs: bool) -> Array | None:
+    """Those of all reports, by group; None if they are many, and few may be asked for."""
     if channel.tables is None or channel.tables.size > _GROUP:
         return None
     return _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)), logs)
@@ -125,7 +125,7 @@ def numbered(columns: Sequence[np.ndarray], rows: int) -> tuple[Codes, Codes]:
 
 @dataclass(frozen=True, eq=False)
 class List:
-    """Everybody, those with the same columns in clear together.
+    """Everybody, those with the same unprotected columns together.
 
     With ``weights``, people with the same truths are one entry that counts so often.
     """
@@ -145,7 +145,7 @@ class List:
         order, begins = numbered([key, *(group.codes for group in groups)], rows)
         weights = None
         if 2 * len(begins) < rows:
-            # Only where it pays: with one person each, counting is quicker.
+            # Only if it pays: with one person each, counting is quicker.
             weights = np.diff([*begins, rows]).astype(np.float64)
             order = order[begins]
         parts = np.searchsorted(key[order], np.arange(int(key.max()) + 2))
@@ -163,7 +163,7 @@ class Found:
     expected_few: float
 
 
-def linked(
+def link(
     channels: Sequence[Channel],
     keys: Sequence[Codes],
     targets: Codes,

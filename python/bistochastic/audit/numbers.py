@@ -27,7 +27,7 @@ _PIECE = 1 << 16
 _EQUAL = 1e-12
 
 
-def disclosed(numbers: Numbers, confidence: float) -> list[Disclosure]:
+def measure_disclosure(numbers: Numbers, confidence: float) -> list[Disclosure]:
     """How many released values are within each interval of their original."""
     true, released = numbers.true, numbers.released
     n = len(true)
@@ -39,7 +39,7 @@ def disclosed(numbers: Numbers, confidence: float) -> list[Disclosure]:
         hits = int(np.count_nonzero(np.abs(place - other) <= share))
         by_chance = _near(np.sort(place), np.sort(other), share)
         made = rate(hits, n, confidence, by_chance)
-        found.append(Disclosure(numbers.name, f"{100 * share:g} % of the ranks", made))
+        found.append(Disclosure(numbers.name, f"{100 * share:g}% of the ranks", made))
     deviation = float(true.std())
     for share in DEVIATIONS if deviation > 0 else ():
         wide = share * deviation

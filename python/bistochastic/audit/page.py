@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bistochastic.markup import Markup
 
 _BANNER = NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:]
-# Longer lists of levels are in the object alone.
+# Longer lists of categories are in the object alone.
 _LEVELS = 60
 
 
@@ -31,10 +31,10 @@ def page(audit: Audit) -> str:
     every = sections(audit)
     parts = [_first(audit)]
     parts += [_section(audit, each) for each in every]
-    contents = [("first", "Look at first"), *((each.id, each.title) for each in every)]
+    contents = [("first", "Findings"), *((each.id, each.title) for each in every)]
     if audit.notes:
-        parts.append(markup.section("Left out", _list(audit.notes), id="left-out"))
-        contents.append(("left-out", "Left out"))
+        parts.append(markup.section("Not measured", _list(audit.notes), id="left-out"))
+        contents.append(("left-out", "Not measured"))
     return markup.page(
         "Audit of a release",
         *parts,
@@ -71,7 +71,7 @@ def _list(sentences: Iterable[str]) -> Markup:
 def _first(audit: Audit) -> Markup:
     found = list(findings(audit))
     what = _list(found) if found else markup.element("p", "Nothing stands out.")
-    return markup.section("Look at first", what, id="first")
+    return markup.section("Findings", what, id="first")
 
 
 def _section(audit: Audit, section: Section) -> Markup:
@@ -103,7 +103,7 @@ def _picture(audit: Audit, name: str) -> Markup | None:
 
 
 def _levels(marginal: Marginal) -> Markup:
-    """The shares of one attribute, level by level."""
+    """The shares of one attribute, category by category."""
     estimated = marginal.estimated or (None,) * len(marginal.categories)
     rows = [
         [_level(level), percent(true), percent(said), "none" if told is None else f"{told:.2%}"]

@@ -35,7 +35,7 @@ class Pairs:
     places: Places | None
     how: str
     people: Places | None
-    """The number of the person that each released row is of, where ids say so."""
+    """The number of the person that each released row is of, if ids say so."""
     id_column: str | None
     pseudonym: str | None
 
@@ -50,7 +50,7 @@ class Pairs:
         return self.id_column in names or self.pseudonym in names
 
 
-def paired(
+def pair_rows(
     original: object,
     released: object,
     plan: Plan,
@@ -60,7 +60,7 @@ def paired(
     key: object,
     shuffled: object,
 ) -> Pairs:
-    """Both tables, row by row; refused where nobody can say which row is whose."""
+    """Both tables, row by row; an error if nothing matches the rows."""
     if isinstance(original, Release):
         must = "`original` must be the table before it was protected"
         raise TypeError(f"{must}; got a Release: are the two swapped?")
@@ -72,8 +72,8 @@ def paired(
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
         key = key_of(key)
-    before, after = _opened("original", original), _opened("released", released)
-    _refuse_swapped(before, after, plan)
+    before, after = _open("original", original), _open("released", released)
+    _check_order(before, after, plan)
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
     if certificate is not None and certificate.ids is not None and not certificate.ids.row_columns:
@@ -88,7 +88,7 @@ def paired(
         if column is not None and column not in at.names:
             where = "`original`" if at is before else "`released`"
             raise ValueError(f"{prefix([column])}must be in {where}; got none of that name")
-    mixed = _mixed(certificate) if shuffled is None else shuffled
+    mixed = _is_shuffled(certificate) if shuffled is None else shuffled
     if name is not None and name in after.names:
         own, theirs = _codes(read_ids(before, name, 0), read_ids(after, name, 0), name)
         places = _places(own, theirs, name, mixed)
@@ -115,12 +115,12 @@ def paired(
     return Pairs(before, after, None, "order", people, name, hashed)
 
 
-def _mixed(certificate: Certificate | None) -> bool:
+def _is_shuffled(certificate: Certificate | None) -> bool:
     """Whether rows may be in another order, as far as the certificate says."""
     return certificate is not None and (certificate.shuffled or certificate.engine is not None)
 
 
-def _refuse_swapped(before: Table, after: Table, plan: Plan) -> None:
+def _check_order(before: Table, after: Table, plan: Plan) -> None:
     """What a plan leaves out cannot be in the release alone."""
     for column in plan.drop:
         if column in after.names and column not in before.names:
@@ -128,7 +128,7 @@ def _refuse_swapped(before: Table, after: Table, plan: Plan) -> None:
             raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
 
 
-def _opened(name: str, frame: object) -> Table:
+def _open(name: str, frame: object) -> Table:
     try:
         return opened(frame)
     except (TypeError, ValueError) as error:
@@ -138,7 +138,7 @@ def _opened(name: str, frame: object) -> Table:
 
 
 def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
-    """Refuse a plan that is not the one of the certificate."""
+    """Raise an error for a plan that is not the one of the certificate."""
 
     def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
         return {each.columns: each for each in given._coded}

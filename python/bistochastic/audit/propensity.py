@@ -1,7 +1,7 @@
 """A logistic regression that tries to tell original from release, by Newton's method.
 
-Every protected column of categories enters by its levels, and numbers by their values. Columns in
-clear are the same in both tables, so that they tell nothing. There are no interactions: what it
+Every protected column of categories enters by its categories, and numbers by their values. Columns
+in clear are the same in both tables, so that they tell nothing. There are no interactions: what it
 sees are shifted shares and means. Of the guesses ``p``, ``pmse`` is the mean of ``(p - 1/2)^2``.
 Two samples of one population with ``n`` records each give ``(k - 1) / (16 n)`` on average, with
 ``k`` coefficients (Snoke, Raab, Nowok, Dibben and Slavkovic, 2018).
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# So many records of each table are enough, and so many levels of a column; rarer ones are one.
+# So many records of each table are enough, and so many categories of a column; rarer ones are one.
 RECORDS = 10_000
 LEVELS = 50
 _STEPS = 30
-# Levels that occur on one side alone would have infinite coefficients.
+# Categories that occur on one side alone would have infinite coefficients.
 _RIDGE = 0.1
 
 
@@ -46,14 +46,14 @@ def propensity(evidence: Evidence, rng: np.random.Generator) -> Propensity | Non
     if columns.shape[1] == 1:
         return None
     released = np.repeat([0.0, 1.0], len(rows))
-    guesses = _fitted(columns, released)
+    guesses = _fit(columns, released)
     k, n = columns.shape[1], len(rows)
     pmse = float(((guesses - 0.5) ** 2).mean())
     return Propensity(pmse, (k - 1) / (16 * n), _auc(guesses, released), k, n)
 
 
 def _levels(channel: Channel, rows: Codes) -> Array:
-    """One column of zeros and ones per level, of each column but for the commonest level."""
+    """One column of zeros and ones per category, of each column but for the commonest category."""
     if channel.attribute is None:
         return np.zeros((2 * len(rows), 0))
     codes = np.r_[channel.occurring[channel.truths[rows]], channel.reports[rows]]
@@ -66,17 +66,17 @@ def _levels(channel: Channel, rows: Codes) -> Array:
         level = np.where(absent, -1, place[codes])
         values, counts = np.unique(level, return_counts=True)
         common = values[np.argsort(-counts, kind="stable")]
-        # The commonest is what the others are held against, and rare ones are one level.
+        # The commonest is what the others are held against, and rare ones are one category.
         found += [level == value for value in common[1:LEVELS]]
         if len(common) > LEVELS:
             found.append(np.isin(level, common[LEVELS:]))
     return np.stack(found, axis=1).astype(float) if found else np.zeros((2 * len(rows), 0))
 
 
-def _fitted(columns: Array, released: Array) -> Array:
+def _fit(columns: Array, released: Array) -> Array:
     """The guesses of the regression, with a ridge that holds infinite coefficients."""
     if columns.shape[1] > len(columns) + 1:
-        columns = np.c_[columns[:, :1], _turned(columns[:, 1:])]
+        columns = np.c_[columns[:, :1], _turn(columns[:, 1:])]
     n, k = columns.shape
     ridge = np.full(k, _RIDGE)
     ridge[0] = 0.0
@@ -95,11 +95,11 @@ def _fitted(columns: Array, released: Array) -> Array:
     return guesses
 
 
-def _turned(columns: Array) -> Array:
+def _turn(columns: Array) -> Array:
     """As few columns as there are rows that give the same guesses.
 
     With ``X = U S V'``, coefficients ``b`` and ``V' b`` give the same products ``X b = U S (V' b)``
-    and, as V turns without stretching, have the same ridge where they matter.
+    and, as V turns without stretching, have the same ridge if they matter.
     """
     squares, turn = np.linalg.eigh(columns @ columns.T)
     return np.asarray(turn * np.sqrt(np.maximum(squares, 0.0)))

@@ -40,7 +40,7 @@ def rate(
     """A share of ``trials``, with its interval. ``predicted`` is a share, ``variance`` of hits.
 
     Hits may be fractions, where equally good guesses share them. A sum of such numbers strays no
-    further than that of truth values with the same mean, so that the interval holds for it too.
+    further than that of booleans with the same mean, so that the interval holds for it too.
     """
     low, high = clopper_pearson(np.array([float(min(hits, trials))]), trials, 1 - confidence)
     allowed = None if variance is None else margin(variance, most) / trials

@@ -1,4 +1,4 @@
-"""What an audit found: frozen, in numbers and in sentences. All of it is about the data."""
+"""Results of an audit: frozen, in numbers and in sentences. All of it is about the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Rate(Part):
     """How often an attack succeeded, beside what was predicted and what chance gives.
 
     ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
-    from the laws of the plan; None where they do not say. ``margin`` is how far the two may lie
+    from the laws of the plan; None if they do not say. ``margin`` is how far the two may lie
     apart by chance, but for once in a million times.
 
     >>> import bistochastic as bs
@@ -70,7 +70,7 @@ class Guess(Part):
 
 @dataclass(frozen=True, repr=False)
 class Linkage(Part):
-    """Released rows traced to people, by someone who has a list of everybody's true values.
+    """Released rows matched with people, by an attacker who knows everyone's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
     five likeliest. People who are equally likely share their places fairly.
@@ -80,7 +80,7 @@ class Linkage(Part):
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
     >>> found = bs.audit(people, plan.protect(people), plan)
     >>> [(link.attack, link.first.observed) for link in found.linkages]
-    [('protected columns', 0.5), ('with columns in clear', 1.0)]
+    [('protected columns', 0.5), ('with unprotected columns', 1.0)]
     """
 
     attack: str
@@ -92,7 +92,7 @@ class Linkage(Part):
 
 @dataclass(frozen=True, repr=False)
 class Giveaway(Part):
-    """How well something that everybody sees tells a protected column, without its report.
+    """How well a published column reveals a protected one, without its reported value.
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
     column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
@@ -139,7 +139,7 @@ class Neighbours(Part):
 
     @property
     def is_telling(self) -> bool:
-        """Whether the order is no random one."""
+        """Whether the order is not a random one."""
         return abs(self.deviations) > SURPRISING
 
 
@@ -175,7 +175,7 @@ class Disclosure(Part):
     >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
     >>> found = bs.audit(people, plan.protect(people), plan)
     >>> found.disclosures[0].interval, found.disclosures[0].rate.observed
-    ('1 % of the ranks', 1.0)
+    ('1% of the ranks', 1.0)
     """
 
     column: str
@@ -271,7 +271,7 @@ class Propensity(Part):
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """What attacks on a release found, beside what was predicted. Not for release.
+    """Results of attacks on a release, next to the predictions. Not for release.
 
     Printing it shows tables, :meth:`report` writes a page, and :attr:`findings` says the worst in a
     few sentences.
@@ -307,7 +307,7 @@ class Audit:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What to look at first, a sentence each; none where there is nothing."""
+        """The findings, in sentences, each with a fix; empty if there are none."""
         from bistochastic.audit.words import findings
 
         return tuple(findings(self))

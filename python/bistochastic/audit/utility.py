@@ -1,4 +1,4 @@
-"""What the release is still good for: marginals, tables of pairs, correlations."""
+"""Accuracy of the release: marginals, tables of pairs, correlations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _groups(channel: Channel) -> Codes:
 
 
 def marginal(channel: Channel) -> Marginal | None:
-    """One attribute: true, reported and estimated shares; None where there is nothing to show."""
+    """One attribute: true, reported and estimated shares; None if there is nothing to show."""
     attribute = channel.attribute
     inside = np.ones(len(channel.truths), bool) if channel.answered is None else channel.answered
     n = int(inside.sum())
@@ -70,7 +70,7 @@ def marginal(channel: Channel) -> Marginal | None:
 
 
 def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
-    """What each code stands for: a level, or the levels of several columns."""
+    """Name each code: a category, or the categories of several columns."""
     names = [levels_of(attribute, column) for column in attribute.columns]
     if len(names) == 1:
         return names[0]
@@ -137,7 +137,7 @@ def _pair(one: Channel, other: Channel) -> PairTable | None:
 
 
 def correlations(evidence: Evidence) -> list[Correlation]:
-    """Of permuted or averaged numbers with each other and with numbers in clear."""
+    """Of permuted or averaged numbers with each other and with unprotected numbers."""
     protected = [(each.name, each.true, each.released) for each in evidence.numbers]
     clear = [(c.name, c.numbers, c.numbers) for c in evidence.clear if c.numbers is not None]
     found = []

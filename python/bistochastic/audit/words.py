@@ -20,7 +20,7 @@ _SHOWN = 12
 _GAIN = 0.05
 
 
-# Caption, header, rows, and how many columns are texts.
+# Caption, header, rows, and how many columns are strings.
 Table = tuple[str, tuple[str, ...], list[list[str]], int]
 
 
@@ -35,24 +35,24 @@ class Section:
 
 
 def percent(share: float) -> str:
-    """A share in short, never as none or all where it is neither.
+    """A share in short, never as none or all if it is neither.
 
     >>> percent(0.123456), percent(1.0), percent(0.99999), percent(0.0000307)
-    ('12.3 %', '100 %', '99.999 %', '0.0031 %')
+    ('12.3%', '100%', '99.999%', '0.0031%')
     """
     hundred = 100 * share
     if hundred in (0.0, 100.0):
-        return f"{hundred:.0f} %"
+        return f"{hundred:.0f}%"
     if hundred > 99.9:
-        return f"{hundred:.3f} %" if hundred < 99.9995 else "over 99.999 %"
-    return f"{hundred:.1f} %" if hundred >= 1 else f"{hundred:.2g} %"
+        return f"{hundred:.3f}%" if hundred < 99.9995 else "over 99.999%"
+    return f"{hundred:.1f}%" if hundred >= 1 else f"{hundred:.2g}%"
 
 
 def _interval(rate: Rate) -> str:
     return f"{percent(rate.low)} to {percent(rate.high)}"
 
 
-def _predicted(rate: Rate) -> str:
+def _format_prediction(rate: Rate) -> str:
     if rate.predicted is None:
         return "none"
     return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
@@ -74,7 +74,7 @@ def _cure(audit: Audit, seen: str) -> str:
 
 
 def findings(audit: Audit) -> Iterator[str]:
-    """What to look at first."""
+    """Write the findings, each with a fix."""
     yield from audit.unforeseen
     told: set[str] = set()
     for each in audit.giveaways:
@@ -85,28 +85,31 @@ def findings(audit: Audit) -> Iterator[str]:
         if each.reported_rate is not None:
             chance = percent(each.rate.chance)
             own = percent(each.reported_rate)
-            beside = f"from the protected report: {own}; without either: {chance}"
+            beside = f"from the reported value: {own}; without either: {chance}"
         yield (
-            f"whoever sees {_name(each.seen)} guesses `{shown(each.column)}` right in "
-            f"{percent(each.rate.observed)} of the rows ({beside}): {_cure(audit, each.seen)}"
+            f"An attacker who sees {_name(each.seen)} guesses `{shown(each.column)}` right in "
+            f"{percent(each.rate.observed)} of the rows ({beside}). Fix: {_cure(audit, each.seen)}"
         )
     for near in audit.neighbours:
         if near.is_telling:
             what = ", ".join(f"`{shown(column)}`" for column in near.columns)
             alike = "more" if near.deviations > 0 else "less"
-            yield f"the order of the rows tells {what}: neighbours are {alike} alike than by chance"
+            yield (
+                f"Row order reveals {what}: neighbouring rows are {alike} alike than in a random "
+                "order. Fix: shuffle the rows"
+            )
     if audit.repeats is not None and audit.repeats.redrawn and audit.repeats.visible:
         yield (
-            f"{audit.repeats.redrawn:,} people have several reports of the same value, so that "
-            "noise averages out: epsilon adds"
+            f"{audit.repeats.redrawn:,} people have several reported values for one true value, so "
+            "the noise averages out and epsilons add up. Fix: protect by ids"
         )
     worst = [each for each in audit.linkages if not each.attack.endswith("before")]
     if worst:
         most = max(worst, key=lambda each: each.first.observed)
         yield (
-            "someone with a list of everybody's true values finds the right person for "
-            f"{percent(most.first.observed)} of the rows ({most.attack}; by chance "
-            f"{percent(most.first.chance)})"
+            f"An attacker who knows everyone's true values re-identifies "
+            f"{percent(most.first.observed)} of the records ({most.attack}; by chance "
+            f"{percent(most.first.chance)}). Fix: raise beta, or drop columns"
         )
     close: set[str] = set()
     for each_number in audit.disclosures:
@@ -114,53 +117,57 @@ def findings(audit: Audit) -> Iterator[str]:
         if each_number.column not in close and rate.observed > 0.5 and rate.gain > 0.25:
             close.add(each_number.column)
             yield (
-                f"`{shown(each_number.column)}` is told to within {each_number.interval} for "
-                f"{percent(rate.observed)} of the records; by chance {percent(rate.chance)}"
+                f"`{shown(each_number.column)}` is revealed to within {each_number.interval} for "
+                f"{percent(rate.observed)} of the records (by chance {percent(rate.chance)}). "
+                "Fix: move its values further"
             )
     for guess in audit.guesses:
         if guess.rate.agrees is False:
-            yield f"guesses of {listed(guess.columns)} hit more or less often than the law says"
+            yield (
+                f"Guesses of {listed(guess.columns)} are right more or less often than the matrix "
+                "predicts. Fix: check that plan and files belong together"
+            )
 
 
 def _guesses(audit: Audit) -> Section:
-    header = ("columns", "hits", "interval", "predicted", "without report")
+    header = ("Columns", "Hits", "Interval", "Predicted", "Without it")
     rows = [
-        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _predicted(g.rate),
+        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _format_prediction(g.rate),
          percent(g.rate.chance)]
         for g in audit.guesses
     ]  # fmt: skip
     words = (
-        "Someone knows the law and how common each value is, sees the report of a person, and "
-        "names the likeliest value. Predicted is what the law says; without report is the best "
-        "guess of someone who sees nothing."
+        "An attacker knows the matrix and how common each value is, sees a person's reported "
+        "value, and guesses the likeliest true value. Predicted: what the matrix says. Without "
+        "it: the best guess without the reported value."
     )
-    tables = (("Best guess of each attribute", header, rows, 1),) if rows else ()
+    tables = (("Best guess of each column", header, rows, 1),) if rows else ()
     return Section("guesses", "Guessing a value", words, tables)
 
 
 def _linkages(audit: Audit) -> Section:
-    header = ("attack", "found first", "interval", "predicted", "among five", "predicted",
-              "by chance")  # fmt: skip
+    header = ("Attack", "Found first", "Interval", "Predicted", "Among five", "Predicted",
+              "By chance")  # fmt: skip
 
     def row(link: Linkage) -> list[str]:
         return [link.attack, percent(link.first.observed), _interval(link.first),
-                _predicted(link.first), percent(link.five.observed), _predicted(link.five),
-                percent(link.first.chance)]  # fmt: skip
+                _format_prediction(link.first), percent(link.five.observed),
+                _format_prediction(link.five), percent(link.first.chance)]  # fmt: skip
 
     rows = [row(link) for link in audit.linkages]
     targets = audit.linkages[0].targets if audit.linkages else 0
     who = "Every row was" if targets == audit.records else f"{targets:,} random rows were"
     words = (
-        "Someone has a list of everybody's true values and asks of a released row whose it is. "
+        "An attacker knows everyone's true values and asks whose record a released row is. "
         f"{who} traced, by the exact posterior over all {audit.records:,} people. "
         "A real attacker knows less, so this is the worst case."
     )
-    tables = (("Rows traced to people", header, rows, 1),) if rows else ()
-    return Section("linkage", "Finding a person", words, tables)
+    tables = (("Rows matched with people", header, rows, 1),) if rows else ()
+    return Section("linkage", "Re-identifying a person", words, tables)
 
 
 def _giveaways(audit: Audit) -> Section:
-    header = ("seen", "protected", "hits", "interval", "without it", "from the report")
+    header = ("Seen", "Protected", "Hits", "Interval", "Without it", "From reported value")
     some = [g for g in audit.giveaways if g.rate.gain > 0][:_SHOWN]
     rows = [
         [shown(g.seen), shown(g.column), percent(g.rate.observed), _interval(g.rate),
@@ -169,34 +176,34 @@ def _giveaways(audit: Audit) -> Section:
     ]  # fmt: skip
     more = sum(g.rate.gain > 0 for g in audit.giveaways) - len(some)
     words = (
-        "A protected value is guessed from what everybody sees beside its report. Each is guessed "
-        "from other records alone, so that a column without repetitions tells nothing. Leave out, "
-        "or protect, what tells more than the report does. For the order of the rows, neighbours "
-        "with the same value are counted; of numbers it is their rank correlation."
+        "An attacker guesses a protected value from other published columns. Each guess uses the "
+        "other records only, so a column without repeated values reveals nothing. Drop or protect "
+        "columns that reveal more than the reported value does. For the order of the rows, "
+        "neighbours with the same value are counted; for numbers, their rank correlation."
     )
     if not rows:
-        words += " Nothing that is seen tells more than a guess without it."
+        words += " No published column improves the guess."
     if more > 0:
-        words += f" {more} smaller ones are not shown."
+        words += f" {more} smaller effects are not shown."
     tables: list[Table] = []
     if rows:
-        tables.append(("What gives protected columns away, the worst first", header, rows, 2))
+        tables.append(("Leaks outside the protected columns, worst first", header, rows, 2))
     if audit.neighbours:
         near = [
             [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
             for n in audit.neighbours
         ]
-        alike = ("neighbours alike", "in random order", "standard deviations")
-        head: tuple[str, ...] = ("columns", *alike)
+        alike = ("Neighbours alike", "In random order", "Standard deviations")
+        head: tuple[str, ...] = ("Columns", *alike)
         tables.append(("The order of the rows", head, near, 1))
     if audit.repeats is not None:
         r = audit.repeats
         seen = "yes" if r.visible else "no"
-        head = ("id", "people", "with several rows", "most rows", "same value drawn again", "seen")
+        head = ("Id", "People", "With several rows", "Most rows", "Re-randomized", "Visible")
         tables.append(("People with several rows", head,
                        [[shown(r.column), f"{r.people:,}", f"{r.repeated:,}", f"{r.most_rows:,}",
                          f"{r.redrawn:,}", seen]], 1))  # fmt: skip
-    return Section("seen", "What is seen anyway", words, tuple(tables))
+    return Section("seen", "Leaks outside the protected columns", words, tuple(tables))
 
 
 def _numbers(audit: Audit) -> Section | None:
@@ -208,15 +215,15 @@ def _numbers(audit: Audit) -> Section | None:
         for d in audit.disclosures
     ]  # fmt: skip
     words = (
-        "A released number tells the original up to an interval. Before the release all of them "
-        "did; by chance is what shuffled values would give."
+        "A released number reveals the original number up to an interval. By chance: the same for "
+        "shuffled values."
     )
-    header = ("column", "within", "released numbers", "interval", "by chance")
+    header = ("Column", "Within", "Released numbers", "Interval", "By chance")
     table_ = ("Numbers close to the original", header, rows, 2)
     return Section("numbers", "Numbers", words, (table_,))
 
 
-def _known(number: float | None) -> str:
+def _format_number(number: float | None) -> str:
     return "none" if number is None else f"{number:.4f}"
 
 
@@ -230,21 +237,26 @@ def _use(audit: Audit) -> Section:
     header: tuple[str, ...]
     if audit.marginals:
         rows = [
-            [listed(m.columns), _known(m.reported_distance), _known(m.estimated_distance), m.reason]
+            [
+                listed(m.columns),
+                _format_number(m.reported_distance),
+                _format_number(m.estimated_distance),
+                m.reason,
+            ]
             for m in audit.marginals
         ]
-        header = ("columns", "reports", "estimates", "")
+        header = ("Columns", "Reported", "Estimated", "")
         if not any(m.reason for m in audit.marginals):
             header, rows = header[:3], [row[:3] for row in rows]
-        tables.append(("Shares of one attribute: distance from the truth", header, rows, 1))
+        tables.append(("Proportions of one column: distance from the true values", header, rows, 1))
     if audit.pairs:
         rows = [
-            [listed(p.columns[0]), listed(p.columns[1]), _known(p.reported_distance),
-             _known(p.estimated_distance)]
+            [listed(p.columns[0]), listed(p.columns[1]), _format_number(p.reported_distance),
+             _format_number(p.estimated_distance)]
             for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
         ]  # fmt: skip
-        header = ("columns", "and", "reports", "estimates")
-        caption = f"Tables of two attributes: distance from the truth{_largest(rows)}"
+        header = ("Columns", "And", "Reported", "Estimated")
+        caption = f"Tables of two columns: distance from the true values{_largest(rows)}"
         tables.append((caption, header, rows[:_SHOWN], 2))
     if audit.correlations:
         rows = [
@@ -252,20 +264,20 @@ def _use(audit: Audit) -> Section:
             for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
         ]
         caption = f"Correlations before and after{_largest(rows)}"
-        tables.append((caption, ("column", "and", "before", "after"), rows[:_SHOWN], 2))
+        tables.append((caption, ("Column", "And", "Before", "After"), rows[:_SHOWN], 2))
     if audit.propensity is not None:
         p = audit.propensity
         rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
                 ["of two samples of one population", f"{p.expected:.6f}"],
                 ["ratio of the two", f"{p.ratio:.1f}"],
                 ["released row ranked above an original one", percent(p.auc)]]  # fmt: skip
-        caption = "A logistic regression that tries to tell original from release"
-        tables.append((caption, ("measure", "value"), rows, 1))
+        caption = "A logistic regression that tries to separate original and release"
+        tables.append((caption, ("Measure", "Value"), rows, 1))
     words = (
-        "Distances are total variation: the share of records that would have to change. Reports "
-        "alone are biased on purpose; `plan.estimate` takes the known noise out."
+        "Distances are total variation: the proportion of records that would have to change. "
+        "Reported proportions are biased on purpose; `plan.estimate` corrects them."
     )
-    return Section("use", "What is still right", words, tuple(tables))
+    return Section("use", "Accuracy of the release", words, tuple(tables))
 
 
 def sections(audit: Audit) -> list[Section]:
@@ -275,11 +287,11 @@ def sections(audit: Audit) -> list[Section]:
 
 
 def lead(audit: Audit) -> str:
-    """What was done, in a sentence."""
+    """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym"}[audit.matched]
     return (
         f"Plan `{shown(audit.plan)}`, {audit.records:,} records, rows matched by {how}. Intervals "
-        f"hold with {100 * audit.confidence:g} % confidence."
+        f"have {100 * audit.confidence:g}% confidence."
     )
 
 
@@ -287,17 +299,17 @@ def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
     found = list(findings(audit))
-    lines += ["Look at first:", *(f"  {each}" for each in found)] if found else []
+    lines += ["Findings:", *(f"  {each}" for each in found)] if found else []
     for each in sections(audit):
-        lines += ["", each.title, *_wrapped(each.words)]
+        lines += ["", each.title, *_wrap(each.words)]
         for caption, header, rows, texts in each.tables:
             lines += ["", caption, table(header, rows, left=range(texts))]
     if audit.notes:
-        lines += ["", "Left out:", *(f"  {note}" for note in audit.notes)]
+        lines += ["", "Not measured:", *(f"  {note}" for note in audit.notes)]
     return "\n".join(lines)
 
 
-def _wrapped(words: str) -> list[str]:
+def _wrap(words: str) -> list[str]:
     import textwrap
 
     return textwrap.wrap(words, 100)

@@ -118,7 +118,7 @@ def columns_in(file: Path, dialect: Dialect) -> list[str]:
 
 
 def refuse_missing(needed: Mapping[str, object], names: Sequence[str]) -> None:
-    """Refuse a file without a column."""
+    """Raise an error for a file without a column."""
     for column in needed:
         if column not in names:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""``audit``: attacks on a protected file, for whoever holds the original."""
+"""``audit``: attacks on a protected file, for the holder of the original."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def audit(
         types, typed = kinds(made), kinds(made, released=True)
         # Ids are strings, as in `protect`.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
-        _refuse_swapped(original, released, made)
+        _check_order(original, released, made)
         # A column of strings in one file is a column of strings in the other, too.
         texts = [name for path, what in ((original, "original"), (released, "released"))
                  for name in _texts(path, what)]  # fmt: skip
         written = replace(dialect, encoding="utf-8")
-        after = _released(released, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
+        after = _read_released(released, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
         known = {**dict.fromkeys(_ids(after, ids), "text"), **types}
         before = _original(original, after, known, dialect, texts)
         progress("reading", 1.0)
@@ -105,7 +105,7 @@ def audit(
         say(f"  {sentence}")
 
 
-def _refuse_swapped(original: Path, released: Path, plan: Plan) -> None:
+def _check_order(original: Path, released: Path, plan: Plan) -> None:
     """Raise an error if the certificate is next to the original, and not next to the release."""
     from bistochastic.audit.pairing import refuse_other_plan
 
@@ -137,7 +137,7 @@ def _texts(path: Path, name: str) -> list[str]:
         source.close()
 
 
-def _released(
+def _read_released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
 ) -> Release[pa.Table] | pa.Table:
     """Read the protected table, with its certificate if there is one."""

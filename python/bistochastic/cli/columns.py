@@ -1,4 +1,4 @@
-"""Columns and levels that were typed: one option with commas, or several options."""
+"""Columns and categories that were typed: one option with commas, or several options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def split(option: str, typed: str) -> list[str]:
-    """What stands between commas; quotes keep a comma, as in CSV.
+    """Split at commas; quotes keep a comma, as in CSV.
 
     >>> split("by", 'sex,"a,b"')
     ['sex', 'a,b']
@@ -43,7 +43,7 @@ def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> 
 
 
 def condition(typed: str, known: Collection[str]) -> tuple[str, list[str]]:
-    """``sex=F,M`` as a column and levels; the longest column that fits, if a name has an =.
+    """``sex=F,M`` as a column and categories; the longest column that fits, if a name has an =.
 
     >>> condition('town="a,b",c', ["town"])
     ('town', ['a,b', 'c'])
@@ -52,5 +52,5 @@ def condition(typed: str, known: Collection[str]) -> tuple[str, list[str]]:
     column = max(fits, key=len, default=typed.partition("=")[0])
     levels = typed[len(column) + 1 :]
     if "=" not in typed or not column or not levels:
-        raise ValueError(f"`--where` must be like column=level,level; got {shown(typed)}")
+        raise ValueError(f"`--where` must be like column=category,category; got {shown(typed)}")
     return column, split("where", levels)

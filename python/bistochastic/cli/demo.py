@@ -139,7 +139,7 @@ def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
             "   Not here: at beta 1, reported values reveal nothing about the original.",
         ]
     codes = {name: _codes(name, data[name]) for name in TITANIC}
-    rows = [row for name in TITANIC for row in _estimated(name, matrices[name], codes[name])]
+    rows = [row for name in TITANIC for row in _estimate_column(name, matrices[name], codes[name])]
     header = ["Column", "Category", "True", "Published", "Estimated", "95% interval"]
     combined = ["Class, sex, survived", "True", "Published", "Estimated"]
     return [
@@ -159,7 +159,7 @@ def _codes(name: str, values: list[str]) -> NDArray[np.uint8]:
     return np.array([places[value] for value in values], np.uint8)
 
 
-def _estimated(name: str, matrix: Matrix, reports: NDArray[np.uint8]) -> list[list[str]]:
+def _estimate_column(name: str, matrix: Matrix, reports: NDArray[np.uint8]) -> list[list[str]]:
     """List true, published and estimated counts of a column."""
     found = matrix.estimate(reports, population="fixed")
     counts = np.bincount(reports, minlength=matrix.size)

@@ -104,7 +104,7 @@ def estimate(
     from bistochastic.adapters.table_files import opened, said
     from bistochastic.estimate.methods import METHODS
     from bistochastic.files.release import kinds
-    from bistochastic.tables.estimates import designed, people, told_in
+    from bistochastic.tables.estimates import people, read_design, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
     from bistochastic.tables.sheet import shared_noise
@@ -119,7 +119,7 @@ def estimate(
         must = "`estimate` must be given one of --by, --mean, --count and --ratio"
         raise ValueError(f"{must}; got {asked_for.count(True) or 'none'}")
     options = _staged(survey_of(survey, names), fpc, names)
-    design = designed(law, options)
+    design = read_design(law, options)
     who = people(population, design)
     for each in (design.weights, *design.replicates, *design.fpc):
         if isinstance(each, str):
@@ -128,7 +128,7 @@ def estimate(
     try:
         with steps() as tell, said("file"):
             asked = columns_named("by", by, [*names, *types])
-            typed, shared_by = (_typed(words, [*names, *types]) for words in (where, ratio))
+            typed, shared_by = (_parse_conditions(words, [*names, *types]) for words in (where, ratio))
             # What is not protected is a number if all of the column are.
             wanted = dict.fromkeys([*asked, *typed, *shared_by, *([mean] if mean else [])])
             clear = [n for n in wanted if n in names and n not in types]
@@ -209,8 +209,8 @@ def _print_quantity(found: Quantity, form: str) -> None:
     print_rows(columns, form, {"records": found.records, "notes": list(found.notes)})
 
 
-def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
-    """``sex=F,M`` as a column and its levels, as they were typed."""
+def _parse_conditions(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
+    """``sex=F,M`` as a column and its categories, as they were typed."""
     found: dict[str, list[str]] = {}
     for words in where:
         column, levels = condition(words, known)
@@ -223,7 +223,7 @@ def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
 def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
 ) -> dict[str, list[str | float]]:
-    """What was typed as levels of the kind that the column holds."""
+    """Convert what was typed to the type of the column."""
     from bistochastic.adapters.table_files import held_in
 
     held = {**held_in(source), **types}
@@ -244,7 +244,7 @@ def _level(kind: str | None, typed: str) -> str | float:
         return whole
     if kind == "floats" and _NUMBER.fullmatch(typed):
         return float(typed)
-    # What is spelled otherwise is no level of such a column, and is refused.
+    # What is spelled otherwise is not a category of such a column, and raises an error.
     return typed
 
 

@@ -57,7 +57,7 @@ def read_table(path: str) -> np.ndarray:
     except MemoryError:
         raise
     except Exception as error:
-        # Whatever a broken header makes of NumPy's parser, the file is no file of numbers.
+        # Whatever a broken header makes of NumPy's parser, the file is not a file of numbers.
         got = f"one that NumPy refuses ({type(error).__name__})"
         raise ValueError(
             f"`{shown(path)}` must be a whole {kind} file of numbers; got {got}"
@@ -71,7 +71,7 @@ def _csv(file: Path) -> np.ndarray:
     import numpy as np
 
     try:
-        # A mark at the beginning, as spreadsheets write it, is no part of the first number.
+        # A mark at the beginning, as spreadsheets write it, is not a part of the first number.
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ValueError(f"`{shown(file)}` must be readable; got {error.strerror}") from None

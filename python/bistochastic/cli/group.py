@@ -35,8 +35,8 @@ _TYPED = {
 def in_shell(sentence: str) -> str:
     """A sentence of the package with options as they are typed.
 
-    >>> in_shell("`after` must agree; got another key: redraw=True draws anew")
-    '`after` must agree; got another key: --redraw draws anew'
+    >>> in_shell("`after` must agree; got another key: redraw=True re-randomizes")
+    '`after` must agree; got another key: --redraw re-randomizes'
     """
     for said, typed in _TYPED.items():
         sentence = sentence.replace(said, typed)
@@ -58,7 +58,7 @@ class Interrupted(click.ClickException):
 
 
 @contextmanager
-def _shown() -> Iterator[None]:
+def _show_errors_as_text() -> Iterator[None]:
     """What click says of something that was typed, as text alone."""
     try:
         yield
@@ -76,12 +76,12 @@ class _Sentence(click.Group):
         return sorted(self.commands, key=lambda name: (known.get(name, len(known)), name))
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _shown():
+        with _show_errors_as_text():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with _shown():
+            with _show_errors_as_text():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None

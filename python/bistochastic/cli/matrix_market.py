@@ -19,7 +19,7 @@ _SYMMETRIES = ("general", "symmetric")
 
 
 def read(path: Path) -> np.ndarray:
-    """The matrix in ``path``: whole numbers where the file says integer or pattern, else doubles.
+    """The matrix in ``path``: integers if the file says integer or pattern, else doubles.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mtx"
@@ -82,7 +82,8 @@ def read(path: Path) -> np.ndarray:
                 (u, v), number = next(places), kind(words[0])
             if not (0 <= u < size and 0 <= v < size):
                 raise IndexError
-            # As Python's own numbers: a sum that 64 bits do not hold is refused, not wrapped.
+            # As Python's own numbers: a sum that 64 bits do not hold raises an error instead of
+            # wrapping.
             matrix[u, v] = matrix[u, v].item() + number
             if half and u != v:
                 matrix[v, u] = matrix[v, u].item() + number

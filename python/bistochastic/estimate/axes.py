@@ -61,7 +61,7 @@ def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
         except TypeError:
             kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
             got = ", ".join(kinds) or "what cannot be compared"
-            raise TypeError(f"`categories` must be texts or numbers; got {got}") from None
+            raise TypeError(f"`categories` must be strings or numbers; got {got}") from None
         if not distinct:
             raise ValueError(f"`categories` must be distinct; got one twice in `{shown(name)}`")
         axes.append(Axis(name, listed))

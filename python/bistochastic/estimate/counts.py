@@ -1,4 +1,4 @@
-"""``Counts``: how many records report each combination of levels."""
+"""``Counts``: how many records report each combination of categories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Whole numbers below this are exact as floats, in which tables are solved.
+# Integers below this are exact as floats, in which tables are solved.
 MOST = 2**53
 
 
@@ -27,19 +27,19 @@ class _Cells(Shown):
     columns: tuple[str, ...]
     """The columns that were asked for."""
     axes: tuple[Axis, ...]
-    """These columns, and after them those that an estimate of them needs, with their levels."""
+    """These columns, and after them those that an estimate of them needs, with their categories."""
     counts: NDArray[np.int64]
     """How many records report each combination, an axis of the array for each of ``axes``."""
     unanswered: int = 0
     """Records without an answer, which are in no cell: those of ``missing="keep"``."""
     digest: str | None = None
     """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
-    with these levels takes counts without one."""
+    with these categories takes counts without one."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Counts(_Cells):
-    """How many records report each combination of levels, every cell in its declared place.
+    """How many records report each combination of categories, every cell in its declared place.
 
     :meth:`Plan.tabulate` makes them. Made by hand, to add up those of several workers, say, they
     are checked in the same way: a count that is whole and not negative for each combination.
@@ -61,7 +61,7 @@ class Counts(_Cells):
     >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
-    ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
+    ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Counts(_Cells):
             and self.axes == other.axes
             and self.unanswered == other.unanswered
             and self.digest == other.digest
-            # Levels that are true and false are equal to 1 and 0.
+            # Categories that are true and false are equal to 1 and 0.
             and all(map(_same_kinds, self.axes, other.axes))
             and bool((self.counts == other.counts).all())
         )
@@ -123,7 +123,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 
 def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
-    """An axis for each column first, each with different levels."""
+    """An axis for each column first, each with different categories."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -132,14 +132,16 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
             raise TypeError(f"{must}; got {type(axis).__name__}")
         if not isinstance(axis.name, str) or not isinstance(axis.categories, tuple):
             kinds = f"{type(axis.name).__name__} and {type(axis.categories).__name__}"
-            raise TypeError(f"{must}, with a name and a tuple of levels each; got {kinds}")
+            raise TypeError(f"{must}, with a name and a tuple of categories each; got {kinds}")
         for level in axis.categories:
             if type(level).__hash__ is None:
                 got = f"{type(level).__name__} in `{shown(axis.name)}`"
-                raise TypeError(f"{must}, of texts or numbers; got {got}")
-        # True and 1 are different levels.
+                raise TypeError(f"{must}, of strings or numbers; got {got}")
+        # True and 1 are different categories.
         if len({(type(level), level) for level in axis.categories}) < len(axis.categories):
-            raise ValueError(f"{must}, of different levels; got one twice in `{shown(axis.name)}`")
+            raise ValueError(
+                f"{must}, of different categories; got one twice in `{shown(axis.name)}`"
+            )
     names = [axis.name for axis in given]
     if not columns or names[: len(columns)] != list(columns):
         listed = ", ".join(f"`{shown(name)}`" for name in names) or "none"
@@ -151,14 +153,14 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
 
 
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """The counts as whole numbers; a sentence about what are none."""
+    """The counts as integers; an error if they are not."""
     shape = tuple(len(axis.categories) for axis in axes)
-    must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"
+    must = f"`counts` must have a cell for each category of {_sizes(axes)}, of shape {shape}"
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
-        raise TypeError(f"{must}, as an array of NumPy; got {type(given).__name__}")
+        raise TypeError(f"{must}, as a NumPy array; got {type(given).__name__}")
     if given.shape != shape:
         raise ValueError(f"{must}; got {given.shape}")
-    must = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
+    must = "`counts` must hold integers that are not negative, less than 2^53 in all"
     if given.dtype.kind not in "iuf":
         raise TypeError(f"{must}; got dtype {given.dtype}")
     wrong = ~((given >= 0) & (given == np.floor(given)) & (given < MOST))

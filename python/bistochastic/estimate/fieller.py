@@ -20,7 +20,7 @@ def fieller(
     ``nn``, ``nd`` and ``dd`` are the variances and the covariance of ``top`` and ``below``. The
     ratios lie between two roots if ``below`` is further than ``t`` standard errors from 0.
     Otherwise they are all numbers outside of the roots, or all numbers: then not bounded, and the
-    roots are NaN where there are none.
+    roots are NaN if there are none.
 
     >>> low, high, bounded = fieller(np.array([50.0]), 100.0, np.array([9.0]), np.array([0.0]),
     ...                              4.0, 2.0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000
-# Size up to which that is done where an estimate is only to be shown.
+# Size up to which that is done if an estimate is only to be shown.
 _QUICK = 2000
 # Entries of the inverse that are held at a time.
 _HELD = 1 << 23
@@ -89,13 +89,13 @@ def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array
     ``sum over w of reports_w (G_vw - shares_v)^2``, where ``shares = G reports``.
     """
     if not _has_closed_rows(matrix) and matrix.size > _EXACT:
-        found, error = _probed(matrix, reports, shares)
+        found, error = _probe(matrix, reports, shares)
         return found, error * found
     squares, error = squared_rows(matrix, reports)
     return np.maximum(squares - shares**2, 0.0), error * squares
 
 
-def _probed(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
+def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
     """For a vector z of random signs ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` is the scatter.
 
     A probe is the square of a sum of signs, whose relative variance is at most 2.
@@ -131,7 +131,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
         for rows, block in inverse_rows(matrix):
             total[rows] = block**2 @ weights
         return total, 0.0
-    return _probed(matrix, weights, np.zeros(r))
+    return _probe(matrix, weights, np.zeros(r))
 
 
 def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]:
@@ -192,11 +192,11 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
 def response_bounds(
     matrix: Matrix, reports: Array, shares: Array, n: int, alpha: float
 ) -> tuple[Array, Array]:
-    """Exact bounds where a share is an affine function of one share of the reports.
+    """Exact bounds if a share is an affine function of one share of the reports.
 
     Clopper and Pearson's for that share, mapped. In a fixed population reports of v are a sum of
     unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
-    tails further than 1 from it are no heavier; nearer ones are not missed at ``alpha`` to 1/2).
+    tails further than 1 from it are not heavier; nearer ones are not missed at ``alpha`` to 1/2).
     """
     if is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)

@@ -42,7 +42,7 @@ def maximum(
        With ``g`` that factor, the likelihood is at most ``max g - 1`` nats per record below its
        maximum: it is concave, and its slope towards any distribution is at most that.
     4. Newton's steps inside the simplex go on from there.
-    5. Where they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
+    5. If they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
 
     With ``patience`` the search ends at its gap or its time, whichever comes first.
     """
@@ -65,7 +65,7 @@ def maximum(
         if gap > search.wanted and slow and not search.is_over:
             search.write_down()
             pi, gap = _inside(search)
-        pi, gap = _extrapolated(search, pi)
+        pi, gap = _extrapolate(search, pi)
     if not np.isfinite(pi).all():
         pi, gap = np.full(search.size, 1 / search.size), math.inf
     return pi, gap, search.steps
@@ -181,7 +181,7 @@ class _Search:
         return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
     def gap(self, factor: Array, total: float = 1.0) -> float:
-        """The gap at shares, just looked at, that sum to ``total``; infinite where nobody knows."""
+        """The gap at shares, just looked at, that sum to ``total``; infinite if nobody knows."""
         top = float(factor.max()) * total
         return max(0.0, top - 1) if math.isfinite(top) and not self.unknown else math.inf
 
@@ -201,8 +201,8 @@ def _spread(x: Array, true: Any, codes: int, at: float) -> Array:
     return found
 
 
-def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float]:
-    """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows.
+def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
+    """EM, extrapolated two steps at a time (SQUAREM) and kept only if the likelihood grows.
 
     Newton's steps have mostly come to the end before; this is for what leaves them stuck.
     """

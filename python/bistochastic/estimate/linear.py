@@ -36,10 +36,10 @@ _HELD = 1 << 22
 class Factor:
     """What becomes of one axis of the reports: pseudo-responses, and what the reports say.
 
-    ``back`` has the pseudo-responses of each level that is asked about: an array of levels x codes,
-    or one for each code of the axis ``by``. A ``matrix`` stands for its inverse, which is never
-    written down; codes that are never true are left out. Neither of them is an axis in clear, which
-    stays as it is.
+    ``back`` has the pseudo-responses of each category that is asked about: an array of categories x
+    codes, or one for each code of the axis ``by``. A ``matrix`` stands for its inverse, which is
+    never written down; codes that are never true are left out. Neither of them is an unprotected
+    axis, which stays as it is.
     """
 
     axis: int
@@ -49,7 +49,7 @@ class Factor:
     matrix: Matrix | None = None
 
     def whole(self, rows: Array, kind: str) -> Array:
-        """Rows through the inverse of the matrix, all levels of which are asked about."""
+        """Rows through the inverse of the matrix, all categories of which are asked about."""
         assert self.matrix is not None
         true = slice(self.matrix.size - self.matrix.padding)
         if kind == "told":
@@ -57,7 +57,7 @@ class Factor:
         if kind == "squares":
             squares = [intervals.squared_rows(self.matrix, row)[0][true] for row in rows]
             return np.stack(squares)
-        # All levels together add 1, so that their product with the sum is themselves.
+        # All categories together add 1, so that their product with the sum is themselves.
         return np.asarray(operators.solve(self.matrix, rows.T)).T[:, true]
 
     def of(self, kind: str) -> tuple[Array, ...] | None:
@@ -241,7 +241,7 @@ class Linear:
 
     @kept
     def shares(self) -> Array:
-        """The estimated shares of the domain; NaN where it is estimated to hold nobody."""
+        """The estimated shares of the domain; NaN if it is estimated to hold nobody."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)
@@ -348,7 +348,7 @@ class Linear:
         if self._away is not None:
             return np.asarray(self.tallies.scale * np.einsum("ij,ij->j", self._away, self._away))
         nn, nd, dd = self._moments
-        # In a fixed population a known domain is no part of what was drawn.
+        # In a fixed population a known domain is not a part of what was drawn.
         found = nn if self.fixed and self.exact else nn - 2 * p * nd + p * p * dd
         if np.isinf(nn).any():
             return np.full_like(p, math.inf)
@@ -395,7 +395,7 @@ class Linear:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of the intervals; infinite where they are normal."""
+        """Degrees of freedom of the intervals; infinite if they are normal."""
         return math.inf if self.fixed else self.tallies.degrees
 
     def bounds(self, alpha: float) -> tuple[Array, Array]:

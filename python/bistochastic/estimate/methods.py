@@ -94,11 +94,11 @@ def of_counts(
         told = Tallies(n, seen[None], seen[None], np.array([n]))
         linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
         return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
-    frequencies, gap, steps = fitted(matrix, reports, records, how, patience)
+    frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
     return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
 
 
-def fitted(
+def fit_shares(
     matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Shares by a method, the gap that is left of the likelihood, and the steps taken.
@@ -115,7 +115,7 @@ def fitted(
 
 
 def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
-    """Tables of weights, and the map back, where one matrix is all there is."""
+    """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
     array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))
@@ -123,7 +123,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     if array.dtype.kind == "i":
         low = array < 0
         if low.any():
-            must = f"`codes` must hold whole numbers from 0 to {matrix.size - 1}"
+            must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
             raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
     unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:
@@ -179,7 +179,7 @@ def of_linear(
     if how != "inverse" and fit is None:
         assert matrix is not None
         sums = tallies_.sums.sum(axis=0).reshape(-1)
-        fit = fitted(matrix, sums / sums.sum(), effective(tallies_), how, patience)
+        fit = fit_shares(matrix, sums / sums.sum(), effective(tallies_), how, patience)
     frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
     return Estimate(
         frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,

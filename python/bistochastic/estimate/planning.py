@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 4096
-# Size up to which singular values are computed where no structure gives them.
+# Size up to which singular values are computed if no structure gives them.
 _DENSE = 1500
 
 
@@ -46,12 +46,12 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
         ``(tr(P^-T P^-1) - 1) / (n r) = (sum of sigma_k^-2 - 1) / (n r)``
 
     over the singular values ``sigma_k``. One share has the r-th part of it, and its root is
-    ``sqrt((sum of sigma_k^-2 - 1) / n) / r``: that of each category where all are alike. Without
+    ``sqrt((sum of sigma_k^-2 - 1) / n) / r``: that of each category if all are alike. Without
     protection every ``sigma_k`` is 1, and what is left is the error of sampling,
     ``sqrt((1/r) (1 - 1/r) / n)``.
 
-    Accurate to about ``1e-15 condition``, relatively. None where the matrix is so close to a
-    singular one that doubles cannot tell, or beyond size 1500 where no structure gives the singular
+    Accurate to about ``1e-15 condition``, relatively. None if the matrix is so close to a
+    singular one that doubles cannot tell, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
 
     >>> import bistochastic as bs
@@ -79,7 +79,7 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
 
 
 def _inverse_squares(matrix: Matrix) -> float | None:
-    """The sum of ``sigma_k^-2`` of an invertible matrix; None where it would take too long."""
+    """The sum of ``sigma_k^-2`` of an invertible matrix; None if it would take too long."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
         # Singular values of a kron are all products of those of its factors.
@@ -94,7 +94,7 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         case "cyclic":
             values = np.abs(np.fft.fft(matrix.row(0)))
         case "cosine":
-            # cos(pi k (u + 1/2) / r) is an eigenvector: its value is read off row 0,
+            # cos(pi k (u + 1/2) / r) is an eigenvector: its value is read from row 0,
             # lambda_k = sum of p_0v cos(pi k (v + 1/2) / r) / cos(pi k / 2r).
             half = np.exp(-0.5j * np.pi * np.arange(r) / r)
             values = (half * np.fft.fft(matrix.row(0), 2 * r)[:r]).real / half.real

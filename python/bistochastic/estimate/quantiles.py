@@ -119,7 +119,7 @@ _TINY = 1e-300
 def _fractions(p: Array, q: Array, y: Array) -> Array:
     """Lentz's way through the continued fraction of the incomplete beta function.
 
-    All numbers at once, until each has settled once. It may not stay so: where numbers are large,
+    All numbers at once, until each has settled once. It may not stay so: if numbers are large,
     rounding moves what has settled by more than that.
     """
     c = np.ones_like(y)
@@ -216,11 +216,11 @@ def _beta_quantile(a: Array, b: Array, p: float, *, upper: bool) -> Array:
     w = y * np.sqrt(np.maximum(h + bend, 0)) / h - (t - s) * (bend + 5 / 6 - 2 / (3 * h))
     x = a / (a + b * np.exp(np.clip(2 * w, -700, 700)))
     small = np.minimum(a, b) < 1e4
-    x[small] = _searched(a[small], b[small], p, x[small], upper=upper)
+    x[small] = _search(a[small], b[small], p, x[small], upper=upper)
     return np.asarray(x)
 
 
-def _searched(a: Array, b: Array, p: float, start: Array, *, upper: bool) -> Array:
+def _search(a: Array, b: Array, p: float, start: Array, *, upper: bool) -> Array:
     found = np.clip(start, 1e-300, 1 - 1e-16)
     log_beta = _log_beta(a, b)
     low, high, before = np.zeros_like(a), np.ones_like(a), np.full_like(a, math.inf)

@@ -25,19 +25,19 @@ class Quantity(Shown):
     name: str
     value: float
     standard_error: float
-    """Infinite where the design does not tell it."""
+    """Infinite if the design does not tell it."""
     records: int
     """How many records it stands on."""
     population: str
-    """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
+    """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     degrees: float = math.inf
     """Degrees of freedom of the intervals."""
     _limits: tuple[float, float] = (-math.inf, math.inf)
-    """What it can be."""
+    """The range of possible values."""
     _ends: tuple[float, float] | None = None
     """For a count of records that count alike: the least and the most that a record can add."""
     notes: tuple[str, ...] = ()
-    """What has to be said of it."""
+    """Notes on the value."""
     shift: tuple[float, float] = (0.0, 0.0)
     """How far below and above it the same number of the original may be, beside the error: of a
     binned column by the widths of the classes, of a permuted one by how far its numbers move."""
@@ -149,7 +149,7 @@ class Ratio(Quantity):
         return len(parts) == 1 and math.isfinite(parts[0][0])
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The least and the greatest of :meth:`region`; infinite where it is unbounded.
+        """The least and the greatest of :meth:`region`; infinite if it is unbounded.
 
         >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).interval()
         (-inf, inf)

@@ -68,7 +68,7 @@ class Estimate:
     method: str
     """How the shares were found."""
     population: str
-    """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
+    """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     gap: float
     """How far the likelihood may be below its maximum, in nats per record; 0 if it is reached."""
     steps: int
@@ -78,7 +78,7 @@ class Estimate:
     reports: Array = field(repr=False)
     """The shares of the reports."""
     axes: tuple[Axis, ...] = ()
-    """The columns of the table with their levels; empty without labels."""
+    """The columns of the table with their categories; empty without labels."""
     _linear: Any = field(default=None, repr=False)
     """Where errors come from if not from one matrix and equal weights."""
     total: float | None = None
@@ -86,7 +86,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     """What is said below the table."""
     _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
-    """What makes a frame of the library that the reports came from."""
+    """The function that makes a frame of the caller's library."""
 
     def __post_init__(self) -> None:
         # Frozen is frozen: arrays too.
@@ -94,7 +94,7 @@ class Estimate:
         self.reports.flags.writeable = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A copy is made anew and frozen again: NumPy does not pickle that an array is.
+        # A copy is made and frozen again: NumPy does not pickle that an array is.
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
@@ -109,7 +109,7 @@ class Estimate:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many levels each column has; without labels, how many categories there are.
+        """How many categories each column has; without labels, how many categories there are.
 
         >>> import bistochastic as bs
         >>> two = {"a": [0, 1], "b": [0, 1]}
@@ -375,8 +375,8 @@ class Estimate:
 
         * Long: a row for each cell. The columns of the table come first, then ``reported``,
           ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``.
-        * ``wide=True``: a row for each combination of all columns but the last, whose levels stand
-          side by side. ``value`` says which number is shown.
+        * ``wide=True``: a row for each combination of all columns but the last, whose categories
+          stand side by side. ``value`` says which number is shown.
 
         >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1])
@@ -423,7 +423,7 @@ class Estimate:
         }
 
     def plot(self, *, axes: object = None) -> Figure:
-        """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
+        """Plot reported and estimated proportions, with 95% error bars; return the figure.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -436,7 +436,7 @@ class Estimate:
         return estimate(self, axes=axes)
 
     def _levels(self) -> dict[str, list[Any]]:
-        """The level of every cell, a list for each column."""
+        """The category of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
             axis.name: [axis.categories[i] for i in place.tolist()]
@@ -555,7 +555,7 @@ class Estimate:
         )
 
     def _picture(self, most: int = 20) -> str | None:
-        """Shares as bars with their intervals; None where there are many, or they take long."""
+        """Shares as bars with their intervals; None if there are many, or they take long."""
         from bistochastic import markup
 
         if len(self.frequencies) > most:
@@ -573,7 +573,7 @@ class Estimate:
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:
-        """The level of every cell in words."""
+        """The category of every cell in words."""
         words = [axis.words() for axis in self.axes]
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return [
@@ -583,7 +583,7 @@ class Estimate:
 
 
 def check_library(library: object) -> None:
-    """Refuse what is no library of frames."""
+    """Raise an error for what is not a library of frames."""
     if library is not None and not isinstance(library, str):
         got = type(library).__name__
         raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')

@@ -109,7 +109,7 @@ class Sample:
         """The covariance matrix of the totals, between clusters within strata.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
-        Infinite where a stratum has one unit. In a finite population the factors of each stage
+        Infinite if a stratum has one unit. In a finite population the factors of each stage
         count, and the noise, which takes the ``products`` of :meth:`noise`.
 
         >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]))

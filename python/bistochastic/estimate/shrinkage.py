@@ -43,7 +43,7 @@ def shrunk(
 
         sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
 
-    The weight counts pseudo-records and is read off the reports, see :func:`_weight`. With
+    The weight counts pseudo-records and is read from the reports, see :func:`_weight`. With
     ``patience`` the search for that maximum ends at its gap or its time.
 
     >>> import bistochastic as bs
@@ -62,7 +62,7 @@ def shrunk(
         size = matrix.size - matrix.padding
         guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
-        return _drawn(matrix, reports, records, guess, told, size - 1, patience)
+        return _draw(matrix, reports, records, guess, told, size - 1, patience)
     factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
@@ -76,10 +76,10 @@ def shrunk(
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
     degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
-    return _drawn(matrix, reports, records, guess, told, degrees, patience)
+    return _draw(matrix, reports, records, guess, told, degrees, patience)
 
 
-def _drawn(
+def _draw(
     matrix: Matrix,
     reports: Array,
     n: float,
@@ -162,7 +162,7 @@ def _climb(
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
     Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
-    and that from where we are over ``length``: a weighted geometric mean. It is taken where the
+    and that from where we are over ``length``: a weighted geometric mean. It is taken if the
     likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
     holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
     are short. From there we go on a little the same way (Nesterov), until that would go down.

@@ -44,7 +44,7 @@ def code_array(codes: object, size: int) -> np.ndarray:
     """Read codes as an array of integers; True and False are 1 and 0."""
     from bistochastic.adapters.values import codes_of
 
-    must = "be an array of whole numbers"
+    must = "be an array of integers"
     array = arguments.array("codes", must, codes_of(codes, size))
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list or series has no type.
@@ -84,7 +84,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
 
 
 def _axes(matrix: Matrix) -> tuple[int, ...]:
-    """The sizes of all axes; without those of one category where there are very many."""
+    """The sizes of all axes; without those of one category if there are very many."""
     if _core.parts_in(matrix) > _FEW:
         return tuple(axis.size for axis in axes(matrix))
     kron = composition(matrix)

@@ -91,7 +91,7 @@ def _has_same_noise(one: Certificate, other: Certificate) -> bool:
         return False
     by_ids = one.ids is not None and not one.ids.row_columns
     numeric = one.plan._numeric
-    # Numbers are permuted anew under every name of a release.
+    # Numbers are permuted again under every name of a release.
     return one.release_name == other.release_name or (by_ids and not numeric)
 
 

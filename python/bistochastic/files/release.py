@@ -67,10 +67,10 @@ def protect_file(
         numbers = _numbers(plan, table, options, progress)
         with Whole(out, "out") as whole, Whole(certificate, "certificate") as beside:
             part = whole.new("table")
-            found = _written(plan, table, options, numbers, whole, part, form, dialect, progress)
+            found = _write(plan, table, options, numbers, whole, part, form, dialect, progress)
             said = beside.new("certificate")
             try:
-                found = replace(found, files={_spelled(out): digest(part)})
+                found = replace(found, files={_spell(out): digest(part)})
                 said.write_text(found.to_json() + "\n", encoding="utf-8")
                 with locked(whole, beside):
                     beside.target.unlink(missing_ok=True)
@@ -89,13 +89,13 @@ def digest(part: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _spelled(path: Path) -> str:
-    """The base name of a file; what of it is no Unicode as Python writes it."""
+def _spell(path: Path) -> str:
+    """The base name of a file; what of it is not Unicode as Python writes it."""
     return path.name.encode("utf-8", "backslashreplace").decode()
 
 
 def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
-    """What the columns of a CSV file hold, as far as the plan says: the original's, or released."""
+    """List the types of the columns of a CSV file that the plan knows, original or released."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
         found |= attribute._holds(released)
@@ -128,7 +128,7 @@ def _numbers(
     return found
 
 
-def _written(
+def _write(
     plan: Plan,
     table: Source,
     options: Options,

@@ -50,14 +50,14 @@ class Whole:
 
     def __enter__(self) -> Whole:
         prefix = f".{self.target.name}{_MARK}-"
-        for left in self.target.parent.glob(f"{_escaped(prefix)}*"):
+        for left in self.target.parent.glob(f"{_escape(prefix)}*"):
             _remove_unless_locked(left)
         # Another run may take a folder for one that was left, before it is locked.
         for attempt in range(8):
             self._folder = self.target.with_name(prefix + secrets.token_hex(8))
             try:
                 self._folder.mkdir(mode=0o700)
-                self._lock = _locked(self._folder)
+                self._lock = _try_lock(self._folder)
                 if self._folder.is_dir():
                     return self
             except (BlockingIOError, FileNotFoundError) as error:
@@ -84,7 +84,7 @@ class Whole:
         part.replace(self.target)
 
     def place(self, part: Path) -> None:
-        """Let a part take a name that is free; ``FileExistsError`` where it is taken by now."""
+        """Let a part take a name that is free; ``FileExistsError`` if it is taken by now."""
         flushed(part)
         part.chmod(_mode(self.target))
         try:
@@ -138,7 +138,7 @@ def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new(path: Path, name: str) -> Iterator[Path]:
-    """The same for a file that there must not be yet; ``FileExistsError`` where there is one.
+    """The same for a file that there must not be yet; ``FileExistsError`` if there is one.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "out.txt"
@@ -199,14 +199,14 @@ def locked(*files: Whole) -> Iterator[None]:
         for folder in sorted({file.target.parent for file in files}):
             # A folder that may be written and not read cannot be locked.
             with contextlib.suppress(OSError):
-                handle = _locked(folder, wait=True)
+                handle = _try_lock(folder, wait=True)
                 if handle is not None:
                     stack.callback(os.close, handle)
         yield
 
 
-def _locked(folder: Path, *, wait: bool = False) -> int | None:
-    """A lock that ends with this process, however it ends; None where there is none to be had."""
+def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
+    """A lock that ends with this process, however it ends; None if there is none to be had."""
     try:
         import fcntl
     except ImportError:
@@ -223,7 +223,7 @@ def _locked(folder: Path, *, wait: bool = False) -> int | None:
 def _remove_unless_locked(folder: Path) -> None:
     """Remove what a killed run left; leave alone what a run still works on."""
     try:
-        handle = _locked(folder)
+        handle = _try_lock(folder)
     except OSError:
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -231,7 +231,7 @@ def _remove_unless_locked(folder: Path) -> None:
         os.close(handle)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     import glob
 
     return glob.escape(text)
@@ -245,7 +245,7 @@ def room(name: str, error: OSError) -> ValueError:
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:
-    """Write a text to a file that appears, or takes the place of an old one, when it is whole.
+    """Write text to a file that appears, or takes the place of an old one, when it is whole.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "page.html"

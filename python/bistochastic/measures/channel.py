@@ -33,7 +33,7 @@ class Average:
 
 
 def average(matrix: Matrix, *, full: bool) -> Average:
-    """The entropy rate; a bound where it takes longer than a profile may."""
+    """The entropy rate; a bound if it takes longer than a profile may."""
     quick = None if full else _core.quick_rate(matrix)
     if quick is not None:
         return Average(*quick, exact=False)

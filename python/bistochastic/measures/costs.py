@@ -52,7 +52,7 @@ def metric_epsilon(dense: Array, cost: Array | Literal["ordinal"]) -> float:
 
 
 def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array | None) -> float:
-    """The mean cost of a report under the prior, uniform where there is none."""
+    """The mean cost of a report under the prior, uniform if there is none."""
     r = len(dense)
     if isinstance(cost, str):
         scale = np.arange(r)
@@ -99,7 +99,7 @@ def ordinal_cost(matrix: Matrix) -> float | None:
         return pair[1] * (r * r - 1) / 3
     found = structure.classes(matrix)
     if found is not None:
-        # A class of n codes has a mean of (n^2 - 1) / 3n; whole numbers, since squares are long.
+        # A class of n codes has a mean of (n^2 - 1) / 3n; integers, since squares are long.
         runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
         total: int = sum(many * (n * n - 1) for n, many in runs)
         return total / 3 / r

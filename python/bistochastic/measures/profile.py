@@ -83,14 +83,14 @@ class Entry(Shown):
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
-        return shortened(self, 6)
+        return shorten(self, 6)
 
 
-def shortened(entry: Entry, digits: int) -> str:
+def shorten(entry: Entry, digits: int) -> str:
     """Write a value in this many digits, rounded so that privacy is never overstated.
 
     >>> import bistochastic as bs
-    >>> shortened(bs.uniform(3).profile()["guessing_probability"], 2)
+    >>> shorten(bs.uniform(3).profile()["guessing_probability"], 2)
     '0.34'
     """
     x, direction = entry.value, WORDS[entry.name][1]

@@ -43,7 +43,7 @@ class Lines:
 
 
 def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines | None:
-    """The survey of the lines; None where there are too many to look at."""
+    """The survey of the lines; None if there are too many to look at."""
     from fractions import Fraction
 
     kron = composition(matrix)
@@ -130,7 +130,7 @@ def _joint_deniability(
 def _joint_witness(
     factors: list[Matrix], each: list[Lines], joint: Callable[[list[int]], int]
 ) -> tuple[int, int, int] | None:
-    """Where a factor excludes a truth, the others stay put; else the widest of all together."""
+    """If a factor excludes a truth, the others stay put; else the widest of all together."""
     barred = [i for i, factor in enumerate(factors) if math.isinf(factor.epsilon)]
     codes: list[tuple[int, int, int]] = []
     for i, (factor, part) in enumerate(zip(factors, each, strict=True)):

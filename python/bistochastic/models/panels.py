@@ -32,7 +32,7 @@ from bistochastic.plan.attributes import about, named
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.estimates import designed
+from bistochastic.tables.estimates import read_design
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import respond
 from bistochastic.words import shown
@@ -218,7 +218,7 @@ def transitions(
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"
         raise ValueError(f"`columns` must name protected columns; got {got}")
-    design = designed(two.plan, survey)
+    design = read_design(two.plan, survey)
     left, right = _matched(one, two)
     pair = _Pair(
         (one, two), questions, (left, right),
@@ -485,7 +485,7 @@ def _residuals(
     domain = ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
     # Clusters keep the rows apart.
-    design = designed(wave.plan, {"weights": survey.get("weights"), "cluster": ids})
+    design = read_design(wave.plan, {"weights": survey.get("weights"), "cluster": ids})
     rows = respond(wave.plan, wave.frame, design, "change", {**conditions, **domain}, columns)
     base = rows.inside(domain, "given")
     what = rows.column(columns[0], scores) if columns else rows.inside(conditions)

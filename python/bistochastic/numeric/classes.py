@@ -219,7 +219,7 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
     """A column as numbers, and what they are."""
     title, column = frame.title(name), frame.columns[name]
     if how is not None and not isinstance(how, str):
-        return _on_scale(frame, name, arguments.items("quasi_identifiers", "list levels", how))
+        return _on_scale(frame, name, arguments.items("quasi_identifiers", "list categories", how))
     words = ("number", "nominal", "ordinal")
     how = how if how is None else arguments.one_of("quasi_identifiers", how, words)
     ordered = getattr(getattr(column, "dtype", None), "ordered", False) is True

@@ -117,7 +117,7 @@ def decompose_all(
 
 
 def _integers(numbers: list[int]) -> np.ndarray:
-    """As 64 bits where they fit, else as text."""
+    """As 64 bits if they fit, else as text."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
     return np.array([str(number) for number in numbers])

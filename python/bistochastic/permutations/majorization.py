@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
     from bistochastic.permutations.vectors import Exact, Vector
 
-# Keeps that come from floats are whole numbers of this unit, 2^-53.
+# Keeps that come from floats are integers of this unit, 2^-53.
 _UNIT = 2**53
 
 
@@ -95,7 +95,7 @@ class TTransforms(Shown):
     def apply(self, p: Vector) -> Any:
         """``P^T p``, step by step, without the matrix.
 
-        Whole numbers and fractions come back exact, as a list. Floats come back as an array, with
+        Integers and fractions come back exact, as a list. Floats come back as an array, with
         an error per step of at most ``2^-51`` times the largest absolute value.
 
         >>> import bistochastic as bs
@@ -124,7 +124,7 @@ class TTransforms(Shown):
         for i, j, keep in self.steps:
             away = keep.denominator - keep.numerator
             moved: int | Fraction = away * (x[i] - x[j])
-            # Whole numbers stay whole where they can: a thousand times faster than fractions.
+            # Integers stay whole if they can: a thousand times faster than fractions.
             if isinstance(moved, int) and moved % keep.denominator == 0:
                 moved //= keep.denominator
             else:
@@ -183,7 +183,7 @@ def majorizes(p: Vector, q: Vector) -> bool:
     For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as those of
     ``q``. Negative numbers are allowed. It takes the time of a sort.
 
-    Whole numbers of any size and fractions are compared exactly, so give counts if you can. Floats
+    Integers of any size and fractions are compared exactly, so give counts if you can. Floats
     are summed exactly too, but proportions hardly ever have exactly the same sum. So a difference
     of up to 1e-12 of the sum of the absolute values is ignored.
 
@@ -205,7 +205,7 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     A T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`.
     ``p`` must majorize ``q``, see :func:`majorizes`. It takes O(r log r), and no matrix is formed.
 
-    Whole numbers and fractions are exact. For floats the result is rounded to multiples of 2^-53.
+    Integers and fractions are exact. For floats the result is rounded to multiples of 2^-53.
     Then ``result.apply(p)`` may differ from ``q`` by ``2e-12`` of the sum of the absolute values
     (which :func:`majorizes` ignores), plus ``2^-50`` of the largest of them per step.
 

@@ -49,12 +49,12 @@ def vector(name: str, values: Any) -> np.ndarray | Exact:
 
 
 def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
-    """Both as float64 arrays, as int64 arrays whose sums are safe, or as lists of whole numbers."""
+    """Both as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
     x, y = vector("p", p), vector("q", q)
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
     if is_floats(x) or is_floats(y):
-        return _rounded("p", x), _rounded("q", y)
+        return _round("p", x), _round("q", y)
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         largest = max(abs(int(edge)) for z in (x, y) for edge in (z.min(), z.max()))
         if 2 * largest * len(x) < 2**63:
@@ -73,7 +73,7 @@ def listed(values: np.ndarray | Exact) -> Exact:
 
 
 def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
-    """What :func:`pair` gives as lists of whole numbers of one unit, exactly."""
+    """What :func:`pair` gives as lists of integers of one unit, exactly."""
     if not is_floats(x):
         return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
     mantissa, exponent = np.frexp(np.concatenate([x, y]))
@@ -119,7 +119,7 @@ def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarra
 def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
 
-    Every double is cut into two whole numbers, the second in units so small that what is lost is
+    Every double is cut into two integers, the second in units so small that what is lost is
     nothing beside the slack, and these are summed exactly.
     """
     bits = min(40, 61 - len(x).bit_length())
@@ -138,7 +138,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _rounded(name: str, values: np.ndarray | Exact) -> Floats:
+def _round(name: str, values: np.ndarray | Exact) -> Floats:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:
@@ -160,7 +160,7 @@ def _array(name: str, values: list[Any]) -> np.ndarray | Exact:
         except OverflowError:
             return values
     if float in kinds:
-        return _rounded(name, values)
+        return _round(name, values)
     return values
 
 

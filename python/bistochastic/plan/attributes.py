@@ -1,7 +1,7 @@
 """``Categorical``, ``Joint`` and ``Numeric``: what a plan does to one column, or to several.
 
 An attribute is made without seeing any data: the categories are declared, and the number of records
-of a numeric column comes later. All are frozen, and equal where they do the same.
+of a numeric column comes later. All are frozen, and equal if they do the same.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LISTED = 20
 def named(name: str, given: object) -> str:
     """The name of a column, a plan or a release."""
     if not isinstance(given, str):
-        raise TypeError(f"`{name}` must be a text; got {type(given).__name__}")
+        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
     if not given:
         raise ValueError(f"`{name}` must not be empty; got ''")
     try:
@@ -64,17 +64,17 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         given["epsilon"] = by_suspicion(given.pop("suspicion"))
     found = reach(family, size, given)
     if found is not None:
-        return _sized("matrix", found, size)
+        return _check_size("matrix", found, size)
     maker = getattr(families, family, None)
-    names = _taken(family, given)
+    names = _list_parameters(family, given)
     if "size" in names and "size" not in given:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
-    return _sized("matrix", matrix, size)
+    return _check_size("matrix", matrix, size)
 
 
-def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of what a family takes, none where it says none; others are refused."""
+def _list_parameters(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of what a family takes, none if it says none; others raise an error."""
     names = families.TAKEN.get(family, ())
     for name in given:
         if names and name not in names:
@@ -85,9 +85,9 @@ def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse what no number of records can make right."""
+    """Raise an error for what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
-    names = _taken(family, given)
+    names = _list_parameters(family, given)
     if "share" in names and set(given) != {"k"}:
         # Classes of records: a single record takes whatever any number of them does.
         make(family, 1, given)
@@ -110,7 +110,7 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Groups:
-    """A matrix for each value of a column that stays in clear.
+    """A matrix for each value of an unprotected column.
 
     >>> import bistochastic as bs
     >>> laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.6)}
@@ -153,7 +153,7 @@ def _groups_of(given: Any, size: int) -> Groups:
     column, chosen = named("groups", given[0]), dict(given[1])
     labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
-        _sized("groups", matrix, size, f" for {shown(repr(value))}")
+        _check_size("groups", matrix, size, f" for {shown(repr(value))}")
     codes = sorted({matrix.size for matrix in chosen.values()})
     if len(codes) > 1:
         must = "`groups` must hold matrices with one number of codes"
@@ -161,7 +161,7 @@ def _groups_of(given: Any, size: int) -> Groups:
     return Groups(column, labels, tuple(chosen.values()))
 
 
-def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
+def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     if not isinstance(matrix, Matrix):
         raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
     if matrix.size - matrix.padding != size:
@@ -171,14 +171,14 @@ def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
 
 
 def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
-    """Refuse codes that are never true where every code has a meaning of its own."""
+    """Raise an error for codes that are never true where every code has a meaning of its own."""
     for matrix in matrices:
         if matrix.padding:
             must = f"`matrix` must have codes that can all be true for {what}"
             raise ValueError(f"{must}; got {matrix.padding} that are never true")
 
 
-def _checked(
+def _check_fields(
     columns: tuple[str, ...],
     axes: tuple[Labels, ...],
     family: str | None,
@@ -207,7 +207,7 @@ def _checked(
     if family is not None:
         chosen = make(family, size, parameters)
     elif matrix is not None:
-        chosen = _sized("matrix", matrix, size)
+        chosen = _check_size("matrix", matrix, size)
     held = None if groups is None else _groups_of(groups, size)
     every = (chosen,) if chosen is not None else held.matrices if held is not None else ()
     if len(columns) > 1:
@@ -223,11 +223,11 @@ def _checked(
     unit = None if options["unit"] is None else named("unit", options["unit"])
     if unit in columns:
         raise ValueError("`unit` must be an unprotected column; got the column itself")
-    recode = _recoded(columns, axes, missing, options.get("recode"))
+    recode = _read_recodes(columns, axes, missing, options.get("recode"))
     return columns, axes, chosen, missing, held, impossible, flag, unit, recode
 
 
-def _recoded(
+def _read_recodes(
     columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
 ) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
     """For each column, values of the data and the categories that they become; None is missing."""
@@ -304,9 +304,9 @@ def _impossible(
 class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
-    ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
-    truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
-    {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
+    ``categories`` are all that may occur, in the order of their codes: strings, integers or
+    booleans. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
+    {value: matrix})``: a matrix for each value of another column, which the plan keeps unprotected.
 
     What is asked of a family is one of its parameters, or ``epsilon``, ``beta`` or
     ``truthfulness`` (the mean truthful probability) if the family can reach that. Give
@@ -353,7 +353,7 @@ class Categorical(Coded):
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
-            super().__init__(*_checked((name,), axes, family, options, parameters))
+            super().__init__(*_check_fields((name,), axes, family, options, parameters))
 
     @property
     def column(self) -> str:
@@ -425,7 +425,7 @@ class Joint(Coded):
                 must = f"`categories` must be a list for each of {len(names)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            super().__init__(*_checked(names, axes, family, options, parameters))
+            super().__init__(*_check_fields(names, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -511,7 +511,7 @@ class Binned(Categorical, BinnedFields):
         with about([name]):
             bins = Bins.of(breaks, width, low, high, open)
             axes = (Labels(bins.names, "text"),)
-            held = _checked((name,), axes, family, options, parameters)
+            held = _check_fields((name,), axes, family, options, parameters)
             _refuse_padding("bins", held[4].matrices if held[2] is None else [held[2]])
             given: Any = arguments.one_of("output", output, ("interval", "midpoint", "number"))
             if given != "interval" and bins.open:
@@ -578,14 +578,14 @@ class Binned(Categorical, BinnedFields):
 
 
 def _step(given: Any, output: str, bins: Bins) -> int | float | None:
-    """The step between numbers inside a class: 1 for whole numbers and days, if none is given."""
+    """The step between numbers inside a class: 1 for integers and days, if none is given."""
     if output != "number":
         if given is not None:
             raise TypeError('`step` must go with output="number"; got another output')
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
-            raise TypeError("`step` must be given, as the breaks are no whole numbers; got none")
+            raise TypeError("`step` must be given, as the breaks are not integers; got none")
         return 1
     step = _core.as_real("step", "be a positive number", given)
     if not 0 < step < math.inf or (bins.dated and step != int(step)):
@@ -609,7 +609,7 @@ def _line(attribute: Coded) -> str:
 
 
 def _html(attribute: Categorical | Joint) -> str:
-    """A coded attribute for notebooks: declared levels and the law, never a value of a record."""
+    """Show a coded attribute in a notebook: declared categories and the matrix, never a record."""
     from bistochastic import markup, report
     from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
@@ -643,7 +643,7 @@ def _html(attribute: Categorical | Joint) -> str:
 # What happens to missing values, in words.
 _SAID = {
     "raise": "an error",
-    "keep": "stay as they are, in clear",
+    "keep": "published unchanged",
     "category": "one more category, protected like the others",
 }
 
@@ -801,7 +801,7 @@ class Numeric(Whole):
 
 
 def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
-    """Refuse what has no known least bits over all sizes of groups from the smallest on.
+    """Raise an error for a family whose least bits over all sizes of groups are not known.
 
     Classes of at least k records hide log2 k bits or more in a group of any size. Of randomized
     response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for
@@ -811,7 +811,7 @@ def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> No
     """
     for name in ("beta", "share"):
         if parameters.get(name) is not None:
-            must = f"`{name}` must not be given where the sizes of groups come from the data"
+            must = f"`{name}` must not be given if the sizes of groups come from the data"
             cure = "use k, keep or epsilon"
             raise TypeError(f'{must}, as with within and missing="keep"; got it: {cure}')
     if family is None:

@@ -142,7 +142,7 @@ class Bins:
         """
         edges = self._edges
         if values.dtype.kind in "iu":
-            # Whole numbers are at or above a break if they are at or above the next whole number.
+            # Integers are at or above a break if they are at or above the next integer.
             whole = [min(max(math.ceil(x), -(2**63)), 2**63 - 1) for x in self.breaks]  # type: ignore[arg-type]
             edges = np.array(whole, np.int64)
             if values.dtype == np.uint64:
@@ -255,7 +255,7 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
         raise TypeError("`width` must be month, quarter or year for dates; got a number")
     start, end, step = (_exact(x) for x in (low, high, size))
     if not (step > 0 and end > start):
-        got = f"width {_spelled(size)} from {_spelled(low)} to {_spelled(high)}"
+        got = f"width {_spell(size)} from {_spell(low)} to {_spell(high)}"
         raise ValueError(f"`width` must be positive, and low below high; got {got}")
     many = (end - start) / step
     if many.denominator != 1 or many > _CLASSES:
@@ -273,7 +273,7 @@ def _periods(width: str, low: Any, high: Any) -> list[Break]:
     places = []
     for name, day in zip(("low", "high"), ends, strict=True):
         if not isinstance(day, date) or day.day != 1 or (day.month - 1) % months:
-            raise ValueError(f"`{name}` must be the first day of a {width}; got {_spelled(day)}")
+            raise ValueError(f"`{name}` must be the first day of a {width}; got {_spell(day)}")
         places.append(12 * day.year + day.month - 1)
     if not places[0] < places[1]:
         raise ValueError(f"`low` must be before high; got {ends[0]} and {ends[1]}")
@@ -312,9 +312,9 @@ def _label(low: Break | None, high: Break | None, *, closed: bool) -> str:
             return f"{low.year:04d}-Q{low.month // 3 + 1}"
         if months == 12 and low.month == 1:
             return f"{low.year:04d}"
-    left = "(-inf" if low is None else f"[{_spelled(low)}"
-    return f"{left}, inf)" if high is None else f"{left}, {_spelled(high)}{']' if closed else ')'}"
+    left = "(-inf" if low is None else f"[{_spell(low)}"
+    return f"{left}, inf)" if high is None else f"{left}, {_spell(high)}{']' if closed else ')'}"
 
 
-def _spelled(x: Break) -> str:
+def _spell(x: Break) -> str:
     return x.isoformat() if isinstance(x, date) else repr(x)

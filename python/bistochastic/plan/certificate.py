@@ -257,7 +257,7 @@ class Certificate:
             "epsilon": exchange.number(plan.epsilon),
             "epsilon_is_infinite_because": list(plan.reasons),
             "attributes": [
-                _described(attribute, each)
+                _describe(attribute, each)
                 for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
             ],
             "unprotected_columns": list(self.unprotected_columns),
@@ -307,7 +307,7 @@ class Certificate:
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]
-        lines += [line for attribute in plan.attributes for line in _moved(attribute)]
+        lines += [line for attribute in plan.attributes for line in _describe_moves(attribute)]
         for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
                                  ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip
             lines += ["", f"{heading}:", *(f"  {each}" for each in phrases)] if phrases else []
@@ -340,7 +340,7 @@ class Certificate:
 
         plan = self.plan
         pairs = [("records", f"{self.records:,}"), *self._facts()]
-        moved = [line for attribute in plan.attributes for line in _moved(attribute)]
+        moved = [line for attribute in plan.attributes for line in _describe_moves(attribute)]
         return [
             markup.facts(pairs, caption="Certificate"),
             preview.laws(plan, "Protection of each column"),
@@ -363,7 +363,7 @@ def _part(part: Bits | None) -> Fields | None:
     return None if part is None else asdict(part)
 
 
-def _described(attribute: Attribute, each: Measures) -> Fields:
+def _describe(attribute: Attribute, each: Measures) -> Fields:
     """Describe one attribute: its measures, and the digest of every matrix."""
     found = {
         **asdict(each),
@@ -398,7 +398,7 @@ def _moves(attribute: Numeric) -> Displacement | None:
         return None
 
 
-def _moved(attribute: Attribute) -> list[str]:
+def _describe_moves(attribute: Attribute) -> list[str]:
     """Say how far values move between ranks, for which beta says little."""
     if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []

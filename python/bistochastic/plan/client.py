@@ -57,7 +57,7 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
     written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
     written["missing"] = attribute.missing
     if isinstance(attribute, Binned):
-        written["columns"][0] |= _binned(attribute)
+        written["columns"][0] |= _describe_bins(attribute)
     padding = attribute.matrices[0].padding
     if padding:
         labels = attribute.axes[0]
@@ -84,7 +84,7 @@ def _column(name: str, labels: Labels) -> dict[str, Any]:
     return {"name": name, "type": _TYPES[labels.kind], "categories": values}
 
 
-def _binned(attribute: Binned) -> dict[str, Any]:
+def _describe_bins(attribute: Binned) -> dict[str, Any]:
     """The classes of a column of numbers."""
     bins, name = attribute._bins, prefix(attribute.columns)
     if bins.dated:

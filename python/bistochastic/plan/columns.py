@@ -33,7 +33,7 @@ _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"
 
 @dataclass(frozen=True)
 class Encoded:
-    """The codes of an attribute; any where a row is missing."""
+    """The codes of an attribute; any if a row is missing."""
 
     codes: Codes
     missing: Mask | None
@@ -153,11 +153,11 @@ class Coded:
         narrowed: bool = True,
         released: bool = False,
     ) -> Encoded:
-        """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+        """The codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
-        ``first`` is the number of the first row, where the table is a piece of a larger one, and
-        None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column where they need not be. ``released``: of a protected table, which may
+        ``first`` is the number of the first row, if the table is a piece of a larger one, and
+        None if it is a batch of an engine. The codes are as narrow as the attribute allows, or
+        as wide as the column if they need not be. ``released``: of a protected table, which may
         hold what is only reported.
         """
         names = self.columns
@@ -180,7 +180,7 @@ class Coded:
         if self.missing == "raise":
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
-                    raise _refused(name, mask, first)
+                    raise _error_for(name, mask, first)
         elif self.missing == "keep" and any(mask is not None for mask in masks):
             stays = _together(names, masks, table.rows, first)
         digits = []
@@ -189,7 +189,7 @@ class Coded:
                 codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
-        codes = _joined(self, digits)
+        codes = _join(self, digits)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
         if narrowed or codes.dtype.itemsize < self._least.itemsize:
@@ -207,14 +207,14 @@ class Coded:
             beyond &= ~mask
         if beyond.any() and not released:
             must = f"{prefix(self.columns)}must hold declared categories only"
-            got = f"values that are only reported, {_counted(beyond, first)}"
+            got = f"values that are only reported, {_count(beyond, first)}"
             raise ValueError(f"{must}; got {got}")
         if self.missing == "category":
             codes = codes.astype(self._least) + beyond.astype(self._least)
         return codes
 
     def _holds(self, released: bool) -> dict[str, str]:
-        """What the columns hold in a file, the original or the released one."""
+        """List the types of the columns in a file, original or released."""
         return {
             column: labels.kind if released or raw is None else raw[0].kind
             for column, labels, raw in zip(self.columns, self.axes, self._raw, strict=True)
@@ -300,7 +300,7 @@ class Whole:
         return self.within is not None or self.missing == "keep"
 
     def _holds(self, released: bool) -> dict[str, str]:
-        """What the column holds in a file."""
+        """List the type of the column in a file."""
         return {self.column: "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
@@ -388,11 +388,11 @@ def read_numbers(
         for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
             if end is not None:
                 if values.dtype.kind in "iu" and end != int(end):
-                    must = "`top` and `bottom` must be whole for a column of whole numbers"
+                    must = "`top` and `bottom` must be whole for a column of integers"
                     raise TypeError(f"{prefix([name])}{must}; got a fraction")
                 values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
         return values, missing
-    what = "dates without a time zone" if dated else "whole numbers or floats"
+    what = "dates without a time zone" if dated else "integers or floats"
     raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
 
 
@@ -417,7 +417,7 @@ def read(
         kind = error.kind
     words = _KINDS[labels.kind]
     if labels.kind != "boolean" and spelled_as(labels, "integer") is not None:
-        words = "whole numbers, or texts of their digits"
+        words = "integers, or strings of their digits"
     raise TypeError(f"{prefix([name])}must hold {words}, as its categories are; got {shown(kind)}")
 
 
@@ -437,29 +437,28 @@ def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
     if not every:
         return ""
     if labels.kind == "text":
-        return f" (the categories are texts, such as '{one}')"
+        return f" (the categories are strings, such as '{one}')"
     return f" (the categories are {_KINDS[labels.kind]}, such as {one})"
 
 
 def _loosely(text: str) -> float | None:
-    """The number that a text is to anyone who does not mind zeros, a plus or a point."""
+    """The number that a string is to anyone who does not mind zeros, a plus or a point."""
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
+def _error_for(name: str, mask: Mask, first: int | None) -> ValueError:
     cure = (
-        'missing="keep" leaves in clear who is missing, missing="category" protects that '
-        "like an answer"
+        'missing="keep" publishes who is missing, missing="category" protects that like an answer'
     )
     return ValueError(
-        f"{prefix([name])}must hold no missing values; got {_counted(mask, first)}: {cure}"
+        f"{prefix([name])}must hold no missing values; got {_count(mask, first)}: {cure}"
     )
 
 
-def _counted(wrong: Mask, first: int | None) -> str:
+def _count(wrong: Mask, first: int | None) -> str:
     """How many rows are wrong, and the first of them."""
     if len(wrong) == 1:
         return "one"
@@ -469,7 +468,7 @@ def _counted(wrong: Mask, first: int | None) -> str:
 def _together(
     names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int | None
 ) -> Mask:
-    """Rows in which all columns of an attribute are missing; some alone are refused."""
+    """Rows in which all columns of an attribute are missing; some alone raise an error."""
     full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every
@@ -481,7 +480,7 @@ def _together(
     return np.asarray(every)
 
 
-def _joined(attribute: Coded, digits: list[Codes]) -> Codes:
+def _join(attribute: Coded, digits: list[Codes]) -> Codes:
     """The codes of combinations, the last column running fastest."""
     if len(digits) == 1:
         return digits[0]
@@ -503,7 +502,7 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
         bad &= ~stays
     if bad.any():
         must = "must hold no combination declared impossible"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_counted(bad, first)}")
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_count(bad, first)}")
     return (wide - before).astype(narrow(attribute.size))
 
 

@@ -6,7 +6,7 @@ attributes is Definition 3 for that product.
 
 Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
 all is a mean of the attributes' betas, weighted by log2 of their sizes; so it is never below the
-smallest of them, and 1 where all are.
+smallest of them, and 1 if all are.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def weakest(attribute: Coded) -> Matrix:
 
 @dataclass(frozen=True, repr=False)
 class Measures:
-    """What one attribute hides.
+    """The measures of one attribute.
 
     ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
     there are several; all three are None for a numeric attribute without a number of records.
@@ -67,16 +67,16 @@ class Measures:
 
     @property
     def note(self) -> str:
-        """Why a beta of 1 is none that was bought: ``"one level"``, ``"one record"``, or nothing.
+        """Why a beta of 1 says nothing: ``"one category"``, ``"one record"``, or an empty string.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
         >>> plan.by_attribute["country"].beta, plan.by_attribute["country"].note
-        (1.0, 'one level')
+        (1.0, 'one category')
         """
         if self.size != 1:
             return ""
-        return "one record" if self.kind == "numeric" else "one level"
+        return "one record" if self.kind == "numeric" else "one category"
 
     def _facts(self) -> list[tuple[str, str]]:
         found = [("kind", self.kind), ("family", self.family)]
@@ -122,16 +122,16 @@ class Bits(Shown):
 
 
 def measures(attribute: Attribute) -> Measures:
-    """What one attribute hides."""
+    """Measure what one attribute hides."""
     if attribute.whole_column:
         return _numeric(attribute)
     law = weakest(attribute)
     epsilons = [matrix.epsilon for matrix in attribute.matrices]
     reasons = []
     if max(epsilons) == math.inf:
-        reasons.append("some reports exclude some truths")
+        reasons.append("some reported values rule out some true values")
     if attribute.missing == "keep":
-        reasons.append("it is in clear who is missing")
+        reasons.append("who is missing is published")
     family = law.family if attribute.groups is None else f"by {shown(attribute.groups.column)}"
     return Measures(
         columns=attribute.columns,
@@ -201,7 +201,7 @@ def in_words(number: int) -> str:
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:
-    """The bits of those whose size is known; None where there is none.
+    """The bits of those whose size is known; None if there is none.
 
     >>> import bistochastic as bs
     >>> matrices = bs.randomized_response(4, beta=0.6), bs.uniform(7)

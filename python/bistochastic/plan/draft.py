@@ -1,4 +1,4 @@
-"""``Plan.for_frame``: a first plan from names, types and declared levels.
+"""``Plan.for_frame``: a first plan from names, types and declared categories.
 
 Categories get randomized response at the beta or epsilon that was asked for: no order is known of
 them, and it tells the truth most often at that beta. Numbers are undecided: nothing tells an income
@@ -39,7 +39,7 @@ class Draft:
     plan: Plan
     left_out: tuple[str, ...]
     blanks: tuple[str, ...] = ()
-    """A sentence about columns whose levels, read off the data, have blanks around them."""
+    """A sentence about columns whose categories, read from the data, have blanks around them."""
 
 
 @watched("reading")
@@ -112,7 +112,7 @@ def of_columns(
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
-    wanted = _wanted(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
+    wanted = _read_target(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
@@ -140,7 +140,7 @@ def of_columns(
             if not isinstance(missing, str):
                 _refuse_of_numbers(column.name, policy(column.name))
             if column.name in permuted or numeric == "*":
-                attributes.append(_permuted(column.name, wanted))
+                attributes.append(_permute(column.name, wanted))
             else:
                 undecided.append(column.name)
         else:
@@ -158,10 +158,10 @@ def of_columns(
     names = {each for some in left_out.values() for each in some}
     rest = tuple(column.name for column in listed if column.name in names)
     plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones)
-    return Draft(plan, sentences, _padded(attributes))
+    return Draft(plan, sentences, _warn_of_blanks(attributes))
 
 
-def _wanted(min_beta: object, **asked: object) -> dict[str, Any]:
+def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
     """What is asked of every column: a beta, an epsilon or a truthfulness."""
     given = [name for name, limit in asked.items() if limit is not None]
     if len(given) != 1:
@@ -190,7 +190,7 @@ def _wanted(min_beta: object, **asked: object) -> dict[str, Any]:
     return {"beta": wanted}
 
 
-def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
+def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
     if "epsilon" in wanted:
         must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
         raise ValueError(f"{prefix([column])}{must}; got epsilon")
@@ -225,8 +225,8 @@ def _refuse_of_numbers(column: str, policy: Missing) -> None:
         raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
-def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Levels that were read off the data with blanks around them, as they stand in some files."""
+def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Warn about categories from the data that have blanks around them."""
     found = [
         each.column
         for each in attributes
@@ -255,16 +255,16 @@ def _attribute(
     if column.holds == "something else":
         return f"left out: {shown(column.type)} holds neither categories nor numbers"
     if column.holds == "levels" and column.levels is not None:
-        return f"left out: its levels are those that happen to occur; {cure}, and so can " \
+        return f"left out: its categories are only the values that occur; {cure}, and so can " \
                "categories_from_data=True"  # fmt: skip
     if look:
         return f"left out: free text or ids, and not a few levels; {cure}"
-    more = "categories_from_data=True reads them off the data"
-    return f"left out: no levels are declared; {cure}, and {more}"
+    more = "categories_from_data=True reads them from the data"
+    return f"left out: no categories are declared; {cure}, and {more}"
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:
-    """A column with the levels of a codebook, as whole numbers where the column holds such."""
+    """A column with the categories of a codebook, as integers if the column holds such."""
     if declared is None or declared.levels is None:
         return column
     levels: tuple[Any, ...] = declared.levels
@@ -272,7 +272,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
         with about([column.name]):
             whole = spelled_as(Labels.of("levels", levels), "integer")
         if whole is None:
-            must = "levels of a codebook must be whole numbers, as the column holds such"
+            must = "categories of a codebook must be integers, as the column holds integers"
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values

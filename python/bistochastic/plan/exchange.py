@@ -2,7 +2,7 @@
 
 A matrix stands as :meth:`Matrix.to_json` writes it, with what was asked of it (``requested``) and
 what came of that (``parameters``), which decides: so a plan means the same law on every machine. By
-hand, a family and what is asked of it are enough. Whole numbers beyond 2^53 are texts, since not
+hand, a family and what is asked of it are enough. Integers beyond 2^53 are strings, since not
 everyone who reads JSON keeps their digits; fractions are ``"1/3"``, infinity is ``"inf"``.
 """
 
@@ -47,7 +47,7 @@ VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
-# Beyond this a double, which is what most readers of JSON have, loses whole numbers.
+# Beyond this a double, which is what most readers of JSON have, loses integers.
 _SAFE = 2**53
 # Composites inside composites take three levels each.
 _DEEPEST = 256
@@ -209,7 +209,7 @@ def _number(here: Here) -> Any:
         if ratio and int(ratio[2]) > 0:
             return Fraction(int(ratio[1]), int(ratio[2]))
         raise here.refuse(
-            'be a number, or a text like "7", "1/3" or "inf"', "a text of another form"
+            'be a number, or a string like "7", "1/3" or "inf"', "a string of another form"
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", here.kind)
@@ -245,7 +245,7 @@ def _labels(here: Here) -> list[Any]:
             return None
         item.keys(("integer",))
         if not _WHOLE.fullmatch(item["integer"].text()):
-            raise item.refuse("hold a whole number", "a text of another form")
+            raise item.refuse("hold an integer", "a string of another form")
         return int(item["integer"].value)
 
     return [one(item) for item in here.items()]
@@ -280,7 +280,7 @@ def _read_binned(here: Here) -> Binned:
 
 
 def _brk(here: Here) -> Any:
-    """A number, a text, or a list of these; TOML has dates, too."""
+    """A number, a string, or a list of these; TOML has dates, too."""
     value = here.value
     if isinstance(value, list):
         return [_brk(item) for item in here.items()]
@@ -437,7 +437,7 @@ def _rule(here: Here) -> dict[str, list[Any]]:
 def parse_json(text: object) -> Here:
     """JSON as plain data: no name twice, no NaN, no other library's words."""
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
     return Here(exchange.parsed(text, _DEEPEST)).plain()
 
 
@@ -481,7 +481,7 @@ def from_toml(kind: type[P], text: str) -> P:
     import tomllib
 
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
     _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)

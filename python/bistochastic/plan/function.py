@@ -1,8 +1,8 @@
 """``plan.batch_function``: what an engine calls for each of its batches.
 
-On an engine a row has no lasting position: partitions are cut anew, workers are lost and their work
-is done again, two actions compute everything twice. So rows are addressed by ids alone. Then each
-row has its report wherever, whenever and however often it is computed.
+On an engine a row has no lasting position: partitions are cut again, workers are lost and their
+work is done again, two actions compute everything twice. So rows are addressed by ids alone. Then
+each row has its report wherever, whenever and however often it is computed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
-# Rows of a piece, at least, where a table is done in the pieces that it has.
+# Rows of a piece, at least, if a table is done in the pieces that it has.
 _SHORT = 1 << 15
 
 
@@ -63,7 +63,7 @@ class BatchFunction(Shown):
     """The Arrow schema that batches must have, if one was said."""
 
     def _for_schema(self, schema: Any) -> BatchFunction:
-        """The same for batches of this schema of pyarrow alone: others stop the work."""
+        """The same for batches of this pyarrow schema alone: others stop the work."""
         self.schema(schema)
         return dataclasses.replace(self, _expected=_schema(schema))
 
@@ -108,11 +108,11 @@ class BatchFunction(Shown):
         return self._protected(opened(frame), self.key.read())
 
     def _like(self, frame: Any) -> Any:
-        """What comes out for a frame without rows, without a key."""
+        """Return what comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
     def _check(self, given: Any, kind: str) -> None:
-        """Refuse all but this kind of pyarrow's, and another schema than was said."""
+        """Raise an error for all but this kind of pyarrow's, and another schema than was said."""
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
@@ -190,7 +190,7 @@ class BatchFunction(Shown):
 
 
 def _wave(f: BatchFunction) -> waves.Wave | None:
-    """What is said about ids; none where rows are addressed."""
+    """Read the options about ids; None if rows are addressed."""
     if f.id_column is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
@@ -261,7 +261,7 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 def _schema(given: Any) -> Any:
-    """A schema of pyarrow, without what was noted about it."""
+    """A pyarrow schema, without what was noted about it."""
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise TypeError(f"`schema` must be a Schema of pyarrow; got {got}")

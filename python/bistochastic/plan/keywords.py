@@ -66,7 +66,7 @@ class ReportOptions(TypedDict, total=False):
 
 
 def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
-    """A method that takes a bundle of options: ``help`` lists them, and others are refused.
+    """A method that takes a bundle of options: ``help`` lists them, and others raise an error.
 
     >>> import bistochastic as bs
     >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).count(

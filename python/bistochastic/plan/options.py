@@ -23,8 +23,9 @@ LEAST_ROWS = 256
 class Options:
     """The key, the label, the ids, and whether rows are shuffled.
 
-    ``shuffle`` is carried out by whoever holds all rows: :func:`bistochastic.plan.protect.protect`,
-    or what writes the file that a :class:`bistochastic.plan.stream.Stream` makes.
+    ``shuffle`` is carried out by the function that holds all rows:
+    :func:`bistochastic.plan.protect.protect`, or what writes the file that a
+    :class:`bistochastic.plan.stream.Stream` makes.
     """
 
     key: _core.Key | None
@@ -67,7 +68,7 @@ class Options:
         given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
                  "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
-        held = _checked(key, release_name, id_column, flags["allow_insecure"])
+        held = _check_key(key, release_name, id_column, flags["allow_insecure"])
         label = None if release_name is None else named("release_name", release_name)
         ids = (after, flags["redraw"], pseudonym, flags["rerandomize_numeric"], max_rows_per_id)
         replaced = units.replaced(plan, unit_pseudonym)
@@ -91,7 +92,7 @@ class Options:
         return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
 
     def check_rows(self, plan: Plan, rows: int) -> None:
-        """Refuse a table that is too short for what the plan does with it."""
+        """Raise an error for a table that is too short for what the plan does with it."""
         numeric = plan._numeric
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:
@@ -108,7 +109,7 @@ class Options:
         wave = self.wave
         protected = plan._protected
         own = None if wave is None else wave.id_column
-        for column in [*_needed(plan, own, argument), *self.units(plan)]:
+        for column in [*_list_needed(plan, own, argument), *self.units(plan)]:
             if column not in names:
                 raise ValueError(
                     f"{prefix([column])}must be in `{argument}`; got none of that name"
@@ -137,7 +138,7 @@ class Options:
         return layout
 
 
-def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
+def _list_needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     """Columns that the table must have; one record may lack what is dropped."""
     needed = [column for attribute in plan.attributes for column in attribute.columns]
     needed += plan.keep if plan.keep != "*" else []
@@ -147,7 +148,7 @@ def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     return needed if id_column is None else [*needed, id_column]
 
 
-def _checked(
+def _check_key(
     key: object, release_name: object, id_column: object, insecure: bool
 ) -> _core.Key | None:
     """What a key asks for, and what asks for a key."""

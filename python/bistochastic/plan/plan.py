@@ -80,11 +80,11 @@ class _Fields:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Plan(_Fields):
-    """What happens to each column of a table: protected, kept in clear, or dropped.
+    """What happens to each column of a table: protected, kept unprotected, or dropped.
 
     A plan is made without seeing any data, frozen, and equal to another that does the same.
     ``attributes`` are :class:`Categorical`, :class:`Joint` and :class:`Numeric`. ``keep`` names the
-    columns that stay in clear (``"*"``: all others), ``drop`` those that are left out. A column
+    columns that stay unprotected (``"*"``: all others), ``drop`` those that are left out. A column
     that the plan does not name is an error when the data come. ``name`` enters all noise, so that
     it is the same in every wave.
 
@@ -215,15 +215,16 @@ class Plan(_Fields):
         missing: Missing | Mapping[str, Missing] = "raise",
         name: str = "plan",
     ) -> Plan:
-        """A first plan from names, types and declared levels. Look at its :meth:`preview`.
+        """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
-        ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a relation of DuckDB, a
-        dict of columns and their levels, or the path of a codebook (CSV with ``column`` and
-        ``level``, TOML, or a Table Schema as JSON). ``codebook`` adds levels to a frame.
+        ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a DuckDB relation, a
+        dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
+        ``category``, TOML, or a Table Schema as JSON). ``codebook`` adds categories to a frame.
 
-        Declared are the levels of an Enum (polars, DuckDB), of truth values and of a codebook. The
-        levels of texts, of a Categorical and of an Arrow dictionary are those that happen to occur:
-        they are read only with ``categories_from_data=True``, and plan and certificate then say so.
+        Declared are the categories of an Enum (polars, DuckDB), of booleans and of a codebook. The
+        categories of strings, of a Categorical and of an Arrow dictionary are those that happen to
+        occur: they are read only with ``categories_from_data=True``, and plan and certificate then
+        say so.
 
         Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
         larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon;
@@ -235,10 +236,10 @@ class Plan(_Fields):
         in ``drop``. ``"*"`` stands for all that are undecided. :attr:`undecided` has the others,
         and the plan protects nothing until each of them is decided.
 
-        Columns without levels that hold no numbers are left out, with a warning that names them.
-        Columns of ``codebook`` that the frame does not have are passed over.
+        Columns without categories that hold no numbers are left out, with a warning that names
+        them. Columns of ``codebook`` that the frame does not have are passed over.
 
-        ``missing`` is that of :class:`Categorical` for all columns of categories: ``"raise"``,
+        ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
         ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
         numbers take no missing values.
 
@@ -290,7 +291,7 @@ class Plan(_Fields):
 
     @kept
     def by_attribute(self) -> dict[str, Measures]:
-        """What each attribute hides, by its column (several: with a comma between them)."""
+        """The measures of each attribute, by its column (several: with a comma between them)."""
         found = [definitions.measures(attribute) for attribute in self.attributes]
         return {each.name: each for each in found}
 
@@ -301,13 +302,13 @@ class Plan(_Fields):
 
     @property
     def categorical(self) -> Bits | None:
-        """The categorical and joint attributes together; None where there is none."""
+        """The categorical and joint attributes together; None if there is none."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind != "numeric")
 
     @property
     def numeric(self) -> Bits | None:
-        """The numeric attributes together; None where there is none, or no number of records."""
+        """The numeric attributes together; None if there is none, or no number of records."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
@@ -362,7 +363,7 @@ class Plan(_Fields):
     def epsilon(self) -> float:
         """Of a whole record: the sum over attributes, never below the truth. See :attr:`reasons`.
 
-        Columns in clear stand outside of it.
+        Unprotected columns stand outside of it.
         """
         if not self.attributes:
             self._refuse_undecided()
@@ -583,23 +584,23 @@ class Plan(_Fields):
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
-        """A protected table of the same kind and shape, and its certificate.
+        """Protect a table: return one of the same kind and shape, and its certificate.
 
-        ``frame`` is a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or a
+        ``frame`` is a pandas or polars frame, a pyarrow table, a DuckDB relation, or a
         dict of arrays. Columns keep their order and their types; a categorical type gets the
         categories of the plan. Anything wrong is an error that names column and row, never a value.
 
-        Without a key the noise is drawn afresh and forgotten: the usual case for a single release.
+        Without a key, one is generated and discarded: the usual case for a single release.
         With a key it can be drawn again, and ``release_name`` names what it is for. The noise then
         depends on the data in blocks of 65,536 rows, so that two files under one label share
-        nothing; fewer than 256 rows are refused. ``key`` is a :class:`Key`, or a :class:`KeySource`
-        that says where it is read and which fingerprint it must have.
+        nothing; fewer than 256 rows raise an error. ``key`` is a :class:`Key`, or a
+        :class:`KeySource` that says where it is read and which fingerprint it must have.
 
         ``id_column`` names people instead: the same person with the same value gets the same report
         in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
-        would draw anew is refused, unless ``redraw=True``. The id column is left out unless the
-        plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An id
-        may have ``max_rows_per_id`` rows. With ids, numeric columns need
+        would draw again raises an error, unless ``redraw=True``. The id column is left out unless
+        the plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An
+        id may have ``max_rows_per_id`` rows. With ids, numeric columns need
         ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
         change reported values by ids, or without a key; it is noted in the certificate.
 
@@ -608,10 +609,11 @@ class Plan(_Fields):
         says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
         ``count_units=True`` adds the number of units to the certificate.
 
-        ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
-        sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
-        ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
-        the release is entered before anything is drawn; ``dataset`` names the people it is about.
+        ``shuffle=True`` puts the rows in a random order. Otherwise the order is published
+        unchanged, and a sorted file reveals its neighbours. ``allow_insecure`` admits
+        ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`. ``ledger`` is a
+        :class:`Ledger`, in which the release is entered before anything is drawn; ``dataset`` names
+        the people it is about.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -647,7 +649,7 @@ class Plan(_Fields):
         dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
-        """The same for a table that comes in record batches of Arrow, in bounded memory.
+        """Protect a table that comes in Arrow record batches, in bounded memory.
 
         ``reader`` is a ``RecordBatchReader`` of pyarrow, or anything that gives an Arrow stream.
         What comes back is read the same way, and has a ``certificate`` once all of it was read. The
@@ -655,7 +657,7 @@ class Plan(_Fields):
 
         Rows are drawn as they are read, so that an error may come after some of them: nothing of
         a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one is refused. A ``ledger`` is that of
+        before all of it is known, so that a plan with one raises an error. A ``ledger`` is that of
         :meth:`protect`; the release is entered when the first rows are drawn.
 
         >>> import bistochastic as bs, pyarrow as pa
@@ -675,15 +677,14 @@ class Plan(_Fields):
 
     @taking(EngineOptions)
     def batch_function(self, **options: Unpack[EngineOptions]) -> BatchFunction:
-        """What an engine calls on its batches: a plan and where its key is, without the key.
+        """Make the function that an engine calls on its batches. It holds the plan, not the key.
 
         Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
         there; ``release_name`` is a name for the certificate. So a row has the same reported value
-        wherever and however often the engine computes it. What
-        cannot be had that way is refused: addresses by position, shuffles, numeric columns, and no
-        key at all.
+        wherever and however often the engine computes it. What cannot be had that way raises an
+        error: addresses by position, shuffles, numeric columns, and no key at all.
 
-        Where rows rather than people are addressed, ``row_columns`` names what tells them apart, a
+        If rows rather than people are addressed, ``row_columns`` names what tells them apart, a
         file and a number in it, say. Then ``release_name`` names the file: one label, one file, as
         another one under the same label shows where its rows differ.
 
@@ -721,17 +722,17 @@ class Plan(_Fields):
         """The same on an object of an engine: another such object, which the engine computes.
 
         ``obj`` is a DataFrame of Spark (also Spark Connect or a stream) or Dask, a Dataset of Ray,
-        a relation of DuckDB, a LazyFrame of polars, or a dataset or scanner of pyarrow.
+        a DuckDB relation, a LazyFrame of polars, or a dataset or scanner of pyarrow.
 
         ``options`` are those of :meth:`function`: ``key`` (a :class:`KeySource`), ``id_column`` or
         ``row_columns``, ``release``, ``after``, ``redraw``, ``pseudonym``, ``allow_insecure``.
 
-        * A frame of Dask comes back without its index.
-        * The relation of DuckDB can be read once, and so can the reader of batches that comes of
+        * A Dask frame comes back without its index.
+        * The DuckDB relation can be read once, and so can the reader of batches that comes of
           a dataset or scanner, which ``pyarrow.dataset.write_dataset`` takes.
         * No filter is pushed through the LazyFrame of polars.
         * ``observation`` is for Spark alone: an ``Observation`` that counts ``records`` when the
-          frame is written, as accumulators count rows twice where a worker is lost. A stream takes
+          frame is written, as accumulators count rows twice if a worker is lost. A stream takes
           a name in its place, and tells the count in its progress.
 
         >>> import bistochastic as bs, polars as pl, tempfile
@@ -791,10 +792,11 @@ class Plan(_Fields):
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
         ``rows`` have ``columns`` by name and, under ``count``, how many records report that
-        combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or
-        a list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
+        combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or a
+        list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
         nobody may be missing. Rows of the same cell are added up, so that counts of parts and of
-        finer groups can be given as they are. An unknown level is refused, by its column and row.
+        finer groups can be given as they are. An unknown category raises an error, by its column
+        and row.
 
         Group by ``columns``, by those that are protected together with one of them, and by those
         that choose its law. :meth:`estimate` goes on from there.
@@ -879,19 +881,19 @@ class Plan(_Fields):
     ) -> Estimate:
         """A labelled table of the original, from a protected ``frame``.
 
-        ``names`` are columns, protected or in clear. The options:
+        ``names`` are columns, protected or unprotected. The options:
 
         * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
-          for each of ``columns``, levels in their declared order. ``columns`` are those to
+          for each of ``columns``, categories in their declared order. ``columns`` are those to
           estimate, by default all that the table was made for. A table that another plan made is
           refused.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
-        * ``where={column: levels}``: inside a domain. One level, or whatever holds several. A level
-          that neither occurs nor is declared is refused.
-        * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name columns in clear
-          of the sampling design. The errors are then by linearisation, with replacement between
-          clusters within strata, and have clusters less strata degrees of freedom.
+        * ``where={column: categories}``: inside a domain. One category, or whatever holds several.
+          A category that neither occurs nor is declared raises an error.
+        * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name unprotected
+          columns of the sampling design. The errors are then by linearisation, with replacement
+          between clusters within strata, and have clusters less strata degrees of freedom.
         * ``fpc``: the finite population, as a column or a number for all strata: the number of
           clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.
           For two stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
@@ -931,9 +933,9 @@ class Plan(_Fields):
     ) -> Quantity:
         """How many records of a protected ``frame`` meet all conditions, without bias.
 
-        ``where={column: levels}`` is about protected columns and columns in clear, one level or a
-        list each. Under ``weights`` it is the total of the weights, with the errors of
-        :meth:`estimate`.
+        ``where={column: categories}`` is about protected columns and unprotected columns, one
+        category or a list each. Under ``weights`` it is the total of the weights, with the errors
+        of :meth:`estimate`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
@@ -1230,14 +1232,14 @@ class Plan(_Fields):
         return exchange.digest(self)
 
     def to_json(self) -> str:
-        """The plan as text: all that whoever protects, answers or estimates needs."""
+        """The plan as text: all that is needed to protect, answer or estimate."""
         from bistochastic.plan import exchange
 
         return exchange.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan of :meth:`to_json`. What is unknown or wrong is refused, with its path.
+        """The plan of :meth:`to_json`. What is unknown or wrong raises an error, with its path.
 
         >>> import bistochastic as bs
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')

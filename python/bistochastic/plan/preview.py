@@ -279,7 +279,7 @@ def several(plan: Plan) -> list[str]:
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
-        return [*by_unit(plan), *_pooled(plan, one)]
+        return [*by_unit(plan), *_describe_pooling(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, tell more."]
     which, epsilon = "", plan.epsilon
@@ -321,7 +321,7 @@ def by_unit(plan: Plan) -> list[str]:
     return found
 
 
-def _pooled(plan: Plan, one: str) -> list[str]:
+def _describe_pooling(plan: Plan, one: str) -> list[str]:
     """The bound of the reported values of several records of one unit."""
     by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
     found = [

@@ -62,7 +62,7 @@ class Release(Generic[FrameT]):
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
-        # The certificate alone: rows are shown where they are asked for.
+        # The certificate alone: rows are shown if they are asked for.
         where = markup.element("p", "The protected table is in ", markup.element("code", "data"))
         return markup.fragment(where, *self.certificate._shown())
 

@@ -2,7 +2,7 @@
 
 A report ``v`` makes a truth certain if no other truth has it: column ``v`` of the matrix has one
 entry that is not 0. Rows and columns sum to 1, so that this entry is 1, and its row is certain,
-too. Of a joint attribute a column may be certain where the cell is not: if all cells that a report
+too. Of a joint attribute a column may be certain if the cell is not: if all cells that a report
 leaves possible agree in that column. A permutation maps every truth to one report, and everyone
 can undo it.
 
@@ -46,7 +46,7 @@ _NAMED = 6
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that can be read off a release with certainty.
+    """One thing that can be read from a release with certainty.
 
     ``kind`` says what:
 
@@ -62,7 +62,7 @@ class Fact:
     * ``"order"``: the order of the rows;
     * ``"unchecked"``: a matrix that excludes some truths and is too large to be looked at.
 
-    ``groups`` are the values of ``by`` that it holds for; none where it holds for all.
+    ``groups`` are the values of ``by`` that it holds for; none if it holds for all.
     """
 
     kind: str
@@ -76,9 +76,9 @@ class Fact:
 def facts(
     plan: Plan, *, kept: Sequence[str] | None = None, shuffled: bool = False
 ) -> tuple[Fact, ...]:
-    """All that can be read off a release by a plan.
+    """All that can be read from a release by a plan.
 
-    ``kept`` are the columns of the release that the plan does not protect, where they are known.
+    ``kept`` are the columns of the release that the plan does not protect, if they are known.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("edu", ["low", "mid", "high"], "blocks", sizes=[2, 1])])
@@ -101,7 +101,7 @@ def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     units = [Fact("units", c, by=attribute.unit) for c in attribute.columns if attribute.unit]
-    return [*_of_coded(attribute), *units]
+    return [*_list_coded(attribute), *units]
 
 
 def certain(attribute: Attribute) -> dict[str, str]:
@@ -116,7 +116,7 @@ def certain(attribute: Attribute) -> dict[str, str]:
 
 
 def missing_is_seen(attribute: Categorical | Joint) -> bool:
-    """Whether it can be read off a release, always or sometimes, who is missing.
+    """Whether it can be read from a release, always or sometimes, who is missing.
 
     >>> import bistochastic as bs
     >>> law = bs.blocks([2, 1])
@@ -172,11 +172,11 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
         except (ValueError, TypeError, MemoryError):
             return [seen]
         # What holds for some of the places depends on how many records there will be.
-        known = None if matrix is None else _fixed(matrix)
+        known = None if matrix is None else _count_fixed(matrix)
         if matrix is None or known is None or known[0] < matrix.size:
             return [seen]
         return [Fact("column" if known[1] else "renamed", column)]
-    fixed = _fixed(matrix)
+    fixed = _count_fixed(matrix)
     if fixed is None:
         return [seen, Fact("unchecked", column)]
     many, same = fixed
@@ -189,8 +189,8 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     return [seen, Fact("places", column, places=(many, size))] if many else [seen]
 
 
-def _fixed(matrix: Matrix) -> tuple[int, bool] | None:
-    """How many rows are certain, and whether all are and stay; None where that is not known."""
+def _count_fixed(matrix: Matrix) -> tuple[int, bool] | None:
+    """How many rows are certain, and whether all are and stay; None if that is not known."""
     n = matrix.size
     if n <= _EVERY:
         found = targets(matrix)
@@ -225,7 +225,7 @@ class _Read:
         return bool(self.always[self.occurs].all())
 
 
-def _of_coded(attribute: Categorical | Joint) -> list[Fact]:
+def _list_coded(attribute: Categorical | Joint) -> list[Fact]:
     known = {matrix: _read(attribute, matrix) for matrix in dict.fromkeys(attribute.matrices)}
     each = [known[matrix] for matrix in attribute.matrices]
     found: list[Fact] = []
@@ -268,7 +268,7 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
 
 
 def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
-    """What reports tell of each column of an attribute; None where that is not known."""
+    """Find what reported values reveal of each column; None if that is not known."""
     shape = attribute.shape
     if matrix.size == 1 or math.isfinite(matrix.epsilon):
         occurs = _occurring(attribute)
@@ -377,7 +377,7 @@ def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
 
 
 def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
-    """The same, where a report tells the class of the truth and nothing else."""
+    """The same, if a report tells the class of the truth and nothing else."""
     low = np.minimum.reduceat(digits, starts)
     certain = low == np.maximum.reduceat(digits, starts)
     lengths = np.diff(np.append(starts, len(digits)))
@@ -391,7 +391,7 @@ def targets(matrix: Matrix) -> Codes | None:
     """Where each code goes for certain, and -1 where chance has a part; None if that is not known.
 
     Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
-    where all of their parts are, and parts of a mixture agree.
+    if all of their parts are, and parts of a mixture agree.
 
     >>> import bistochastic as bs
     >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
@@ -417,11 +417,11 @@ def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes |
             return np.full(n, -1)
         if len(known) < len(parts):
             return None if n > _DENSE else _entries(matrix)
-        return _composed(made, known)
+        return _compose(made, known)
     return _leaf(matrix)
 
 
-def _composed(made: structure.Composition, parts: list[Codes]) -> Codes:
+def _compose(made: structure.Composition, parts: list[Codes]) -> Codes:
     whole = parts[0]
     for part in parts[1:]:
         if isinstance(made, structure.Kron):
@@ -435,7 +435,7 @@ def _composed(made: structure.Composition, parts: list[Codes]) -> Codes:
 
 
 def _leaf(matrix: Matrix) -> Codes | None:
-    """A matrix that is no composite, by its structure."""
+    """A matrix that is not a composite, by its structure."""
     n = matrix.size
     everyone = np.arange(n)
     if structure.is_certain(matrix):
@@ -489,20 +489,20 @@ def phrases(found: Iterable[Fact]) -> list[str]:
         # By what is written, as True and 1 are equal and read otherwise.
         _, columns = grouped.setdefault(repr(replace(fact, column="")), (fact, []))
         columns.append(fact.column)
-    return [_said(fact, columns) for fact, columns in grouped.values()]
+    return [_phrase(fact, columns) for fact, columns in grouped.values()]
 
 
-def _said(fact: Fact, columns: list[str]) -> str:
+def _phrase(fact: Fact, columns: list[str]) -> str:
     kind, by, groups, places = fact.kind, fact.by, fact.groups, fact.places
     categories = fact.categories
     names = ", ".join(f"`{shown(column)}`" for column in columns)
     s = "s" * (len(columns) > 1)
     its = "their matrices change" if len(columns) > 1 else "its matrix changes"
-    where = f" where `{shown(by)}` is {_listed(groups, ' or ')}" if groups else ""
+    where = f" where `{shown(by)}` is {_list_names(groups, ' or ')}" if groups else ""
     if kind in ("categories", "sometimes"):
         noun = "category" if len(categories) == 1 else "categories"
         after = ", after some reports" if kind == "sometimes" else ""
-        return f"{noun} {_listed(categories)} of {names}{where}{after}"
+        return f"{noun} {_list_names(categories)} of {names}{where}{after}"
     return {
         "kept": f"column{s} {names}",
         "rest": "every column that the plan does not name",
@@ -516,12 +516,12 @@ def _said(fact: Fact, columns: list[str]) -> str:
         "means": f"the mean of every class of numbers in {names}",
         "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
         "order": "the order of the rows",
-        "unchecked": f"column{s} {names}: some reports exclude some truths, and which categories "
-        "that makes certain was not checked, as there are too many",
+        "unchecked": f"column{s} {names}: some reported values rule out some true values, and "
+        "which categories that makes certain was not checked, as there are too many",
     }[kind]
 
 
-def _listed(items: Sequence[Label | None], between: str = ", ") -> str:
+def _list_names(items: Sequence[Label | None], between: str = ", ") -> str:
     """Names; of many the first ones and the last."""
     names = ["(missing)" if item is None else f"`{_short(shown(item))}`" for item in items]
     return between.join(cut(names, _NAMED))

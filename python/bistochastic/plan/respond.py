@@ -151,7 +151,7 @@ class Record:
             must = "must hold a declared category"
             raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
         if like(labels, value) is None:
-            must = "must hold a text, as its categories are"
+            must = "must hold a string, as its categories are"
             raise TypeError(f"{prefix([name])}{must}; got {type(value).__name__}")
         return np.array([code]), None
 

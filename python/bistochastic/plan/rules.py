@@ -95,7 +95,7 @@ def _what(column: str, attributes: Sequence[Attribute]) -> str:
 
 
 def _check(attribute: Categorical) -> None:
-    """Refuse what is no randomized response by one matrix of finite epsilon."""
+    """Raise an error for what is not a randomized response by one matrix of finite epsilon."""
     law = attribute.matrix
     must = "must be a randomized response of finite epsilon, without groups, for edit rules"
     before = prefix(attribute.columns)

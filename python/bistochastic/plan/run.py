@@ -57,9 +57,9 @@ class Piece:
 class Run:
     """One release of tables with these columns: what is drawn where, and what was seen of it.
 
-    * ``rows``: how many there are in all, where that is known before the first.
+    * ``rows``: how many there are in all, if that is known before the first.
     * ``numbers``: numeric columns that are drawn already, all rows of them.
-    * ``row_columns``: what rows are addressed by, where they have neither ids nor positions.
+    * ``row_columns``: what rows are addressed by, if they have neither ids nor positions.
     * ``argument``: what the caller knows the table as.
     * ``done``: told how many more parts of the work are done.
     """
@@ -112,7 +112,7 @@ class Run:
 
     @property
     def units(self) -> dict[str, str]:
-        """What the ids of units are, by their column."""
+        """List the types of the ids of units, by their column."""
         return self._people.units
 
     def read(
@@ -120,7 +120,7 @@ class Run:
     ) -> Piece:
         """Look at all of some rows; by position these are whole blocks, unless they are the last.
 
-        From here on nothing is refused for what they hold.
+        From here on nothing raises an error for what they hold.
         """
         encoded = []
         for attribute in self._coded:
@@ -139,7 +139,7 @@ class Run:
         return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
 
     def _ids(self, table: Table, first: int | None) -> Ids | None:
-        """What stands for each row, if its position does not."""
+        """List what identifies each row, if its position does not."""
         if self._row_columns:
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
             return waves.Ids(waves.joined(parts))
@@ -210,7 +210,7 @@ class Run:
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
     def _by_ids(self, every: list[Drawn], ids: Ids, together: bool) -> list[Codes]:
-        """Reports by ids; ``together``: in one array, where all codes are of one type."""
+        """Reports by ids; ``together``: in one array, if all codes are of one type."""
         room: Any = [None] * len(every)
         types = {each.codes.dtype for _, each in every}
         if together and len(types) == 1:
@@ -266,7 +266,7 @@ class Run:
     def certificate(
         self, records: int, *, ids: ByIds | None = None, engine: str | None = None
     ) -> Certificate:
-        """What can be said of the release; ``ids``: of ids, where an engine has seen them."""
+        """Write the certificate; ``ids``: facts about ids that an engine has seen."""
         options = self._options
         key, wave = options.key, options.wave
         if ids is None and wave is not None and key is not None:

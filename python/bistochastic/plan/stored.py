@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     C = TypeVar("C", bound=Certificate)
 
 VERSION = 1
-# Whole numbers up to here are the same for every reader of JSON.
+# Integers up to here are the same for every reader of JSON.
 MOST = 2**53
 _SLACK = 1e-12
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}|insecure")
 _KINDS = {"whole numbers", "texts", "bytes", "none"}
-# Made anew when a certificate is shown.
+# Made again when a certificate is shown.
 _SENTENCES = {"published_unchanged", "notes", "warnings", "epsilon_is_infinite_because"}
 # Privacy that is claimed, and privacy that is lost.
 _AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
@@ -50,7 +50,7 @@ def _digests(here: Here) -> dict[str, str]:
         if not name or "/" in name:
             raise here[name].refuse("be named by the base name of a file", "a name without one")
         if not _DIGEST.fullmatch(here[name].text()):
-            raise here[name].refuse("be 64 hexadecimal digits", "a text of another form")
+            raise here[name].refuse("be 64 hexadecimal digits", "a string of another form")
     return dict(here.value)
 
 
@@ -95,7 +95,7 @@ def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
 
 
 def read(cls: type[C], given: object) -> C:
-    """Read the certificate of a text."""
+    """Read the certificate of a string."""
     data = exchange.parse_json(given).value
     must = "`text` must be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
@@ -142,7 +142,7 @@ def _certificate(cls: type[C], here: Here) -> C:
         release_name=_optional(here["release_name"]),
         key_stored=has_key,
         key_fingerprint=fingerprint,
-        unprotected_columns=_unprotected(here["unprotected_columns"], plan, ids),
+        unprotected_columns=_read_unprotected(here["unprotected_columns"], plan, ids),
         shuffled=here["shuffled"].flag(),
         ids=ids,
         package=package.removeprefix("bistochastic "),
@@ -177,7 +177,7 @@ def _records(here: Here, plan: Plan) -> int:
     return records
 
 
-def _unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
+def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     """The columns that left as they were: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):
@@ -251,7 +251,7 @@ def _short(value: object) -> str:
 
 
 def _compare(here: Here, name: str, given: object) -> None:
-    """Refuse what does not follow from the facts of the certificate."""
+    """Raise an error for what does not follow from the facts of the certificate."""
     if name in _SENTENCES:
         here.texts()
     elif name == "reason":
@@ -287,7 +287,7 @@ def _compare_bound(here: Here, name: str, given: float) -> None:
 
 
 def _measure(here: Here) -> float:
-    """A number that is not negative; infinity is a text."""
+    """A number that is not negative; infinity is a string."""
     value = math.inf if here.value == "inf" else here.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", here.kind)

@@ -27,7 +27,7 @@ _TOGETHER = 8
 
 
 class Stream:
-    """One release, given in record batches of Arrow and taken in record batches.
+    """One release, given in Arrow record batches and taken in record batches.
 
     >>> import bistochastic as bs, pyarrow as pa
     >>> from bistochastic.plan.options import Options
@@ -49,13 +49,13 @@ class Stream:
     An error may come after rows were returned. Then they must not be used: under a key, a part of
     a release is what nobody was promised.
 
-    ``options.shuffle`` is noted in the certificate; whoever writes the rows shuffles them.
+    ``options.shuffle`` is noted in the certificate; the writer of the rows shuffles them.
 
     A numeric column is permuted as a whole, so it takes two passes. In the first, read its values
     and have them permuted by :func:`permuted`. In the second, hand the result over as ``numbers``:
     an array for each numeric column, with the values of all rows in the order of the input.
 
-    With ``places``, protected texts come out as places among the categories, for a Parquet file.
+    With ``places``, protected strings come out as places among the categories, for a Parquet file.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Stream:
 
 
 def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
-    """How many there are, if numbers say so; a numeric column without them is refused."""
+    """How many there are, if numbers say so; a numeric column without them raises an error."""
     numeric = plan._numeric
     for attribute in numeric:
         if attribute.column not in numbers:
@@ -140,7 +140,7 @@ def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
 def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Numbers:
     """A numeric column of the plan, permuted or averaged: ``numbers`` of a :class:`Stream`.
 
-    They are all of the column, in the order of the rows, as whole numbers or floats.
+    They are all of the column, in the order of the rows, as integers or floats.
     """
     options.check_rows(plan, len(numbers))
     if plan.requirement:
@@ -153,7 +153,7 @@ class ProtectedBatches(Shown):
     """A protected table in record batches, read once, and its certificate after that.
 
     It is iterated over, read by :meth:`read_next_batch` or :meth:`read_all`, or handed to whatever
-    reads an Arrow stream; :meth:`to_reader` is for what wants a reader of pyarrow.
+    reads an Arrow stream; :meth:`to_reader` is for what wants a pyarrow reader.
 
     >>> import bistochastic as bs, pyarrow as pa
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])

@@ -44,7 +44,7 @@ class Unit:
 
     column: str
     kind: str
-    """What the ids of the units are."""
+    """The types of the ids of the units."""
     checked: bool
     """Whether all records of every unit were compared; an engine compares those of a batch."""
     pseudonym: str | None = None
@@ -105,7 +105,7 @@ class Met:
 
     @property
     def kind(self) -> str:
-        """What the ids are."""
+        """The types of the ids."""
         return kind_of(self._kinds)
 
     @property
@@ -122,7 +122,7 @@ class Met:
         return ids
 
     def check(self, ids: Ids, encoded: list[Encoded], first: int | None) -> None:
-        """Refuse rows that differ from an earlier record of their unit."""
+        """Raise an error for rows that differ from an earlier record of their unit."""
         if not len(ids.values):
             return
         keys, at, which = np.unique(_words(ids), return_index=True, return_inverse=True)
@@ -165,7 +165,7 @@ class Met:
 
 
 def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Eight bytes for each row: a whole number itself, of others a keyed hash."""
+    """Eight bytes for each row: an integer itself, of others a keyed hash."""
     if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
         return ids.values.view(np.uint64)
     assert ids.hashes is not None

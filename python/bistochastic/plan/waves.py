@@ -1,7 +1,7 @@
 """One release after another: the same people by their ids, and what must not have changed.
 
 Under ids a report depends on the key, the plan's name, the columns, the law, the person and the
-code of the value. Where one of these changes from wave to wave, the same person is drawn anew, and
+code of the value. If one of these changes from wave to wave, the same person is re-randomized, and
 each new draw spends epsilon again. So the certificate of the wave before is compared with what is
 now.
 """
@@ -41,7 +41,7 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of some rows: whole numbers, texts or bytes, or a list; their hashes, if any."""
+    """The ids of some rows: integers, strings or bytes, or a list; their hashes, if any."""
 
     values: Any
     hashes: NDArray[np.uint8] | None = None
@@ -64,7 +64,7 @@ class People:
         self._before = 0
         self._kinds: set[str] = set()
         self.units: dict[str, str] = {}
-        """What the ids of units are, by their column."""
+        """The types of the ids of units, by their column."""
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
@@ -99,7 +99,7 @@ class People:
 
     @property
     def kind(self) -> str:
-        """What the ids are."""
+        """The types of the ids."""
         return kind_of(self._kinds)
 
 
@@ -118,7 +118,7 @@ class Rising:
 
     def __init__(self) -> None:
         self.held: list[NDArray[Any]] = []
-        """The latest of them, for whoever counts once they rise no longer."""
+        """The latest of them, to count from once they rise no longer."""
         self.forgotten = False
         """Whether there were more. Each of those had one row."""
         self._rows = 0
@@ -162,7 +162,7 @@ class ByIds:
     pseudonym: str | None
     max_rows_per_id: int
     rows_per_id_checked: int | None
-    """More rows of an id would have been found; None where nobody looked."""
+    """More rows of an id would have been found; None if nobody looked."""
     after: str
     redrawn: tuple[str, ...]
     carried: tuple[Categorical | Joint, ...]
@@ -170,7 +170,7 @@ class ByIds:
     row_columns: tuple[str, ...] = ()
     """What rows rather than people are addressed by; then there is no id column."""
     redrawn_before: tuple[str, ...] = ()
-    """What made people be drawn anew in all waves before this one, the oldest first."""
+    """What made people be re-randomized in all waves before this one, the oldest first."""
 
     @property
     def _line(self) -> str:
@@ -276,15 +276,15 @@ class Wave:
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
-        """Refuse what draws people anew, unless it was asked for."""
+        """Raise an error for what re-randomizes people, unless it was asked for."""
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
-            cure = "redraw=True draws anew, which spends epsilon again"
+            cure = "redraw=True re-randomizes, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
     def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
-        """What makes people be drawn anew, a phrase each."""
+        """List what re-randomizes people, in phrases."""
         if self.after == "first":
             return ()
         earlier: Certificate = self.after
@@ -300,7 +300,7 @@ class Wave:
             if "none" not in (kind, unit.kind) and unit.kind != kind:
                 units = f"units by `{shown(unit.column)}` that are {kind}"
                 found.append(f"{units}, where they were {unit.kind}")
-        before = {a.columns: a for a in _known(earlier)}
+        before = {a.columns: a for a in _list_known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan._coded:
             then = before.get(now.columns)
@@ -309,14 +309,14 @@ class Wave:
                     found.append(f"{prefix(now.columns)[:-2]} joined with others than before")
                 continue
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
-        return (*found, *_renamed(tuple(before.values()), plan))
+        return (*found, *_find_renamed(tuple(before.values()), plan))
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
         """What the certificate says; ``counted`` is whether the rows of each id were."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
-        earlier = () if self.after == "first" else _known(self.after)
+        earlier = () if self.after == "first" else _list_known(self.after)
         kind = people.kind
         if kind == "none" and self.after != "first":
             # A wave without anyone does not forget what ids are.
@@ -342,7 +342,7 @@ class Wave:
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """16 bytes for each whole number, different for different ones, with all bits in use.
+    """16 bytes for each integer, different for different ones, with all bits in use.
 
     >>> len({row.tobytes() for row in _spread(np.arange(-3, 3))})
     6
@@ -355,7 +355,7 @@ def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def read_ids(table: Table, column: str, first: int | None) -> Any:
-    """The ids of rows from ``first`` on, of a batch where that is None; none may be missing."""
+    """The ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
@@ -367,7 +367,7 @@ def read_ids(table: Table, column: str, first: int | None) -> Any:
     else:
         got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{before}must hold no missing ids; got {got}")
-    must = "must hold whole numbers, texts or bytes, as ids do"
+    must = "must hold integers, strings or bytes, as ids do"
     raise TypeError(f"{before}{must}; got {shown(kind)}")
 
 
@@ -384,13 +384,13 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
     return _core.joined_ids(parts)
 
 
-def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
+def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     """The attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
     return (*carried, *certificate.plan._coded)
 
 
-def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
+def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
     """New columns with categories of one that is gone, a phrase each.
 
     Such a column may be the old one under another name, which enters the noise.
@@ -456,7 +456,7 @@ def laws_of(attribute: Categorical | Joint) -> Any:
 
 
 def kinds(values: Any) -> set[str]:
-    """What ids are: whole numbers, texts, bytes, or several of these."""
+    """What ids are: integers, strings, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):

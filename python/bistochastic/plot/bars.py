@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bistochastic.measures.profile import WORDS, shortened
+from bistochastic.measures.profile import WORDS, shorten
 from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure, plain, title
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _bar(ax: Axes, y: float, entry: Entry, colour: str, matrix: Matrix) -> None:
         {"facecolor": "white", "hatch": "////"} if bound else {"facecolor": colour}
     )
     ax.barh(y, _share(entry, matrix), height=0.66, edgecolor=colour, label=entry.name, **look)
-    text = "infinite" if entry.value == math.inf else shortened(entry, DIGITS)
+    text = "infinite" if entry.value == math.inf else shorten(entry, DIGITS)
     text = _ERRS[WORDS[entry.name][1]] * bound + text
     if entry.name in _IN_BITS:
         text += f" of {_most(entry, matrix):.{DIGITS}g} bits"

@@ -70,7 +70,7 @@ def cluster(release: Release[Any], plan: Plan, *, max_cells: int, min_dependence
         for a, b in combinations(single, 2)
         if a.missing == b.missing
     }
-    groups = _merged([(a,) for a in single], dependence, most, least)
+    groups = _merge([(a,) for a in single], dependence, most, least)
     named = {a.column: group for group in groups for a in group}
     attributes: list[Any] = []
     for attribute in plan.attributes:
@@ -108,7 +108,7 @@ def _dependence(plan: Plan, release: Release[Any], one: str, other: str) -> floa
     return math.sqrt(chi / (min(sizes) - 1)) if min(sizes) > 1 else 0.0
 
 
-def _merged(
+def _merge(
     groups: list[tuple[Categorical, ...]],
     dependence: dict[tuple[str, str], float],
     most: int,

@@ -1,7 +1,7 @@
 """``plan.collector``: counts of reported records that arrive one by one or in batches.
 
 A collector holds one array of counts per table, and nothing of a single record. So its memory is
-known in advance, two collectors add up, and a text of some kilobytes restarts one.
+known in advance, two collectors add up, and a string of some kilobytes restarts one.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _spell(value: object) -> Any:
     if _is_missing(value):
         return None
     known = spelling(value)
-    # An object of its own, which is no category.
+    # An object of its own, which is not a category.
     return object() if known is None else known
 
 
@@ -351,7 +351,7 @@ class Collector(Shown):
 
     @classmethod
     def from_json(cls, text: str, plan: Plan) -> Self:
-        """Read what :meth:`to_json` wrote; another plan, or a text that was cut off, raises."""
+        """Read what :meth:`to_json` wrote; another plan, or a string that was cut off, raises."""
         try:
             found = json.loads(text)
             stated = found["format"], found["version"], found["plan"]

@@ -54,7 +54,7 @@ def estimate(
     certificate, frame = certificate_of(frame), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
-    design = designed(plan, survey)
+    design = read_design(plan, survey)
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
@@ -74,20 +74,20 @@ def _read(
             raise TypeError(f"{must}; got no counts")
         if frame is None:
             raise TypeError("`frame` must be a protected table, or counts be given; got none")
-        question = _asked(plan, columns, where)
+        question = _read_request(plan, columns, where)
         sheet = read(question, frame, design)
         return question, sheet, sheet.unanswered
     if frame is not None or tuple(columns) or not design.is_plain:
         must = "`counts` must be given without frame, weights, strata and cluster"
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
-    question = _asked(plan, names, where)
+    question = _read_request(plan, names, where)
     # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
 
 
-def _asked(plan: Plan, columns: Iterable[str], where: object) -> Question:
+def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
@@ -99,19 +99,19 @@ def people(population: object, design: Design) -> str:
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates
     if who == "fixed" and (drawn or design.fpc):
-        must = "`population` must be sampled where strata, cluster, replicates or fpc are given"
+        must = "`population` must be sampled if strata, cluster, replicates or fpc are given"
         raise ValueError(f"{must}; got fixed")
     return who
 
 
 def refuse_fixed(who: str, clusters: object) -> None:
-    """Refuse a fixed population whose records share noise: no error is known for it."""
+    """Raise an error for a fixed population whose records share noise: no error is known for it."""
     if who == "fixed" and clusters is not None:
         must = "`population` must be sampled for columns that are drawn by unit"
         raise ValueError(f"{must}; got fixed")
 
 
-def designed(plan: Plan, survey: Survey) -> Design:
+def read_design(plan: Plan, survey: Survey) -> Design:
     """The columns of a design, none of which the plan protects."""
     design = Design.of(**survey)
     protected = plan._protected
@@ -126,7 +126,7 @@ def designed(plan: Plan, survey: Survey) -> Design:
     for name, column in named:
         refuse_undecided(name, plan, column)
         if column in protected:
-            must = f"`{name}` must name columns in clear"
+            must = f"`{name}` must name unprotected columns"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
     return design
 
@@ -181,7 +181,7 @@ def of_tallies(
     who: str,
     patience: Patience,
 ) -> Estimate:
-    """The estimate from counted reports: by one matrix where there is one, else cell by cell."""
+    """The estimate from counted reports: by one matrix if there is one, else cell by cell."""
     refuse_fixed(who, tallies.pieces)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
@@ -189,13 +189,13 @@ def of_tallies(
         matrix = _product(_matrices(question, back, ()))
         return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
-    fit = None if how == "inverse" else _fitted(question, back, tallies, how, patience)
+    fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
     notes: tuple[str, ...] = ()
     if not question.is_exact:
         linear.shares  # noqa: B018 - a singular matrix is said before the note
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
-            notes = ("the domain is estimated to hold nobody, so that it has no shares",)
+            notes = ("the subgroup is estimated to be empty, so it has no proportions",)
     if tallies.lost:
         notes = (*notes, f"no standard errors: {tallies.lost}")
     elif linear.silent:
@@ -221,7 +221,7 @@ def _product(matrices: list[Matrix]) -> Matrix:
     return matrices[0] if len(matrices) == 1 else families.kron(*matrices)
 
 
-def _fitted(
+def _fit(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Shares by another method: the table of all codes, group by group, then what is asked."""
@@ -237,7 +237,7 @@ def _fitted(
         if not part > 0:
             continue
         matrix = _product(_matrices(question, back, at))
-        shares, left, taken = methods.fitted(
+        shares, left, taken = methods.fit_shares(
             matrix, here / part, records * part / total, how, patience
         )
         every = np.zeros(matrix.size)

@@ -1,7 +1,7 @@
 """``plan.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
 
-All are functions of totals of pseudo-responses. A condition, on a protected column or in clear, is
-one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
+All are functions of totals of pseudo-responses. A condition, on a protected column or unprotected,
+is one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bistochastic.adapters.frames import opened
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import SILENT, designed, estimate, people, refuse_fixed
+from bistochastic.tables.estimates import SILENT, estimate, people, read_design, refuse_fixed
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import (
     Function,
@@ -50,7 +50,7 @@ _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 @watched("estimating")
 def count(plan: Plan, frame: object, where: object, population: object, survey: Survey) -> Quantity:
     """See :meth:`bistochastic.Plan.count`."""
-    design, who = _designed(plan, population, survey)
+    design, who = _read_design(plan, population, survey)
     conditions = ask(plan, (), where).where
     if not conditions:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -71,7 +71,7 @@ def ratio(
     plan: Plan, frame: object, where: object, given: object, population: object, survey: Survey
 ) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
-    design, who = _designed(plan, population, survey)
+    design, who = _read_design(plan, population, survey)
     above, below = ask(plan, (), where), ask(plan, (), given, "given")
     if not above.where:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -92,18 +92,18 @@ def mean(
     survey: Survey,
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.mean`."""
-    design, who = _designed(plan, population, survey)
+    design, who = _read_design(plan, population, survey)
     name = named("column", column)
     domain = ask(plan, (), where)
     moved = numeric(plan, name)
     whole = design.is_plain and not domain.where
     if moved is not None and whole and not moved.grouped:
-        return _kept(plan, frame, design, moved, who, "mean")
+        return _check_kept(plan, frame, design, moved, who, "mean")
     rows = respond(plan, frame, design, "mean", domain.where, (name,))
     base = rows.inside(domain.where)
     if moved is not None and domain.is_exact and (moved.grouped or not can_be_undone(moved)):
         kept = design.weights is None and set(domain.where) <= {moved.within}
-        return _bounded(rows, frame, moved, base, who, domain, kept)
+        return _bound(rows, frame, moved, base, who, domain, kept)
     found = _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
     if scores is None and (binned := rows.binned(name)) is not None:
         half = binned._bins.widest / 2
@@ -115,7 +115,7 @@ def mean(
     return found
 
 
-def _bounded(
+def _bound(
     rows: Responses,
     frame: object,
     attribute: Numeric,
@@ -161,7 +161,7 @@ def quantile(
     survey: Survey,
 ) -> Quantile:
     """See :meth:`bistochastic.Plan.quantile`."""
-    design, who = _designed(plan, population, survey)
+    design, who = _read_design(plan, population, survey)
     name, level = named("column", column), _core.as_real("q", "be between 0 and 1", q)
     if not 0 < level < 1:
         raise ValueError(f"`q` must be between 0 and 1; got {level:g}")
@@ -203,22 +203,22 @@ def covariance(
     what: str = "covariance",
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
-    design, who = _designed(plan, population, survey)
+    design, who = _read_design(plan, population, survey)
     one, two = _pair(columns)
     given = _scores(scores, (one, two))
     domain = ask(plan, (), where)
     moved = numeric(plan, one)
     plain = design.is_plain and not domain.where
     if moved is not None and one == two and plain and what == "covariance":
-        return _kept(plan, frame, design, moved, who, what)
+        return _check_kept(plan, frame, design, moved, who, what)
     rows = respond(plan, frame, design, what, domain.where, (one, two))
     base = rows.inside(domain.where)
     x, y = rows.column(one, given.get(one)), rows.column(two, given.get(two))
     return _second(rows, base, (x, y), who, domain, what, same=one == two)
 
 
-def _designed(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
-    design = designed(plan, survey)
+def _read_design(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
+    design = read_design(plan, survey)
     return design, people(population, design)
 
 
@@ -304,8 +304,8 @@ def _second(
     pairs = [(1, 2, 3)] if what == "covariance" else [(1, 2, 3), (1, 1, 4), (2, 2, 5)]
 
     def statistic(sample: Sample) -> tuple[float, list[float]]:
-        found = _centred(sample, values, pairs, who, domain, what)
-        return (found[0] if what == "covariance" else _correlated(found)), found
+        found = _centre(sample, values, pairs, who, domain, what)
+        return (found[0] if what == "covariance" else _correlate(found)), found
 
     value, found = statistic(rows.sample)
     whole = float(totals[0])
@@ -340,7 +340,7 @@ def _second(
     )  # fmt: skip
 
 
-def _centred(
+def _centre(
     sample: Sample,
     values: Array,
     pairs: Sequence[tuple[int, int, int]],
@@ -362,7 +362,7 @@ def _centred(
     return found
 
 
-def _correlated(found: Sequence[float]) -> float:
+def _correlate(found: Sequence[float]) -> float:
     cross, first, second = found
     if not (first > 0 and second > 0):
         must = "`correlation` must be asked of columns that vary"
@@ -394,7 +394,7 @@ def _product(
     return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
 
 
-def _kept(
+def _check_kept(
     plan: Plan, frame: object, design: Design, attribute: Numeric, who: str, what: str
 ) -> Quantity:
     """The mean or the variance of a permuted column, which are those of the original."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """Columns and conditions, sorted into what is protected and what is in clear."""
+    """Columns and conditions, sorted into protected and unprotected ones."""
 
     plan: Plan
     columns: tuple[str, ...]
@@ -71,12 +71,12 @@ class Question:
 
     @property
     def clear(self) -> tuple[str, ...]:
-        """The columns in clear that are asked about."""
+        """The unprotected columns that are asked about."""
         return tuple(column for column in self.columns if column not in self.protected)
 
     @property
     def clear_where(self) -> dict[str, tuple[object, ...]]:
-        """The conditions on columns in clear."""
+        """The conditions on unprotected columns."""
         protected = self.protected
         return {k: v for k, v in self.where.items() if k not in protected}
 
@@ -97,34 +97,34 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
         raise ValueError(f"`columns` must be different; got `{shown(twice)}` twice")
     conditions = _conditions(plan, where, name)
     for column in listed:
-        _known("columns", plan, column)
+        _check_known("columns", plan, column)
     return Question(plan, listed, conditions)
 
 
 def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
-    """Refuse a column of which the plan does not say yet what happens to it."""
+    """Raise an error for a column of which the plan does not say yet what happens to it."""
     if column in plan.undecided:
         must = f"`{name}` must name columns that the plan decides"
         raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
 
 
-def _known(name: str, plan: Plan, column: str) -> None:
-    """Refuse a column that no protected table of this plan has, or that is no category."""
+def _check_known(name: str, plan: Plan, column: str) -> None:
+    """Raise an error for a column that protected tables of this plan do not have."""
     refuse_undecided(name, plan, column)
     if column in plan.drop:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
     if column in [each.column for each in plan._numeric]:
-        must = f"`{name}` must name categories or columns in clear"
+        must = f"`{name}` must name categories or unprotected columns"
         raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
 def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
-    """The levels of each column: declared ones as the plan has them, others as Python does."""
+    """The categories of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
-    must = f"`{name}` must be a dict from columns to lists of their levels"
+    must = f"`{name}` must be a dict from columns to lists of their categories"
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
@@ -136,8 +136,8 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     found: dict[str, tuple[Any, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)
-        _known(name, plan, column)
-        listed = _listed(name, levels)
+        _check_known(name, plan, column)
+        listed = _list_categories(name, levels)
         if column in labels:
             axis, missing = labels[column]
             for i, level in enumerate(listed):
@@ -146,28 +146,28 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
                     listed[i] = axis.values[code]
                 elif level is not None or not missing:
                     declared = f"`{name}` must hold declared categories of `{shown(column)}`"
-                    raise ValueError(f"{declared}; got {_said(level)}")
+                    raise ValueError(f"{declared}; got {_format_category(level)}")
         if not listed:
             raise ValueError(f"{must}; got none for `{shown(column)}`")
         found[column] = tuple(listed)
     return found
 
 
-def _listed(name: str, given: object) -> list[Any]:
-    """One level, or the levels that something holds, each as Python has it."""
+def _list_categories(name: str, given: object) -> list[Any]:
+    """One category, or the categories that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
-    listed = [one] if single else arguments.items(name, "list levels", one)
+    listed = [one] if single else arguments.items(name, "list categories", one)
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:
-            must = f"`{name}` must be a dict from columns to lists of their levels"
+            must = f"`{name}` must be a dict from columns to lists of their categories"
             raise TypeError(f"{must}; got a list of {type(level).__name__}")
     return found
 
 
 def _plain(level: Any) -> Any:
-    """A level as Python has it; None if it is missing."""
+    """A category as Python has it; None if it is missing."""
     if hasattr(level, "as_py"):
         level = level.as_py()
     if level is None or level is np.ma.masked:
@@ -184,19 +184,19 @@ def _plain(level: Any) -> Any:
 
 
 def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, ...]:
-    """The levels that match none of those that are known. A missing one is never a mistake."""
+    """The categories that match none of those that are known. A missing one is never a mistake."""
     there = {key(value) for value in known}
     return tuple(level for level in levels if level is not None and key(level) not in there)
 
 
 def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
-    """Refuse levels that neither occur nor are declared: they are mistyped."""
+    """Raise an error for categories that neither occur nor are declared: they are mistyped."""
     for level in levels:
-        must = f"`{name}` must hold levels that occur in column `{shown(column)}`"
-        raise ValueError(f"{must}, or that its type declares; got {_said(level)}")
+        must = f"`{name}` must hold categories that occur in column `{shown(column)}`"
+        raise ValueError(f"{must}, or that its type declares; got {_format_category(level)}")
 
 
-def _said(level: object) -> str:
+def _format_category(level: object) -> str:
     """What a caller typed, in a sentence."""
     if isinstance(level, str):
         return f"'{shown(level)}'"
@@ -204,7 +204,7 @@ def _said(level: object) -> str:
 
 
 def digits(attribute: Coded) -> list[NDArray[np.intp]]:
-    """The level in each column of every code of an attribute."""
+    """The category in each column of every code of an attribute."""
     cells = math.prod(attribute.shape)
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
@@ -225,7 +225,7 @@ def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[n
 
 
 def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
-    """The levels of a column, missing as the last where it is a category."""
+    """The categories of a column, missing as the last if it is a category."""
     values = attribute.axes[attribute.columns.index(column)].values
     return (*values, None) if attribute.missing == "category" else values
 
@@ -253,7 +253,7 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is asked about one attribute: its columns, their levels, and the way back to them."""
+    """A question about one attribute: its columns, their categories, and the way back to them."""
 
     columns: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
@@ -275,7 +275,7 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)
-        # Conditions have levels as they are declared, so that codes are of one kind.
+        # Conditions have categories as they are declared, so that codes are of one kind.
         kept = [i for i, level in enumerate(every) if level in conditions.get(column, every)]
         found.append(tuple(every[i] for i in kept))
         _core.require_memory("columns", len(told) * len(kept), len(inside), 16)

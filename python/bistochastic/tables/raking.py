@@ -16,7 +16,7 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
 from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import designed
+from bistochastic.tables.estimates import read_design
 from bistochastic.tables.sheet import require, table_of, weight_column
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)
     if given is not None:
-        designed(plan, {"weights": given})
+        read_design(plan, {"weights": given})
         start = weight_column(table, "weights", named("weights", given))
     if not start.sum() > 0:
         raise ValueError("`frame` must have at least one record; got none")
@@ -59,13 +59,13 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
             if encoded.groups is not None:
                 place += encoded.groups.astype(np.int64) * attribute.size
             if encoded.missing is not None:
-                # Who did not answer is in clear, and stays as it is.
+                # Who did not answer is published unchanged.
                 place[encoded.missing] = attribute.size * len(attribute.matrices)
             codes.append(place)
             targets.append(_margin(attribute, place, start))
     cells, which = _together(codes)
     total = np.bincount(which, start).astype(float)
-    return column(frame, start * _raked(cells, targets, total)[which])
+    return column(frame, start * _rake(cells, targets, total)[which])
 
 
 def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Array) -> Array:
@@ -77,7 +77,7 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         total = float(part.sum())
         if not total > 0:
             continue
-        shares = methods.fitted(matrix, part / total, total, "mle", Patience())[0]
+        shares = methods.fit_shares(matrix, part / total, total, "mle", Patience())[0]
         # What nobody reported has no record to carry its weight.
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())
@@ -88,14 +88,14 @@ def _together(codes: list[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], 
     """The different combinations of codes, a row for each attribute, and that of every record."""
     joint = np.zeros(len(codes[0]), np.int64)
     for place in codes:
-        # Numbered anew after each, so that they stay small.
+        # Numbered again after each, so that they stay small.
         joint = joint * (int(place.max()) + 1) + place
         _, joint = np.unique(joint, return_inverse=True)
     _, first, which = np.unique(joint, return_index=True, return_inverse=True)
     return [place[first] for place in codes], which
 
 
-def _raked(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) -> Array:
+def _rake(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) -> Array:
     """Factors of the combinations under which every margin is its target."""
     factors = np.ones(len(start))
     for _ in range(_ROUNDS):

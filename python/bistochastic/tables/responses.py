@@ -81,7 +81,7 @@ class Responses:
     what: str
     known: dict[str, tuple[Any, ...]]
     notes: tuple[str, ...]
-    """What has to be said of errors."""
+    """Notes on the errors."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""
@@ -137,7 +137,7 @@ class Responses:
         return least, most
 
     def inside(self, where: Mapping[str, tuple[object, ...]], name: str = "where") -> Function:
-        """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
+        """1 if all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
@@ -182,7 +182,7 @@ def can_be_undone(attribute: Numeric) -> bool:
 def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
     """The least and the largest number that each reported one may stand for.
 
-    Inside a class of ranks, numbers are exchanged with each other. Where it is not known that they
+    Inside a class of ranks, numbers are exchanged with each other. If it is not known that they
     stay in a class, they stay in their group. Of class means, those of the classes beside it bound
     the numbers of a class. A number that is in two classes may have come from both.
     """
@@ -222,7 +222,7 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
 
 
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
-    """A number for each level of a column: as given, or the levels themselves."""
+    """A number for each level of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
@@ -230,7 +230,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
         return middles.astype(np.int64 if attribute._bins.dated else float).astype(float)
     if given is None:
         if not all(type(level) in (int, bool) for level in levels):
-            raise TypeError(f"{must}; got none, and the categories are no numbers")
+            raise TypeError(f"{must}; got none, and the categories are not numbers")
         return np.array([float(level) for level in levels])
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
         known = {key(level) for level in levels}
@@ -243,7 +243,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise TypeError(f"{must}; got {type(given).__name__}")
-        listed = arguments.items("scores", "be one number for each level", given)
+        listed = arguments.items("scores", "be one number for each category", given)
     if len(listed) != len(levels):
         raise ValueError(f"{must}; got {len(listed)}")
     found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])

@@ -37,7 +37,7 @@ class Running:
         self._sums, self._squares = np.zeros(0), np.zeros(0)
         self.rows = self.records = self.unanswered = 0
         self.notes: tuple[str, ...] = ()
-        # Levels of conditions that no batch has had yet.
+        # Categories of conditions that no batch has had yet.
         self._unmet = question.clear_where
         grouped = design.strata is not None or design.cluster is not None
         drawn = grouped or design.replicates or design.fpc
@@ -53,7 +53,8 @@ class Running:
         self._unmet = {k: absent(v, sheet.known[k]) for k, v in self._unmet.items()}
         tallies = sheet.tallies()
         if not self._axes:
-            # Levels that are declared stay in their order; those in clear are found on the way.
+            # Categories that are declared stay in their order; unprotected ones are found on the
+            # way.
             declared = {*self._question.groups}
             for axis in sheet.axes:
                 known = axis.values is None or axis.name in declared
@@ -61,7 +62,7 @@ class Running:
             self._sums = np.zeros([size for _, _, size in self._axes])
             self._squares = np.zeros_like(self._sums)
         places = [
-            np.arange(axis.size) if known[1] is None else _placed(known[1], axis)
+            np.arange(axis.size) if known[1] is None else _place(known[1], axis)
             for axis, known in zip(sheet.axes, self._axes, strict=True)
         ]
         self._axes = [
@@ -128,8 +129,8 @@ class Running:
         return sheet
 
 
-def _placed(known: list[Any], axis: Axis) -> NDArray[np.intp]:
-    """Where the levels of a batch stand among all levels so far, new ones behind them."""
+def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
+    """Where the categories of a batch stand among all categories so far, new ones behind them."""
     assert axis.values is not None
     found = {(type(value), value): i for i, value in enumerate(known)}
     places = []
@@ -143,7 +144,7 @@ def _placed(known: list[Any], axis: Axis) -> NDArray[np.intp]:
 
 
 def _cut(table: Array, sheet: Sheet, places: list[NDArray[np.intp]]) -> Array:
-    """The table of a batch, without the one empty cell of an axis that has no level."""
+    """The table of a batch, without the one empty cell of an axis that has no category."""
     whole = table.reshape(sheet.shape)
     return whole[tuple(slice(len(place)) for place in places)]
 

@@ -146,11 +146,11 @@ class Sheet:
     replicates: tuple[Array, ...]
     scale: float
     times: Array | None = None
-    """How many records each row stands for, where rows are counts."""
+    """How many records each row stands for, if rows are counts."""
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    """The levels of columns in clear: those that occur, and those that are declared."""
+    """The categories of unprotected columns: those that occur, and those that are declared."""
     notes: tuple[str, ...] = ()
-    """What has to be said of the clusters."""
+    """Notes on the clusters."""
     lost: str = ""
     """Why there are no standard errors, if there are none."""
     second: NDArray[np.intp] | None = None
@@ -399,8 +399,8 @@ def of_table(
 ) -> Sheet:
     """The same from a table that is open, which a caller knows as ``what``.
 
-    ``times`` says how many records each row stands for, ``others`` which levels a column has though
-    no row may hold them.
+    ``times`` says how many records each row stands for, ``others`` which categories a column has
+    though no row may hold them.
     """
     needed = [*question.columns, *question.where, *question.groups]
     needed += [column for each in question.coded for column in each.columns]
@@ -433,7 +433,7 @@ def of_table(
             met = np.isin(found, wanted)
             inside = met if inside is None else inside & met
             if name in question.clear and name not in question.groups:
-                # Only the levels that are asked for are shown.
+                # Only the categories that are asked for are shown.
                 place = np.zeros(len(values) + 1, np.intp)
                 place[wanted] = np.arange(len(wanted))
                 found, values = place[found], [values[i] for i in wanted]
@@ -533,7 +533,7 @@ def _fractions(
 def _refuse_split(
     units: Mapping[str, NDArray[np.intp]], name: str, clusters: NDArray[np.intp]
 ) -> None:
-    """Refuse clusters or strata of this name that hold parts of units."""
+    """Raise an error for clusters or strata of this name that hold parts of units."""
     many = int(clusters.max(initial=0)) + 1
     for unit, codes in units.items():
         pairs = np.unique(codes.astype(np.int64) * many + clusters)
@@ -555,7 +555,7 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
 
 
 def require(table: Table, name: str, column: str) -> None:
-    """Refuse a table without a column."""
+    """Raise an error for a table without a column."""
     if column not in table.names:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 
@@ -581,7 +581,7 @@ def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array
 
 
 def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp]:
-    """Codes of a column in clear that groups records, none missing."""
+    """Codes of an unprotected column that groups records, none missing."""
     require(table, name, column)
     codes, values = levels(table, column)
     if None in values:

@@ -51,19 +51,19 @@ def sql(plan: Plan, dialect: object, table: object) -> str:
     kind = arguments.one_of("dialect", dialect, DIALECTS)
     name = named("table", table)
     plan._refuse_undecided()
-    columns = [each for attribute in plan._coded for each in _corrected(attribute)]
+    columns = [each for attribute in plan._coded for each in _correct(attribute)]
     if len(columns) > _MOST:
         raise ValueError(f"`plan` must have at most {_MOST} categories in SQL; got {len(columns)}")
-    lines = [f"  t.*,\n  (SELECT count(*) FROM {_quoted(name)}) AS bs_n", *columns]
-    view = _quoted(f"{name}_corrected")
+    lines = [f"  t.*,\n  (SELECT count(*) FROM {_quote(name)}) AS bs_n", *columns]
+    view = _quote(f"{name}_corrected")
     body = ",\n  ".join(lines)
-    statements = [f"CREATE VIEW {view} AS SELECT\n{body}\nFROM {_quoted(name)} AS t;"]
+    statements = [f"CREATE VIEW {view} AS SELECT\n{body}\nFROM {_quote(name)} AS t;"]
     if kind == "duckdb":
         statements += [f"CREATE OR REPLACE MACRO {head} AS {it};" for head, it in _MACROS.items()]
     return "\n".join(statements) + "\n"
 
 
-def _corrected(attribute: Categorical | Joint) -> Iterator[str]:
+def _correct(attribute: Categorical | Joint) -> Iterator[str]:
     """Corrected columns of an attribute, as SQL."""
     if attribute.missing == "keep":
         must = 'must have missing="raise" or missing="category" in SQL'
@@ -88,12 +88,12 @@ def _corrected(attribute: Categorical | Joint) -> Iterator[str]:
         cases = [_cases(conditions, table[row]) for table in found]
         whole = cases[0]
         if attribute.groups is not None:
-            by = _quoted(attribute.groups.column)
+            by = _quote(attribute.groups.column)
             values = attribute.groups.labels.values
             pairs = zip(values, cases, strict=True)
             whole = " ".join(f"WHEN t.{by} = {_literal(v)} THEN {case}" for v, case in pairs)
             whole = f"CASE {whole} END"
-        yield f"{whole} AS {_quoted(name)}"
+        yield f"{whole} AS {_quote(name)}"
 
 
 def _cases(conditions: list[str], values: Array) -> str:
@@ -119,11 +119,11 @@ def _condition(attribute: Categorical | Joint, code: int, places: list[NDArray[n
     for column, place in zip(attribute.columns, places, strict=True):
         level = levels_of(attribute, column)[place[code]]
         test = "IS NULL" if level is None else f"= {_literal(level)}"
-        parts.append(f"t.{_quoted(column)} {test}")
+        parts.append(f"t.{_quote(column)} {test}")
     return " AND ".join(parts)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

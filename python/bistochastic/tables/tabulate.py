@@ -66,7 +66,7 @@ def beside(question: Question) -> dict[str, str]:
 
 def _times(table: Table, column: str) -> NDArray[np.float64]:
     """How many records each row stands for."""
-    must = f"{prefix([column])}`count` must hold whole numbers that are not negative"
+    must = f"{prefix([column])}`count` must hold integers that are not negative"
     if column not in table.names:
         must = f"`rows` must have the column `{shown(column)}`"
         raise ValueError(f"{must}; got none of that name: count= names the column of counts")
@@ -94,7 +94,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
         if axis.name not in question.groups:
-            # A level of which there is nobody is one that does not occur.
+            # A category of which there is nobody is one that does not occur.
             others = tuple(k for k in range(counted.ndim) if k != i)
             seen = np.flatnonzero(counted.sum(axis=others))
             counted = np.take(counted, seen, axis=i)
@@ -164,15 +164,15 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
 
 
 def _check_levels(plan: Plan, axis: Axis) -> None:
-    """Refuse a table that was made for another plan."""
+    """Raise an error for a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
         if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
-            raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
+            raise ValueError(f"{must}; got other categories of `{shown(axis.name)}`")
 
 
 def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
-    """An array of a caller, an axis for each column, its levels as declared."""
+    """An array of a caller, an axis for each column, its categories as declared."""
     must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
     if names is None:
         raise TypeError(f"{must}; got {type(given).__name__} without columns")
@@ -187,8 +187,8 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
         if name not in question.protected:
             if name not in question.groups:
                 cure = "plan.tabulate finds them"
-                got = f"`{shown(name)}`, whose levels nobody declared: {cure}"
-                raise ValueError(f"`columns` must have declared levels in an array; got {got}")
+                got = f"`{shown(name)}`, whose categories are not declared: {cure}"
+                raise ValueError(f"`columns` must have declared categories in an array; got {got}")
             axes.append(Axis(name, question.groups[name].values))
     try:
         array = np.asarray(given)
