@@ -338,7 +338,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "min_group": _of("10", "1", "0"),
     "units": _of("None", "[]", "['region']", "7"),
     "requirement": _of("None", "{'min_beta': 0.1}", "{'x': 1}", "{}"),
-    "epsilons": _of("[0.5, 1]", "[1]", "[]", "None"),
     "budget": _of("1", "0.5", "math.inf", "0", "None"),
     "original": lambda s: audited(s, 0),
     "released": lambda s: audited(s, 1),

@@ -128,7 +128,9 @@ def estimate(
     try:
         with steps() as tell, said("file"):
             asked = columns_named("by", by, [*names, *types])
-            typed, shared_by = (_parse_conditions(words, [*names, *types]) for words in (where, ratio))
+            typed, shared_by = (
+                _parse_conditions(words, [*names, *types]) for words in (where, ratio)
+            )
             # What is not protected is a number if all of the column are.
             wanted = dict.fromkeys([*asked, *typed, *shared_by, *([mean] if mean else [])])
             clear = [n for n in wanted if n in names and n not in types]
