@@ -23,7 +23,7 @@ _LEAST, _MOST = 1e-50, 1e50
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Where the first weight stands that cannot be used, what it must be, and what it is."""
+    """Find the first weight that cannot be used: its row, what it must be, and what it is."""
     good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
     if good.all():
         return None
