@@ -90,7 +90,18 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     return {
         "Audit": audited,
         "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
+        "Coefficients": bs.audit(
+            waves, labels.protect(waves), labels, formula="income ~ b", targets=1
+        ).coefficients,
         "Correlation": audited.correlations[0],
+        "Finding": audited.findings[0],
+        "GroupMeans": audited.means[0],
+        "Pooled": bs.audit(
+            waves, labels.protect(waves), labels, also=[labels.protect(waves)], targets=1
+        ).pooled[0],
+        "Scenario": bs.audit(
+            waves, labels.protect(waves), labels, knows=["town"], targets=1
+        ).scenarios[0],
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
         "Guess": audited.guesses[0],

@@ -18,7 +18,7 @@ from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric
 from bistochastic.tables.sheet import table_of
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,8 +112,16 @@ def regress(
 
 
 @dataclass(frozen=True)
-class Coefficients:
-    """One model on the original, on the release as it is, and on the release by ``regress``."""
+class Coefficients(Shown):
+    """One model on the original, on the release as it is, and on the release by ``regress``.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30.0, 40.0, 50.0, 20.0]}
+    >>> audit = bs.audit(people, plan.protect(people), plan, formula="age ~ sex")
+    >>> audit.coefficients.names, [round(x, 9) for x in audit.coefficients.original]
+    (('Intercept', 'sex[T.M]'), [25.0, 20.0])
+    """
 
     formula: str
     names: tuple[str, ...]
