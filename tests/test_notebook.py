@@ -262,7 +262,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
              "Tradeoff", "Ledger", "Spent", "Transitions", "Unit", "Collector", "Suggestion",
-             "Suggestions"}  # fmt: skip
+             "Suggestions", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 

@@ -141,7 +141,8 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 # What comes out of an audit, which has to be made first, for every look at a part of it.
 _OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Finding", "Giveaway", "GroupMeans", "Guess",
-              "Linkage", "Marginal", "Neighbours", "PairTable", "Propensity", "Rate", "Repeats"}  # fmt: skip
+              "Linkage", "Marginal", "Neighbours", "PairTable", "Propensity", "Rate",
+              "Repeats"}  # fmt: skip
 
 
 def _method(s: Scene) -> str:

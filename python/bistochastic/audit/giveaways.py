@@ -79,7 +79,7 @@ def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
     Records with the same value, as a household has the same id, are pooled elsewhere.
 
     >>> left_out_values(np.array([0, 0, 0, 0]), np.array([1, 1, 1, 0]), np.array([0, 0, 1, 2]))
-    3.0
+    2.0
     """
     kinds = int(truths.max()) + 1
     whole = np.bincount(truths, minlength=kinds)

@@ -81,6 +81,10 @@ class Finding(Part):
         """How much more often than by chance; never negative."""
         return max(0.0, self.found - self.chance)
 
+    def __repr__(self) -> str:
+        what = f"{self.kind} of {listed(self.columns[:3])}"
+        return f"<Finding: {what}, found {self.found:.4g}, by chance {self.chance:.4g}>"
+
     def __str__(self) -> str:
         from bistochastic.audit.words import percent
 
@@ -218,6 +222,10 @@ class Scenario(Part):
     five: Rate
     contributions: tuple[float, ...]
     disclosed: tuple[Rate, ...]
+
+    def __repr__(self) -> str:
+        known = f"{len(self.knows)} known and {len(self.wants)} wanted columns"
+        return f"<Scenario: {known}, {self.targets:,} targets, first {self.first._brief()}>"
 
 
 @dataclass(frozen=True, repr=False)

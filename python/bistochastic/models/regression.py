@@ -111,7 +111,7 @@ def regress(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coefficients(Shown):
     """One model on the original, on the release as it is, and on the release by ``regress``.
 
@@ -130,6 +130,9 @@ class Coefficients(Shown):
     """What ordinary software finds in the release."""
     estimated: tuple[float, ...]
     standard_errors: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<Coefficients of {shown(self.formula)}: {len(self.names)}, three times each>"
 
 
 def compare(
