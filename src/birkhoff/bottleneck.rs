@@ -148,7 +148,7 @@ impl State {
     fn admit(&mut self) -> Option<(usize, usize)> {
         let (value, u, v) = self.queue.pop()?;
         self.threshold = value;
-        self.fresh.push((u, v));
+        memory::push(&mut self.fresh, (u, v));
         let (u, v) = (u as usize, v as usize);
         self.graph.insert(u, v);
         for line in [u, self.size + v] {
