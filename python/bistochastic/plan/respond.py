@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -134,7 +134,6 @@ def prepare(plan: Plan) -> Quick | None:
 class Record:
     """The values of one record as a table of one row."""
 
-    together: ClassVar[bool] = False
     rows = 1
 
     def __init__(self, given: dict[str, Any]) -> None:
