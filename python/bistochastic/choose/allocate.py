@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 # Steps of a total epsilon into which it is split first, how many times finer the next are, and how
 # often.

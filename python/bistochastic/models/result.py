@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.models.fitting import Fitted
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

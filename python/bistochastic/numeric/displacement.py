@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
