@@ -11,7 +11,7 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
 from bistochastic.estimate.result import framed
-from bistochastic.words import shown, table, visible
+from bistochastic.words import Shown, shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Wald:
+class Wald(Shown):
     """A test that some combinations of coefficients have given values.
 
     >>> Wald("sex = 0", 3.84, 1, float("inf"))
@@ -56,11 +56,6 @@ class Wald:
             number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
             number += " degrees of freedom"
         return f"<Wald test of {visible(self.hypothesis)}: {number}, p {self.p_value:.4g}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-
-        return fragment(element("p", repr(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -43,11 +43,7 @@ class Step(NamedTuple):
     j: int
     keep: Fraction
 
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [("i", self.i), ("j", self.j), ("keep", self.keep)]
-        return fragment(facts(pairs, caption="T-transform"))
+    _repr_html_ = Shown._repr_html_
 
 
 # With the products of pairs they are the 64 different matrices that a composite may hold.
