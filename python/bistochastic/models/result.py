@@ -297,7 +297,7 @@ class Regression:
 
     def plot(self, *, axes: object = None) -> Figure:
         """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.coefficients import coefficients
+        from bistochastic.plot.shares import coefficients
 
         return coefficients(self, axes=axes)
 
