@@ -18,7 +18,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families
 from bistochastic.choose.reach import largest
-from bistochastic.words import Shown
+from bistochastic.words import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,8 @@ class Allocation(NamedTuple):
     beta: float
     bits: float
 
-    _repr_html_ = Shown._repr_html_
+    def _repr_html_(self) -> str:
+        return show_text(self)
 
 
 def allocate(

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bistochastic import families
-from bistochastic.words import Shown
+from bistochastic.words import Shown, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,8 @@ class Step(NamedTuple):
     j: int
     keep: Fraction
 
-    _repr_html_ = Shown._repr_html_
+    def _repr_html_(self) -> str:
+        return show_text(self)
 
 
 # With the products of pairs they are the 64 different matrices that a composite may hold.
