@@ -122,12 +122,7 @@ def read(here: Here) -> Matrix:
 
 @cache
 def schema() -> Fields:
-    """The format as a JSON Schema (draft 2020-12).
-
-    >>> from bistochastic.exchange import schema
-    >>> schema()["title"]
-    'A bistochastic matrix'
-    """
+    """The format as a JSON Schema (draft 2020-12)."""
     path = Path(__file__).with_name("schemas") / "matrix.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found

@@ -32,9 +32,6 @@ class Labels(Shown):
     """Categories of one kind: strings, integers or booleans.
 
     Two lists with the same numbers are equal only where their kinds are: ``True`` is not 1.
-
-    >>> Labels.of("categories", [False, True]) == Labels.of("categories", [0, 1])
-    False
     """
 
     values: tuple[Label, ...]
@@ -45,15 +42,7 @@ class Labels(Shown):
 
     @classmethod
     def of(cls, name: str, given: Any) -> Labels:
-        """What a caller declared; a ``ValueError`` or ``TypeError`` says what is wrong with it.
-
-        >>> Labels.of("categories", ["F", "M"]).kind
-        'text'
-        >>> Labels.of("categories", ["F", "F"])
-        Traceback (most recent call last):
-            ...
-        ValueError: `categories` must be distinct; got 'F' twice
-        """
+        """What a caller declared; a ``ValueError`` or ``TypeError`` says what is wrong with it."""
         must = "be a list of strings, integers or booleans"
         name = shown(name)
         if isinstance(given, str | bytes):
@@ -77,12 +66,7 @@ class Labels(Shown):
         return cls(values, _KINDS[type(values[0])])
 
     def code(self, value: Any) -> int | None:
-        """The code of a category, however it is spelled; None of what is none.
-
-        >>> labels = Labels.of("categories", [0, 1])
-        >>> labels.code("1"), labels.code(1.0), labels.code(True), labels.code("01")
-        (1, 1, None, None)
-        """
+        """The code of a category, however it is spelled; None of what is none."""
         return self._codes.get(spelling(value))
 
     def __repr__(self) -> str:
@@ -127,13 +111,7 @@ class Labels(Shown):
 
 
 def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
-    """The same categories as strings or as integers, made once; None if one of them cannot be.
-
-    >>> spelled_as(Labels.of("categories", ["1", "2"]), "integer").values
-    (1, 2)
-    >>> spelled_as(Labels.of("categories", ["1", "x"]), "integer") is None
-    True
-    """
+    """The same categories as strings or as integers, made once; None if one of them cannot be."""
     if kind == labels.kind:
         return labels
     if "boolean" in (kind, labels.kind):
@@ -142,13 +120,7 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
 
 
 def padded(labels: Labels, many: int) -> Labels:
-    """The categories, and after them what is only reported: further integers, or strings.
-
-    >>> padded(Labels.of("categories", [3, 5]), 2).values
-    (3, 5, 6, 7)
-    >>> padded(Labels.of("categories", ["a", "b"]), 1).values
-    ('a', 'b', '(unused 1)')
-    """
+    """The categories, and after them what is only reported: further integers, or strings."""
     if labels.kind == "boolean":
         must = "`categories` must be strings or integers if some codes are never true"
         raise TypeError(f"{must}; got booleans")
@@ -181,11 +153,7 @@ def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
 
 
 def spelling(value: Any) -> str | bool | None:
-    """What tells categories apart: the digits of an integer, a string, a boolean; else None.
-
-    >>> [spelling(value) for value in (2, 2.0, "2", "02", True, 2.5)]
-    ['2', '2', '2', '02', True, None]
-    """
+    """What tells categories apart: the digits of an integer, a string, a boolean; else None."""
     value = _plain(value)
     if type(value) is float and value.is_integer() and abs(value) < EXACT:
         value = int(value)

@@ -133,13 +133,7 @@ class KeySource(Shown):
 
 
 def key_of(given: object) -> _core.Key:
-    """A key, given itself or by where it is read.
-
-    >>> key_of("secret")
-    Traceback (most recent call last):
-        ...
-    TypeError: `key` must be a Key or a KeySource; got str
-    """
+    """A key, given itself or by where it is read."""
     if isinstance(given, KeySource):
         return given.read()
     if not isinstance(given, _core.Key):
@@ -148,13 +142,7 @@ def key_of(given: object) -> _core.Key:
 
 
 def secret_of(given: object, allow_insecure: object) -> _core.Key:
-    """The same, unless it is one that anyone can guess and that was not asked for.
-
-    >>> secret_of(_core.Key.insecure(1), False)
-    Traceback (most recent call last):
-        ...
-    ValueError: `key` must be a secret, or allow_insecure=True be said; got one that anyone ...
-    """
+    """The same, unless it is one that anyone can guess and that was not asked for."""
     held = key_of(given)
     refuse_guessable(held.fingerprint, allow_insecure)
     return held

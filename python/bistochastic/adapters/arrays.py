@@ -504,9 +504,6 @@ def made(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of an array or a list as a new one, rows in order: the door for NumPy.
 
     What is under a mask goes, and so do the fill value and notes beside the type.
-
-    >>> made(np.ma.array([3, 4], mask=[True, False], fill_value=9)).data
-    array([0, 4])
     """
     if isinstance(given, list | tuple):
         rows = given if order is None else [given[i] for i in order.tolist()]

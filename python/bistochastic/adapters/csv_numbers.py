@@ -69,10 +69,6 @@ def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
 
     The first mask marks strings that are not numbers, the second numbers that no double holds.
     ``loose`` allows zeros in front, ``.5`` and ``5.``, for columns that the plan calls numbers.
-
-    >>> found, no_number, too_long = numbers(pa.array(["1.50", "x", "1.2345678901234567890"]))
-    >>> no_number.tolist(), too_long.tolist()
-    ([False, True, False], [False, False, True])
     """
     found = whole(texts)
     none = np.zeros(len(texts), bool)
@@ -171,14 +167,7 @@ def wrong_whole(texts: Cells) -> Cells:
 
 
 class Spelling:
-    """What all strings of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``.
-
-    >>> spelling = Spelling(".")
-    >>> for texts in (["1", "2"], ["2.5", None]):
-    ...     spelling.add(pa.array(texts))
-    >>> spelling.kind
-    'number'
-    """
+    """What all strings of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal = decimal

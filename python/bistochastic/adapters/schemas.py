@@ -33,13 +33,7 @@ class Column:
 
 
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
-    """The columns of a frame, relation or schema; ``look`` reads categories off the rows.
-
-    >>> import pyarrow as pa
-    >>> columns_of(pa.schema({"smokes": pa.bool_(), "age": pa.int8()}))
-    [Column(name='smokes', holds='levels', type='Boolean', levels=(False, True), declared=True),
-     Column(name='age', holds='integers', type='Int8', levels=None, declared=False)]
-    """
+    """List the columns of a frame, relation or schema; ``look`` reads categories off the rows."""
     import narwhals.stable.v2 as nw
 
     native = _empty_frame(schema)
@@ -149,13 +143,7 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
 
 
 def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
-    """The strings as categories, or None if they look like free text or ids.
-
-    >>> levels_among(["M", "F"], 10)
-    ('F', 'M')
-    >>> levels_among(["Ann", "Bob", "Cem"], 4) is None
-    True
-    """
+    """The strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
     return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None

@@ -53,16 +53,6 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     Accurate to about ``1e-15 condition``, relatively. None if the matrix is so close to a
     singular one that doubles cannot tell, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
-
-    >>> import bistochastic as bs
-    >>> mean_standard_error(bs.identity(4), 300)
-    0.025
-    >>> from fractions import Fraction
-    >>> half = bs.randomized_response(4, keep=Fraction(5, 8))  # diag - off is 1/2
-    >>> mean_standard_error(half, 300)
-    0.05
-    >>> half.standard_error([0.25] * 4, 300)
-    array([0.05, 0.05, 0.05, 0.05])
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
     if operators.is_singular(matrix):
