@@ -36,7 +36,7 @@ def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
     """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
 
-    Missing values (masked, NA, null) are refused. ``by_code`` says that positions in the array are
+    Missing values (masked, NA, null) are rejected. ``by_code`` says that positions in the array are
     codes, so that labels (pandas) must be in the order of the codes.
     """
     if type(given) is np.ndarray:
@@ -68,7 +68,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
 
 
 def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
-    """The same as doubles: fractions and the like become the nearest, complex ones are refused."""
+    """The same as doubles: fractions and the like become the nearest, complex ones are rejected."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]

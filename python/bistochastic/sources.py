@@ -149,7 +149,7 @@ def secret_of(given: object, allow_insecure: object) -> _core.Key:
 
 
 def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
-    """Refuse ``Key.insecure`` by its fingerprint."""
+    """Reject ``Key.insecure`` by its fingerprint."""
     if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
         must = "`key` must be a secret, or allow_insecure=True be said"
         raise ValueError(f"{must}; got one that anyone can guess")
@@ -167,7 +167,7 @@ def _found(kind: str, place: str) -> _core.Key:
         if not Path(path).is_absolute():
             # Whatever it is, it may be the key itself.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
-            raise ValueError(f"{must}; got a text that is no absolute path")
+            raise ValueError(f"{must}; got a string that is no absolute path")
         place = path
     if not Path(place).is_file():
         # A path out of a variable may be anything: it is not repeated.

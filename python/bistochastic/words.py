@@ -62,7 +62,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines.
+    """The same for a string of several lines, which stay lines.
 
     >>> visible_lines("two\\nlines\\x07")
     'two\\nlines\\\\x07'
@@ -75,7 +75,7 @@ def shown(name: object) -> str:
     try:
         text = str(name)
     except ValueError:
-        # Python does not write whole numbers of thousands of digits.
+        # Python does not write integers of thousands of digits.
         text = f"a long {type(name).__name__}"
     return visible(text).replace("`", r"\x60") or "''"
 
@@ -130,7 +130,7 @@ def spoken(family: str) -> str:
 
 
 def cut(items: Sequence[object], most: int = 8) -> list[str]:
-    """Things as texts; of many the first ones and the last, with dots between.
+    """Things as strings; of many the first ones and the last, with dots between.
 
     >>> cut([1, 2, 3]), cut(range(100), most=4)
     (['1', '2', '3'], ['0', '1', '...', '99'])

@@ -71,7 +71,7 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
 
 
 def check(unknown: Mask, missing: Mask | None) -> None:
-    """Refuse rows that hold no declared category and are not missing."""
+    """Reject rows that hold no declared category and are not missing."""
     if missing is not None:
         unknown = unknown & ~missing
     if unknown.any():
@@ -101,7 +101,7 @@ def of_values(
 
 
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of whole numbers, of any width: their own memory where they are codes already."""
+    """The codes of integers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
     if not len(values):
@@ -150,7 +150,7 @@ def of_floats(
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of truth values."""
+    """The codes of booleans."""
     table = np.zeros(2, np.uint8)
     known = np.zeros(2, bool)
     for code, value in enumerate(labels.values):
@@ -264,7 +264,7 @@ def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) 
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """The codes of NumPy's own texts."""
+    """The codes of NumPy's own strings."""
     given = np.array(labels.values)
     order = np.argsort(given)
     at = np.searchsorted(given, values, sorter=order)
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
-    """Refuse numbers of a type that cannot hold every report."""
+    """Reject numbers of a type that cannot hold every report."""
     low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
@@ -286,7 +286,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
-    """The numbers or truth values that these codes stand for; a missing float is NaN."""
+    """The numbers or booleans that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -542,7 +542,7 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
 
 
 def whole(values: np.ndarray) -> np.ndarray:
-    """Whole numbers in eight bytes."""
+    """Integers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
     return solid(values, np.dtype(wide))

@@ -43,7 +43,7 @@ class ArrowTable(Frame):
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """A column without a dictionary: whole numbers in it stay whole numbers."""
+        """A column without a dictionary: integers in it stay integers."""
         column = self.column(name)
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
@@ -89,7 +89,7 @@ class ArrowTable(Frame):
 
 
 class PlacedTable(ArrowTable):
-    """A table that gives protected texts as places among the categories, however they came."""
+    """A table that gives protected strings as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """Return a column of such places for strings."""

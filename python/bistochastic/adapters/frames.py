@@ -120,10 +120,10 @@ class Table(Protocol):
         """A column like that one, with these numbers or dates; ``own``: of the values' type."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
+        """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of texts."""
+        """A column of strings."""
 
     def is_declared(self, name: str) -> bool:
         """Whether a column that stays publishes all its categories, in an order of their own."""
@@ -220,7 +220,7 @@ class Frame:
         return self._frame.get_column(name).to_native()
 
     def spelled_out(self, name: str) -> Any:
-        """A column without categories: whole numbers among them stay whole numbers."""
+        """A column without categories: integers among them stay integers."""
         return self.column(name)
 
     def can_be_missing(self, name: str) -> bool:
@@ -281,7 +281,7 @@ class Frame:
 
 
 def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Refuse other columns, another order or other types than those that were said."""
+    """Reject other columns, another order or other types than those that were said."""
     from bistochastic.words import shown
 
     names, before = list(found), list(expected)
@@ -299,7 +299,7 @@ def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
 
 
 def distinct(names: Sequence[Any]) -> list[str]:
-    """Names of columns, each a text, none twice."""
+    """Names of columns, each a string, none twice."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")

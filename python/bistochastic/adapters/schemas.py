@@ -10,11 +10,11 @@ from bistochastic.adapters.frames import distinct, library, module_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Texts with more different values than this are free text or ids rather than categories.
+# Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
 
 
-Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
                                   _categories(frame[name]))  # fmt: skip
             found.append(Column(name, "levels", word, levels or None, declared is not None))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
-            found.append(Column(name, "whole numbers", word))
+            found.append(Column(name, "integers", word))
         elif dtype.is_float():
             found.append(Column(name, "numbers", word))
         elif dtype in (nw.String, nw.Object):
-            found.append(Column(name, "texts", word, _different(frame, name) if look else None))
+            found.append(Column(name, "strings", word, _different(frame, name) if look else None))
         else:
             found.append(Column(name, "something else", word))
     return found

@@ -114,7 +114,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
 
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
-    to v maximises ``t h_v + (1 - t) h_max - t^2``.
+    to v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("required_records", matrix))

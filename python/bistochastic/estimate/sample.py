@@ -78,7 +78,7 @@ class Sample:
     def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
         """The standard error of a statistic, from what it is under the weights of each replicate.
 
-        Infinite if a replicate has none: the statistic is NaN, or refuses its weights.
+        Infinite if a replicate has none: the statistic is NaN, or rejects its weights.
         """
         assert self.replicates is not None
         found = []

@@ -145,10 +145,10 @@ def _climb(
 ) -> tuple[Array, int]:
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
-    Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
+    Each step maximizes the likelihood's tangent less the divergence from the guess times ``rho``
     and that from where we are over ``length``: a weighted geometric mean. It is taken if the
     likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
-    holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
+    holds: noise makes the likelihood flat, and steps long where those of expectation maximization
     are short. From there we go on a little the same way (Nesterov), until that would go down.
 
     The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.

@@ -180,7 +180,7 @@ def titled(picture: Markup) -> Markup:
 
 
 def _svg(width: float, height: float, *children: object, title: str, description: str) -> Markup:
-    """A picture with a title and a text, for those who do not see it."""
+    """A picture with a title and a string, for those who do not see it."""
     return element(
         "svg",
         element("title", title),

@@ -17,7 +17,7 @@ def table(
 ) -> Markup:
     """A table; the first cell of a row is its head.
 
-    Columns in ``left`` are texts, the others are numbers that stand under each other. With
+    Columns in ``left`` are strings, the others are numbers that stand under each other. With
     ``scroll`` a table that is too wide scrolls by itself, by mouse, finger or arrow keys.
     """
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".toml", ".json")
 _TYPES: dict[str, Holds] = {
-    "integer": "whole numbers", "year": "whole numbers", "number": "numbers", "string": "texts",
+    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
 }  # fmt: skip
 
 

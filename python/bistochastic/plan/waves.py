@@ -210,7 +210,7 @@ class Wave:
         if after is None:
             raise ValueError(f"{must}; got none")
         if not isinstance(after, Certificate) and not (isinstance(after, str) and after == "first"):
-            kind = "a text beyond these" if isinstance(after, str) else type(after).__name__
+            kind = "a string beyond these" if isinstance(after, str) else type(after).__name__
             raise (ValueError if isinstance(after, str) else TypeError)(f"{must}; got {kind}")
         if pseudonym is not None:
             pseudonym = named("pseudonym", pseudonym)
