@@ -17,7 +17,7 @@ from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
-from bistochastic.words import Shown, row, shown
+from bistochastic.words import Shown, row, shown, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,7 +178,8 @@ class ByIds(Shown):
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
     def __repr__(self) -> str:
-        return f"<ByIds: rows {self._line}>"
+        redrawn = map(visible, (*self.redrawn_before, *self.redrawn))
+        return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
 
 
 @dataclass(frozen=True)
