@@ -81,7 +81,6 @@ class ParquetSink:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         self._held.append(batch)
         self._rows += batch.num_rows
         if self._rows >= GROUP:
@@ -97,7 +96,6 @@ class ParquetSink:
         self._held, self._rows = table.slice(whole).to_batches(), len(table) - whole
 
     def close(self) -> None:
-        """Write what is left; the file is then whole."""
         if self._writer.is_open:
             self._flush(all_of_it=True)
             self._writer.close()
