@@ -1,6 +1,6 @@
 """A caller's numbers, codes and labels, read once, whatever holds them.
 
-Imports NumPy, so the package itself imports this file only where it is needed. Columns and tables
+Imports NumPy, so the package itself imports this file only when it is needed. Columns and tables
 of other libraries are read by ``adapters``.
 """
 
@@ -16,19 +16,14 @@ from bistochastic.errors import OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    Array = NDArray[np.float64]
 
 # Types of Python's that NumPy reads without asking them anything.
 _NUMBERS = frozenset((int, float))
 
 
 def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
-    """A square array of zeros, for ``what``; OutOfMemoryError where it does not fit.
-
-    >>> zeros("matrix", 2, np.int64)
-    array([[0, 0],
-           [0, 0]])
-    """
+    """A square array of zeros, for ``what``; OutOfMemoryError if it does not fit."""
     each = np.dtype(dtype).itemsize
     _core.require_memory(what, size, size, each)
     try:
@@ -41,13 +36,8 @@ def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
     """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
 
-    Missing values (masked, NA, null) are refused. ``by_code`` says that positions in the array are
+    Missing values (masked, NA, null) are rejected. ``by_code`` says that positions in the array are
     codes, so that labels (pandas) must be in the order of the codes.
-
-    >>> array("x", "hold numbers", np.ma.array([1, 2], mask=[False, True]))
-    Traceback (most recent call last):
-        ...
-    ValueError: `x` must hold no missing values; got 1, the first at position 1
     """
     if type(given) is np.ndarray:
         return given
@@ -77,8 +67,8 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     raise ValueError(f"`{name}` must hold no missing values; got {got}")
 
 
-def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Floats:
-    """The same as doubles: fractions and the like become the nearest, complex ones are refused."""
+def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
+    """The same as doubles: fractions and the like become the nearest, complex ones are rejected."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
@@ -93,7 +83,7 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Floa
     return doubles(name, plain)
 
 
-def doubles(name: str, plain: np.ndarray) -> Floats:
+def doubles(name: str, plain: np.ndarray) -> Array:
     """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
     if plain.dtype.itemsize <= 8:
         return plain.astype(np.float64)
@@ -103,7 +93,7 @@ def doubles(name: str, plain: np.ndarray) -> Floats:
     return found
 
 
-def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> None:
+def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
     """What is infinite as a double and was not before would mean something else."""
     if not np.array_equal(np.isinf(found), infinite):
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
@@ -121,13 +111,7 @@ def fault(number: float) -> str:
 
 
 def items(name: str, must: str, given: Any) -> list[Any]:
-    """Things one after the other, as a list.
-
-    >>> items("matrices", "be a sequence", np.array(1))
-    Traceback (most recent call last):
-        ...
-    TypeError: `matrices` must be a sequence; got ndarray
-    """
+    """Things one after the other, as a list."""
     kind = type(given)
     # A lazy frame has an index alone, and Python would take it for a sequence.
     if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):

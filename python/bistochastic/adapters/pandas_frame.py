@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bistochastic.adapters import arrays
-from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.adapters.frames import Frame, WrongType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,25 +18,21 @@ if TYPE_CHECKING:
 
 
 class PandasFrame(Frame):
-    """A frame with a plain index: any other would be a column in clear that nobody named."""
-
-    # pandas puts them together whenever it copies a frame, and copies each twice for that.
-    together = True
+    """A frame with a plain index: any other would be an unprotected column without a name."""
 
     def __init__(self, native: pd.DataFrame) -> None:
-        distinct(list(native.columns))
+        super().__init__(native, list(native.columns))
         index = native.index
         plain = pd.RangeIndex(len(native))
         if index.nlevels > 1 or index.name is not None or not index.equals(plain):
-            must = "`frame` must have the plain index 0, 1, 2, ..., since another stays in clear"
+            must = "`frame` must have the plain index 0, 1, 2, ..., since another "
+            must += "would be published unchanged"
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
             raise ValueError(f"{must}; got {kind}: {cure}")
-        super().__init__(native)
         self._objects: dict[str, arrays.Holds] = {}
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
         if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
@@ -81,7 +77,6 @@ class PandasFrame(Frame):
         return kind, arrays.spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
-        """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         if isinstance(dtype, pd.ArrowDtype):
             from bistochastic.adapters.arrow_table import labelled_as
@@ -106,7 +101,7 @@ class PandasFrame(Frame):
         if pd.api.types.is_object_dtype(dtype):
             return pd.Series(arrays.objects_of(labels, holds, codes, missing), dtype=object)
         if isinstance(dtype, np.dtype):
-            # Nobody else has them: pandas 3 would copy.
+            # No one else holds them, and pandas 3 would copy.
             return pd.Series(arrays.numbers_of(labels, codes, dtype, missing), copy=False)
         places = codes.astype(np.int64)
         if missing is not None:
@@ -115,7 +110,7 @@ class PandasFrame(Frame):
         return pd.Series(taken)
 
     def spelled_out(self, name: str) -> pd.Series:
-        """A column without categories: whole numbers among them stay whole numbers."""
+        """A column without categories: integers among them stay integers."""
         series = self.column(name)
         if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
             return series.astype(series.dtype.categories.dtype)
@@ -129,7 +124,6 @@ class PandasFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pd.Series:
-        """A column of the categories' own type in the place of that one."""
         dtype = {"text": "str", "integer": "Int64", "boolean": "boolean"}[labels.kind]
         if missing is None and labels.kind != "text":
             dtype = dtype.lower().removesuffix("ean")
@@ -138,7 +132,6 @@ class PandasFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pd.Series:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         kind: Any = values.dtype if own else self.column(name).dtype
         if own and missing is not None and values.dtype.kind == "i":
             kind = "Int64"
@@ -148,11 +141,10 @@ class PandasFrame(Frame):
         return pd.Series(found)
 
     def texts(self, values: Sequence[str]) -> pd.Series:
-        """A column of texts, also where there is none of them."""
+        """Return a column of strings, even if it is empty."""
         return pd.Series(values, dtype="str")
 
     def is_declared(self, name: str) -> bool:
-        """Whether a column like that one lists its categories in an order that is kept."""
         dtype = self.column(name).dtype
         if isinstance(dtype, pd.ArrowDtype):
             from bistochastic.adapters.arrow_cells import is_declared
@@ -170,9 +162,6 @@ class PandasFrame(Frame):
                 continue
             found[name] = column if order is None else column.take(order)
             found[name].index = plain
-        block = _block([column.to_numpy() for column in found.values() if _is_plain(column.dtype)])
-        if block is not None and len(block) == len(found):
-            return pd.DataFrame(block.T, columns=list(found), index=plain, copy=False)
         # Not put together in blocks, which would copy every column once more.
         return pd.DataFrame(found, index=plain, copy=False)
 
@@ -257,33 +246,8 @@ def labels_made(index: pd.Index) -> pd.Index:
 
 
 def _is_plain(dtype: object) -> bool:
-    """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
+    """Whether it is NumPy's, of integers or booleans, which cannot be missing."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub"
-
-
-def _block(columns: list[np.ndarray]) -> np.ndarray | None:
-    """The array whose rows these columns are, all of them in order, if there is one.
-
-    >>> block = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.uint32)
-    >>> _block([block[0].view(np.int32), block[1].view(np.int32)])
-    array([[0, 1, 2],
-           [3, 4, 5]], dtype=int32)
-    >>> _block([block[1], block[0]]) is None
-    True
-    """
-    if not columns or len({column.dtype for column in columns}) > 1:
-        return None
-    base: Any = columns[0]
-    while isinstance(base, np.ndarray) and base.ndim == 1:
-        base = base.base
-    if not isinstance(base, np.ndarray) or base.ndim != 2 or len(base) != len(columns):
-        return None
-    if base.itemsize != columns[0].itemsize or not base.flags.c_contiguous:
-        return None
-    starts = [row.ctypes.data for row in base]
-    same = [column.ctypes.data for column in columns] == starts
-    whole = all(column.shape == base.shape[1:] and column.flags.c_contiguous for column in columns)
-    return base.view(columns[0].dtype) if same and whole else None
 
 
 def _arrow(series: pd.Series) -> Any:

@@ -21,33 +21,20 @@ class PolarsFrame(Frame):
     """A frame in memory. An engine hands over many small ones, so calls are few."""
 
     def __init__(self, native: pl.DataFrame) -> None:
-        super().__init__(native)
+        super().__init__(native, native.columns)
         self._enums: dict[str, pl.Enum] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._native.columns)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._native.height)
-
     def column(self, name: str) -> pl.Series:
-        """A column."""
         found: pl.Series = self._native.get_column(name)
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
         return super().ids(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
         kind, labels = _spelled(dtype, labels)
@@ -71,7 +58,6 @@ class PolarsFrame(Frame):
         return arrays.of_values(plain.to_numpy(), labels, missing)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
-        """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         kind, labels = _spelled(dtype, labels)
         if kind != "text":
@@ -110,7 +96,6 @@ class PolarsFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pl.Series:
-        """A column of the categories' own type in the place of that one."""
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)
@@ -119,13 +104,11 @@ class PolarsFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pl.Series:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         found = pl.Series(values)
         found = found if own else found.cast(self.column(name).dtype)
         return found if missing is None else found.set(pl.Series(missing), None)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
-        """A column of texts."""
         return pl.Series(values, dtype=pl.String)
 
 
@@ -160,7 +143,7 @@ def _cells(series: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.Enum):
         return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))
     if isinstance(dtype, pl.Categorical):
-        # Spelled out and read again: what is exported lists texts as they come in these rows.
+        # Spelled out and read again: what is exported lists strings as they come in these rows.
         return _cells(series.cast(pl.String)).cast(dtype)
     if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
                                "128" not in str(dtype)):  # fmt: skip
@@ -195,9 +178,9 @@ def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataF
 
 
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of texts, from their memory; None where one is no category, or without pyarrow.
+    """The codes of strings, from their memory; None if one is not a category, or without pyarrow.
 
-    A cast to an Enum would take twice as long as all else that a release of texts takes.
+    A cast to an Enum would take twice as long as all else that a release of strings takes.
     """
     try:
         from bistochastic.adapters.arrow_table import codes_of_views

@@ -66,15 +66,7 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """The least noisy matrix of a family that reaches one number; None if it takes that itself.
-
-    >>> round(reach("geometric", 5, {"truthfulness": 0.5}).truthfulness, 9)
-    0.5
-    >>> reach("k_anonymous", 5, {"epsilon": 1})
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.OutOfReachError: `epsilon` must be inf for k_anonymous; got 1
-    """
+    """The least noisy matrix of a family that reaches one number; None if it takes that itself."""
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}
@@ -118,3 +110,10 @@ def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
     while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
+    """The end of the numbers from ``low`` on for which it holds, if it does up to some number."""
+    while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

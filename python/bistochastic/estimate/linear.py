@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Numbers that tables of clusters hold at a time.
 _HELD = 1 << 22
@@ -241,7 +240,7 @@ class Linear:
 
     @kept
     def shares(self) -> Array:
-        """The estimated shares of the domain; NaN if it is estimated to hold nobody."""
+        """The estimated shares of the domain; NaN if it is estimated to be empty."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)

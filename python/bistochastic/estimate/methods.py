@@ -16,12 +16,9 @@ from bistochastic.estimate.result import Estimate
 from bistochastic.estimate.sample import wrong_weight
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")
@@ -136,13 +133,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
 
 
 def weight_array(name: str, given: object, rows: int) -> Array:
-    """Weights, one per record, none negative or missing and not all 0.
-
-    >>> weight_array("weights", [1.5, -1], 2)
-    Traceback (most recent call last):
-        ...
-    ValueError: `weights` must hold non-negative numbers; got a negative one at position 1
-    """
+    """Weights, one per record, none negative or missing and not all 0."""
     must = f"`{name}` must hold non-negative numbers"
     array = arguments.array(name, "hold non-negative numbers", given)
     if array.dtype.kind not in "iufb":

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # What a table can show of every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
@@ -219,7 +217,7 @@ class Estimate:
             unknown = np.full((r, r), math.nan)
             np.fill_diagonal(unknown, math.inf)
             return unknown
-        # Columns of G; the core refuses what does not fit in memory.
+        # Columns of G; the core rejects what does not fit in memory.
         inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
         if self.population == "fixed":

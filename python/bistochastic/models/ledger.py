@@ -2,7 +2,7 @@
 
 A ledger is a file of JSON lines. Each release is entered and flushed to the disk before anything is
 drawn, so a run that crashes counts as spent. Every line has the digest of the line before it. So an
-edited, removed or inserted line is found; a file that somebody wrote anew as a whole is not.
+edited, removed or inserted line is found; a file that was rewritten as a whole is not.
 
 A line holds what the caller said and what the plan says. Nothing in it depends on the data.
 """
@@ -27,7 +27,7 @@ from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange, formats
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.waves import laws_of
-from bistochastic.words import shown, table, up, visible_lines
+from bistochastic.words import Shown, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ EQUAL = "The best guess is right this often if all categories are equally common
 
 
 @dataclass(frozen=True)
-class Spent:
+class Spent(Shown):
     """What all releases of one column of one data set come to.
 
     >>> import bistochastic as bs, pathlib, tempfile
@@ -77,11 +77,6 @@ class Spent:
     """Whether :attr:`best_guess` is exact rather than a bound."""
     memoised: bool
     """Whether waves by ids are among the releases."""
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(zip(_HEADER, _row(self), strict=True), caption="Spent"))
 
 
 class Ledger:
@@ -188,7 +183,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[Any]:
-        """The file, which nobody else writes meanwhile; the lock ends with the process."""
+        """Open the file under a lock, which ends with the process."""
         try:
             file = self.path.open("a+b")
         except (OSError, ValueError) as error:
@@ -425,9 +420,6 @@ def best_guess(size: int, own: float, other: float, draws: int) -> float:
     categories are equally common. The likeliest is the one reported most often (least often, if
     ``own < other``), so sequences of reports are counted by their largest (smallest) count k:
     ``sum over k of #(k) own^k other^(t - k) / size``.
-
-    >>> best_guess(2, 0.75, 0.25, 1), best_guess(2, 0.75, 0.25, 3)
-    (0.75, 0.84375)
     """
     p, q = Fraction(own), Fraction(other)
     total = Fraction(0)

@@ -22,15 +22,12 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Sheet
-
-    Array = NDArray[np.float64]
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
@@ -82,7 +79,7 @@ def _read(
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
     question = _read_request(plan, names, where)
-    # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
+    # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
 

@@ -22,10 +22,9 @@ from bistochastic.tables.sheet import require, table_of, weight_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.plan.attributes import Categorical, Joint
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000
@@ -78,7 +77,7 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         if not total > 0:
             continue
         shares = methods.fit_shares(matrix, part / total, total, "mle", Patience())[0]
-        # What nobody reported has no record to carry its weight.
+        # A category that was never reported has no record to carry its weight.
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())
     return seen

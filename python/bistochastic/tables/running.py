@@ -17,11 +17,10 @@ from bistochastic.tables.sheet import Axis, Sheet, read
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.tables.question import Question
     from bistochastic.tables.sheet import Design
-
-    Array = NDArray[np.float64]
 
 
 class Running:
@@ -130,7 +129,7 @@ class Running:
 
 
 def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
-    """Where the categories of a batch stand among all categories so far, new ones behind them."""
+    """The places of a batch's categories among all categories so far, new ones at the end."""
     assert axis.values is not None
     found = {(type(value), value): i for i, value in enumerate(known)}
     places = []
