@@ -94,16 +94,9 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name == "k":
             _core.as_whole("k", value, 1)
-        elif name in ("beta", "keep") and not isinstance(value, list | tuple):
-            share = _core.as_real(name, "be from 0 to 1", value)
-            if not 0 <= share <= 1:
-                got = "NaN" if math.isnan(share) else f"{share:g}"
-                raise ValueError(f"`{name}` must be from 0 to 1; got {got}")
-        elif name in ("epsilon", "temperature") and not isinstance(value, list | tuple):
-            least = _core.as_real(name, "be at least 0", value)
-            if not least >= 0:
-                got = "NaN" if math.isnan(least) else f"{least:g}"
-                raise ValueError(f"`{name}` must be at least 0; got {got}")
+        elif name in ("beta", "keep", "epsilon", "temperature"):
+            if not isinstance(value, list | tuple):
+                arguments.limit(name, value)
         elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
@@ -84,9 +84,7 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
-    if not 0 < effect < math.inf:
-        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    effect = arguments.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import arguments
 from bistochastic.adapters.frames import opened
+from bistochastic.estimate.intervals import between
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named
 from bistochastic.progress import watched
@@ -159,9 +160,7 @@ def quantile(
 ) -> Quantile:
     """See :meth:`bistochastic.Plan.quantile`."""
     design, who = _read_design(plan, population, survey)
-    name, level = named("column", column), _core.as_real("q", "be between 0 and 1", q)
-    if not 0 < level < 1:
-        raise ValueError(f"`q` must be between 0 and 1; got {level:g}")
+    name, level = named("column", column), between("q", q)
     domain = ask(plan, (), where)
     binned = next((a for a in plan._coded if isinstance(a, Binned) and a.column == name), None)
     if binned is None or binned.missing == "category":

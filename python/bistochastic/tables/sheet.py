@@ -106,9 +106,7 @@ class Design:
             raise TypeError("`replicates` must be given without strata, cluster and fpc; got both")
         factor = 1 / len(listed)
         if replicate_scale is not None:
-            factor = _core.as_real("replicate_scale", "be a positive number", replicate_scale)
-            if not 0 < factor < math.inf:
-                raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
+            factor = arguments.positive("replicate_scale", replicate_scale)
         return cls(found["weights"], None, None, listed, factor)
 
 
