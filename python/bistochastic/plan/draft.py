@@ -18,8 +18,8 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.labels import Labels, spelled_as
 from bistochastic.plan import codebook as codebooks
-from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
-from bistochastic.plan.plan import Plan, _columns, every
+from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, names, prefix
+from bistochastic.plan.plan import Plan, every
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
@@ -70,7 +70,7 @@ def draft(
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
         keep=every("keep", keep),
-        drop=_columns("drop", drop),
+        drop=names("drop", drop),
         missing=missing,
         name=name,
     )

@@ -22,6 +22,7 @@ from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
+from bistochastic.plan.run import package
 from bistochastic.progress import watched
 from bistochastic.report import explorer
 from bistochastic.report.categories import category
@@ -163,7 +164,7 @@ class Report:
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
@@ -601,7 +602,7 @@ class Report:
 
     def _origin(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        version = explorer.package() if certificate is None else certificate.package
+        version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),

@@ -30,6 +30,7 @@ from bistochastic.markup.pictures import (
     hundredths,
 )
 from bistochastic.matrix import Matrix
+from bistochastic.plan.run import package
 from bistochastic.report.categories import name
 from bistochastic.report.sentences import becomes
 from bistochastic.report.suspicion import STATED, odds, percent
@@ -294,13 +295,6 @@ def _two(number: int) -> str:
 def script() -> str:
     """Read the script of the slider."""
     return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
-
-
-def package() -> str:
-    """Return the version of this package."""
-    from importlib.metadata import version
-
-    return version("bistochastic")
 
 
 def _names(given: object) -> list[str]:

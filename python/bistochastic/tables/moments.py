@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments
 from bistochastic.adapters.frames import opened
 from bistochastic.estimate.intervals import between
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
-from bistochastic.plan.attributes import Binned, named
+from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import SILENT, estimate, people, read_design, refuse_fixed
 from bistochastic.tables.question import Question, ask
@@ -420,12 +419,9 @@ def _check_kept(
 
 
 def _pair(columns: object) -> tuple[str, str]:
-    must = "`columns` must be two names"
-    if isinstance(columns, str | bytes):
-        raise TypeError(f"{must}; got {type(columns).__name__}")
-    listed = [named("columns", x) for x in arguments.items("columns", "be two names", columns)]
+    listed = names("columns", columns, "be two names")
     if len(listed) != 2:
-        raise ValueError(f"{must}; got {len(listed)}")
+        raise ValueError(f"`columns` must be two names; got {len(listed)}")
     return listed[0], listed[1]
 
 
