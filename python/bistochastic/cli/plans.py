@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,16 +86,23 @@ def read_certificate(path: Path, name: str) -> Certificate:
 
 
 def certificate_beside(file: Path) -> Certificate | None:
-    """Read the certificate next to a file; None if there is none."""
+    """Read the certificate next to a file; None if there is none.
+
+    If it has another name, it is the one that lists the file beside other outputs.
+    """
+    from bistochastic.files.earlier import ENDING, read_earlier
     from bistochastic.plan import Certificate
 
-    beside = file.with_name(f"{file.name}.certificate.json")
-    try:
-        text = beside.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    with in_file(beside):
-        return Certificate.from_json(text)
+    own = file.with_name(file.name + ENDING)
+    for beside, text in sorted(read_earlier(file).items(), key=lambda each: each[0] != own):
+        if beside == own:
+            with in_file(beside):
+                return Certificate.from_json(text)
+        with suppress(ValueError):
+            found = Certificate.from_json(text)
+            if file.name in (found.files or ()):
+                return found
+    return None
 
 
 def is_certificate(path: Path, name: str) -> bool:
