@@ -136,9 +136,10 @@ class CsvSource:
                 spellings[name].add(texts)
         self._decided({name: spelling.kind for name, spelling in spellings.items()})
 
-    def spelled(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        """Read decided columns as texts again; return what turns these texts into numbers."""
+    def spelled(self) -> tuple[dict[str, Any], Callable[[pa.RecordBatch], pa.RecordBatch]]:
+        """Read decided columns as texts again; return their types, and what gives them back."""
         kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
+        types = {name: _TYPES[kind] for name, kind in kinds.items()}
         for name in kinds:
             del self._kinds[name]
             at = self.schema.get_field_index(name)
@@ -151,7 +152,7 @@ class CsvSource:
             }
             return pa.RecordBatch.from_pydict(columns)
 
-        return typed
+        return types, typed
 
     def _decided(self, kinds: Mapping[str, str]) -> None:
         for name, kind in kinds.items():

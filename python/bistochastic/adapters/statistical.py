@@ -212,6 +212,9 @@ class StatisticalSink:
                 if any(abs(x) > _EXACT for x in ends):
                     must = f"must hold integers up to 2^53 in magnitude for a {self._form} file"
                     raise ValueError(f"{prefix([name])}{must}; got a larger one")
+            elif is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
+                must = f"must hold strings without the character NUL for a {self._form} file"
+                raise ValueError(f"{prefix([name])}{must}; got one that has it")
         self._write(table)
 
     def _write(self, table: pa.Table) -> None:

@@ -133,8 +133,9 @@ def protect(
             )
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
-    for each in outs:
-        say(f"{shown(each)}: {found._line.removeprefix('of ')}")
+    say(f"{shown(out)}: {found._line.removeprefix('of ')}")
+    for each in outs[1:]:
+        say(f"{shown(each)}: the same records")
     say(f"{shown(target)}: the certificate")
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))

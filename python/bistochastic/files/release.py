@@ -68,7 +68,7 @@ def protect_file(
         known.setdefault(unit, "text")
     table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
     try:
-        typed = None
+        typed: Any = ({}, None)
         if {*forms} != {".csv"}:
             leaving = options.layout(plan, list(table.schema.names))
             table.decide([name for name in leaving if name in table.schema.names])
@@ -106,12 +106,12 @@ class _Sink:
     def __init__(self, part: Path, form: str, typed: Any, dialect: Dialect | None) -> None:
         self._part, self.form, self._dialect = part, form, dialect
         # A CSV file keeps the spelling of numbers that no other one has.
-        self._typed = None if form == ".csv" else typed
+        self._types, self._typed = ({}, None) if form == ".csv" else typed
         self._sink: Any = None
 
     def open(self, plan: Plan, schema: Any) -> None:
-        if self._typed is not None:
-            schema = self._typed(schema.empty_table().to_batches()[0]).schema
+        for name, kind in self._types.items():
+            schema = schema.set(schema.names.index(name), schema.field(name).with_type(kind))
         labels = plan.column_labels, plan.value_labels
         self._sink = created(self._part, self.form, schema, plan._protected, self._dialect, labels)
 
