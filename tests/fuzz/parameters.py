@@ -342,6 +342,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "original": lambda s: audited(s, 0),
     "released": lambda s: audited(s, 1),
     "audit.plan": lambda s: audited(s, 2),
+    "keys": _of("['sex']", "['sex', 'town']", "[]", "'sex'", "['x']", "7"),
+    "risk.weights": _of("None", "'income'", "'sex'", "7"),
+    "household": _of("None", "'region'", "'x'", "7"),
     "audit.targets": _of("None", "1", "5", "10**30"),
     "shuffled": _of("None", "False", "True"),
     "columns": _of("'sex'", "'town'", "'region'", "'no such column'"),
@@ -369,6 +372,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
                      "transitions", "change")
     },
+    "fpc": _of("5000", "0.5", "'n'", "(9, 0.5)", "0", "None"),
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
     "replicate_scale": _of("0.5", "None"),

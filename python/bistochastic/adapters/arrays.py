@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     Holds = Literal["text", "integer", "boolean", "float"]
 
-# Whole numbers in a range of up to so many are looked up, others searched for.
+# Integers in a range of at most this many are looked up; others are searched for.
 _TABLE = 1 << 16
 
 
 @cache
 def narrow(size: int) -> np.dtype:
-    """The narrowest unsigned integers for so many codes.
+    """Return the narrowest unsigned integer type for this many codes.
 
     >>> narrow(256), narrow(257)
     (dtype('uint8'), dtype('uint16'))
@@ -53,9 +53,9 @@ def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None:
-    """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
+    """Convert integers to another type; None if one is not from 0 to below ``size``.
 
-    The caller's own memory, where the type has the same width.
+    The result is the caller's own memory if the type has the same width.
 
     >>> recoded(np.array([0, 2]), 3, np.dtype("uint8")), recoded(np.array([-1]), 3, narrow(3))
     (array([0, 2], dtype=uint8), None)
@@ -71,7 +71,7 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
 
 
 def check(unknown: Mask, missing: Mask | None) -> None:
-    """Refuse rows that hold no declared category and are not missing."""
+    """Reject rows that hold no declared category and are not missing."""
     if missing is not None:
         unknown = unknown & ~missing
     if unknown.any():
@@ -101,7 +101,7 @@ def of_values(
 
 
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of whole numbers, of any width: their own memory where they are codes already."""
+    """The codes of integers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
     if not len(values):
@@ -150,7 +150,7 @@ def of_floats(
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of truth values."""
+    """The codes of booleans."""
     table = np.zeros(2, np.uint8)
     known = np.zeros(2, bool)
     for code, value in enumerate(labels.values):
@@ -173,9 +173,9 @@ class Entries:
 
     codes: Codes
     unknown: Mask | None
-    """Which entries are no category; None where all are."""
+    """Which entries are not a category; None if all are."""
     missing: Mask | None
-    """Which entries stand for missing values; None where none does."""
+    """Which entries are missing values; None if none is."""
     in_order: bool
     """Whether each entry's code is its own place."""
 
@@ -257,14 +257,14 @@ def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
 
 
 def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) -> np.ndarray:
-    """Python's objects of these codes, None where they are missing."""
+    """Return the Python objects of these codes, None for missing ones."""
     entries = np.empty(len(labels), dtype=object)
     entries[:] = [float(value) if kind == "float" else value for value in labels.values]
     return _with_none(entries[codes], missing)
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """The codes of NumPy's own texts."""
+    """The codes of NumPy's own strings."""
     given = np.array(labels.values)
     order = np.argsort(given)
     at = np.searchsorted(given, values, sorter=order)
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
-    """Refuse numbers of a type that cannot hold every report."""
+    """Reject numbers of a type that cannot hold every report."""
     low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
@@ -286,7 +286,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
-    """The numbers or truth values that these codes stand for; a missing float is NaN."""
+    """The numbers or booleans that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -472,7 +472,7 @@ class Arrays:
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or texts, or a list; which are missing."""
+        """Ids as an array of integers or strings, or a list; which are missing."""
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -484,7 +484,7 @@ class Arrays:
         raise WrongType(f"dtype {plain.dtype}")
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of texts."""
+        """A column of strings."""
         return np.array(values, dtype=str)
 
     def is_declared(self, name: str) -> bool:
@@ -504,9 +504,6 @@ def made(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of an array or a list as a new one, rows in order: the door for NumPy.
 
     What is under a mask goes, and so do the fill value and notes beside the type.
-
-    >>> made(np.ma.array([3, 4], mask=[True, False], fill_value=9)).data
-    array([0, 4])
     """
     if isinstance(given, list | tuple):
         rows = given if order is None else [given[i] for i in order.tolist()]
@@ -560,7 +557,7 @@ def in_order(values: list[Any]) -> list[int]:
 
 
 def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
-    """Missing rows, those that are not a number among them; None where there is none."""
+    """Which rows are missing or NaN; None if none is."""
     if values.dtype.kind == "f":
         none = np.isnan(values)
         missing = none if missing is None else missing | none
@@ -568,14 +565,14 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
 
 
 def whole(values: np.ndarray) -> np.ndarray:
-    """Whole numbers in eight bytes."""
+    """Integers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
     return solid(values, np.dtype(wide))
 
 
 def id_list(values: list[Any]) -> Any:
-    """Ids of Python's: an array where all are whole numbers, so that it does not matter."""
+    """Return Python ids: as an array if all are integers, which have the same addresses."""
     kinds = set(map(type, values))
     if kinds <= {int} and values:
         try:

@@ -1,4 +1,4 @@
-"""Tables and record batches of pyarrow."""
+"""pyarrow tables and record batches."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class ArrowTable(Frame):
         return labelled_as(self.column(name).type, labels, codes, missing)
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        """Ids as an array of integers or a list of strings or bytes; which are missing."""
         column = self.column(name)
         if pa.types.is_integer(column.type) and not column.null_count:
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """A column without a dictionary: whole numbers in it stay whole numbers."""
+        """A column without a dictionary: integers in it stay integers."""
         column = self.column(name)
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
@@ -79,7 +79,7 @@ class ArrowTable(Frame):
         return pa.chunked_array([found if own else found.cast(self.column(name).type)])
 
     def texts(self, values: Sequence[str]) -> Cells:
-        """A column of texts."""
+        """A column of strings."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
     def is_declared(self, name: str) -> bool:
@@ -108,10 +108,10 @@ class ArrowTable(Frame):
 
 
 class PlacedTable(ArrowTable):
-    """A table that gives protected texts as places among the categories, however they came."""
+    """A table that gives protected strings as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column of such places where there are texts."""
+        """Return a column of such places for strings."""
         kind = self.column(name).type
         holds, labels = _respelled(kind, labels)
         if holds == "text":
@@ -281,7 +281,7 @@ def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
 
 
 def _wide(index: pa.DataType, entries: int) -> pa.DataType:
-    """The type of the indices, a wider one where there are more categories than it counts."""
+    """The type of the indices, or a wider one if it cannot count all categories."""
     for kind in (index, pa.int16(), pa.int32()):
         if entries - 1 <= np.iinfo(kind.to_pandas_dtype()).max:
             return kind

@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a frame of Dask."""
+"""``plan.on``: a function of a plan on a Dask frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bistochastic.adapters.frames import unchanged
 
 
 def on_dask(f: Protecting, frame: dd.DataFrame) -> dd.DataFrame:
-    """Another frame of Dask, partition by partition, without the index."""
+    """Return another Dask frame, partition by partition, without the index."""
     import dask.dataframe as dd
 
     if not isinstance(frame, dd.DataFrame):
@@ -39,9 +39,9 @@ def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kinds(frame: pd.DataFrame) -> dict[str, str]:
-    """The type of every column, in a word. Texts have several types, which hold the same."""
+    """The type of every column, in a word. Strings have several types, which hold the same."""
     words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
     return {
-        name: "texts" if word in ("object", "str", "string") else word
+        name: "strings" if word in ("object", "str", "string") else word
         for name, word in words.items()
     }

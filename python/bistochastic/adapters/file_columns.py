@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def columns_in(source: Source, *, look: bool) -> list[Column]:
     """The columns of a file. ``look`` reads all of it for the levels that occur.
 
-    A CSV file says nothing of types: a column is one of numbers where all of it are. It is
+    A CSV file does not give types: a column is numeric if all its values are numbers. It is
     read whole for that.
     """
     is_csv = source.rows is None
@@ -43,7 +43,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
 
 
 def _is_open(column: Column) -> bool:
-    return column.levels is None and column.holds in ("texts", "levels")
+    return column.levels is None and column.holds in ("strings", "levels")
 
 
 def _known(column: Column, seen: _Seen) -> Column:

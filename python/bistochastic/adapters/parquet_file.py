@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Rows that are read together: fewer take longer per row, as threads wait for each other more often.
 ROWS = 1 << 18
-# Rows of a group in what is written. A group is written at once, and drawing waits where that takes
+# Rows of a group in what is written. A group is written at once, and drawing waits if that takes
 # long.
 GROUP = 1 << 18
 # How what is written is compressed, whatever the source was: all that reads Parquet reads this.
@@ -32,7 +32,7 @@ class ParquetSource(TypedSource):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str, places: Iterable[str] = ()) -> None:
-        """Texts in the columns ``places`` are read as places in a dictionary, if stored so."""
+        """Strings in the columns ``places`` are read as places in a dictionary, if stored so."""
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
         distinct(file.schema_arrow.names)
         listed = [column for column in places if _is_listed(file, column)]
@@ -49,7 +49,7 @@ class ParquetSource(TypedSource):
 
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:
-    """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
+    """Whether all groups of rows hold a column as a dictionary of strings and places in it."""
     schema = file.schema_arrow
     if name not in schema.names or not is_string(schema.field(name).type):
         return False
@@ -65,8 +65,9 @@ class ParquetSink:
     """A new Parquet file, written by pyarrow: names, types and cells, and nothing else.
 
     Groups have the same number of rows, each column of a group is written in one piece, and the
-    codec is always the same: so the bytes of a file depend on its cells alone. Protected texts come
-    as places in a dictionary, the categories of the plan; any other dictionary is spelled out.
+    codec is always the same: so the bytes of a file depend on its cells only. Protected strings
+    are stored as places in a dictionary, the categories of the plan; any other dictionary is
+    spelled out.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:

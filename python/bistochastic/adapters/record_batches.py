@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def reader_of(given: object) -> pa.RecordBatchReader:
-    """What a caller reads from, as a reader of pyarrow."""
+    """Return the caller's source as a pyarrow reader."""
     if isinstance(given, pa.RecordBatchReader):
         return given
     if isinstance(given, pa.Table):
@@ -51,7 +51,7 @@ def id_kind(kind: pa.DataType) -> str:
 
 
 def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
-    """Refuse other columns, another order or other types than those of the first batch."""
+    """Reject other columns, another order or other types than those of the first batch."""
     if found.equals(expected):
         return
     unchanged(_kinds(found), _kinds(expected))

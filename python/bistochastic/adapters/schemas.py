@@ -10,20 +10,20 @@ from bistochastic.adapters.frames import distinct, library, module_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Texts with more different values than this are free text or ids rather than categories.
+# Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
 
 
-Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 
 
 @dataclass(frozen=True)
 class Column:
     """What is known of a column before any row of it is protected.
 
-    ``levels`` are None where there are none to be had. They are ``declared`` where the type lists
-    them, and otherwise happen to occur in the data. A statistical file also has a ``label`` of the
-    column, ``texts`` for values, and codes that stand for ``missing`` values.
+    ``levels`` are None if none can be had. They are ``declared`` if the type lists them, and
+    otherwise happen to occur in the data. A statistical file also has a ``label`` of the column,
+    ``texts`` for values, and codes that stand for ``missing`` values.
     """
 
     name: str
@@ -37,13 +37,7 @@ class Column:
 
 
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
-    """The columns of a frame, relation or schema; ``look`` reads the levels of texts off the rows.
-
-    >>> import pyarrow as pa
-    >>> columns_of(pa.schema({"smokes": pa.bool_(), "age": pa.int8()}))
-    [Column(name='smokes', holds='levels', type='Boolean', levels=(False, True), declared=True),
-     Column(name='age', holds='whole numbers', type='Int8', levels=None, declared=False)]
-    """
+    """List the columns of a frame, relation or schema; ``look`` reads categories off the rows."""
     import narwhals.stable.v2 as nw
 
     native = _empty_frame(schema)
@@ -54,8 +48,8 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
     try:
         frame = nw.from_native(native)
     except TypeError:
-        must = "`schema` must be a frame of pandas or polars, a table or schema of pyarrow, a "
-        more = "schema of polars, a relation of DuckDB, a codebook or a dict of levels"
+        must = "`schema` must be a pandas or polars frame, a pyarrow table or schema, a "
+        more = "polars schema, a DuckDB relation, a codebook or a dict of categories"
         raise TypeError(f"{must}{more}; got {type(schema).__name__}") from None
     listed = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else frame.schema
     found = []
@@ -71,11 +65,11 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
                                   _categories(frame[name]))  # fmt: skip
             found.append(Column(name, "levels", word, levels or None, declared is not None))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
-            found.append(Column(name, "whole numbers", word))
+            found.append(Column(name, "integers", word))
         elif dtype.is_float():
             found.append(Column(name, "numbers", word))
         elif dtype in (nw.String, nw.Object):
-            found.append(Column(name, "texts", word, _different(frame, name) if look else None))
+            found.append(Column(name, "strings", word, _different(frame, name) if look else None))
         else:
             found.append(Column(name, "something else", word))
     return found
@@ -126,7 +120,7 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
 
 
 def _categories(series: Any) -> tuple[Any, ...]:
-    """The categories of a column; none where its library does not tell them."""
+    """The categories of a column; none if its library does not list them."""
     try:
         found = series.cat.get_categories().to_list()
         return tuple(found) if len(set(found)) == len(found) else ()
@@ -137,7 +131,7 @@ def _categories(series: Any) -> tuple[Any, ...]:
 
 
 def _different(frame: Any, name: str) -> tuple[str, ...] | None:
-    """The different texts of a column, in order; None where they are too many to be categories."""
+    """The different strings of a column, in order; None if they are too many to be categories."""
     import narwhals.stable.v2 as nw
 
     lazy = isinstance(frame, nw.LazyFrame)
@@ -153,13 +147,7 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
 
 
 def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
-    """The texts as levels, or None where they look like free text or ids.
-
-    >>> levels_among(["M", "F"], 10)
-    ('F', 'M')
-    >>> levels_among(["Ann", "Bob", "Cem"], 4) is None
-    True
-    """
+    """The strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
     return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None

@@ -13,6 +13,7 @@ from bistochastic.cli import (
     protect,
     regress,
     reports,
+    risk,
     shows,
     transitions,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "protect",
     "regress",
     "reports",
+    "risk",
     "shows",
     "transitions",
 ]

@@ -366,7 +366,7 @@ class _Pair:
         back = []
         for i, first in enumerate(laws[0]):
             for j, second in enumerate(laws[1]):
-                # A person who changed the group is drawn anew.
+                # A person who changed the group is drawn again.
                 memo = same and i == j and _core.digest_of(first) == _core.digest_of(second)
                 with about(mine.columns):
                     back.append(told @ pair_responses(first, second, memo))
@@ -397,16 +397,7 @@ def _kron(one: Array, other: Array) -> Array:
 
 
 def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
-    """What each reported pair adds to each true pair: the inverse of the law of pairs, transposed.
-
-    >>> import bistochastic as bs
-    >>> m = bs.randomized_response(2, keep=0.75)
-    >>> pair_responses(m, m, True).round(1)
-    array([[ 1.5, -0.3, -0.3, -0.5],
-           [ 0. ,  1.8, -0.2,  0. ],
-           [ 0. , -0.2,  1.8,  0. ],
-           [-0.5, -0.3, -0.3,  1.5]])
-    """
+    """Compute what each reported pair adds to each true pair: the inverse of the pair law."""
     one, other = _inverse(first), _inverse(second)
     if not memoised:
         return _kron(one, other)

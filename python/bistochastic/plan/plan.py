@@ -273,7 +273,7 @@ class Plan(_Fields):
         them. Columns of ``codebook`` that the frame does not have are passed over.
 
         ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
-        ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
+        ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
         numbers take no missing values. A column for which a file declares missing codes has
         ``"category"`` in the place of ``"raise"``, and recodes them.
 
@@ -415,7 +415,7 @@ class Plan(_Fields):
         return tuple(f"{prefix(each.columns)}{each.reason}" for each in parts if each.reason)
 
     def for_records(self, n: int) -> Plan:
-        """The same plan for so many records, so that numeric columns have bits.
+        """Return the same plan for this many records, which numeric columns need for their bits.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
@@ -829,7 +829,7 @@ class Plan(_Fields):
         ``rows`` have ``columns`` by name and, under ``count``, how many records report that
         combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or a
         list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
-        nobody may be missing. Rows of the same cell are added up, so that counts of parts and of
+        no record may be missing. Rows of the same cell are added up, so that counts of parts and of
         finer groups can be given as they are. An unknown category raises an error, by its column
         and row.
 
@@ -921,13 +921,13 @@ class Plan(_Fields):
         * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
           for each of ``columns``, categories in their declared order. ``columns`` are those to
           estimate, by default all that the table was made for. A table that another plan made is
-          refused.
+          rejected.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
         * ``where={column: categories}``: inside a domain. One category, or whatever holds several.
           A category that neither occurs nor is declared raises an error.
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name unprotected
-          columns of the sampling design. The errors are then by linearisation, with replacement
+          columns of the sampling design. The errors are then by linearization, with replacement
           between clusters within strata, and have clusters less strata degrees of freedom.
         * ``fpc``: the finite population, as a column or a number for all strata: the number of
           clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.
