@@ -419,6 +419,9 @@ class CsvSink:
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A CSV file has no metadata."""
+
     def close(self) -> None:
         """Write what is left; the file is then whole."""
         self._file.close()

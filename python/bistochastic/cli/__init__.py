@@ -15,6 +15,7 @@ from bistochastic.cli import (
     reports,
     shows,
     transitions,
+    verify,
 )
 from bistochastic.cli.group import main
 
@@ -34,4 +35,5 @@ __all__ = [
     "reports",
     "shows",
     "transitions",
+    "verify",
 ]

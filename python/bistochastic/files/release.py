@@ -23,6 +23,7 @@ from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
+from bistochastic.plan.carried import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,6 +164,7 @@ def _write(
             progress("shuffling", None)
             for ready in scatter.batches():
                 sink.write(ready)
+        sink.note(notes(stream.certificate))
         sink.close()
     except OSError as error:
         raise room("out", error) from None
