@@ -639,8 +639,8 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("`plan` must be a Plan; got str", table, data, "plan")
     refused("`released` must have as many rows as `original`", table,
             {name: column[:5] for name, column in data.items()}, plan)  # fmt: skip
-    refused("`original` must be a frame of pandas", [1], data, plan)
-    refused("`released` must be a frame of pandas", table, 3, plan)
+    refused("`original` must be a pandas", [1], data, plan)
+    refused("`released` must be a pandas", table, 3, plan)
     refused("column `sex`: must be in `released`", table, {"job": data["job"]}, plan)
     refused("column `job`: must be in `original`", {"sex": table["sex"]}, data, plan)
     refused("column `id`: must be in `original`", table, data, plan, id_column="id")

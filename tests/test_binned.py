@@ -171,7 +171,7 @@ def test_values_outside_are_counted_and_the_first_row_named() -> None:
         made.protect({"x": [10.5]})
     with pytest.raises(ValueError, match="must hold finite numbers; got an infinite one in row 1"):
         made.protect({"x": np.array([1.0, math.inf])})
-    with pytest.raises(TypeError, match="must hold whole numbers or floats"):
+    with pytest.raises(TypeError, match="must hold integers or floats"):
         made.protect({"x": ["a"]})
     wide = bs.Plan([bs.Binned("x", [0, 10], RR, beta=0.6, open=("low", "high"))])
     assert set(wide.protect({"x": [-5, 0, 10, 999]}).data["x"]) <= set(

@@ -186,7 +186,7 @@ def test_compare() -> None:
     assert "0.44211" in text
     assert "0.40614" in text
     page = bs.compare(bs.uniform(2))._repr_html_()
-    assert page.count("<tr>") == 3 + len(bs.uniform(2).profile().entries)
+    assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
 
 
 def test_inspect_takes_the_epsilon_of_geometric() -> None:

@@ -264,7 +264,7 @@ def test_a_design_gives_what_it_gives_in_python(
         (["--weights", "w", "--replicates", "r0"],
          "`replicates` must be a list of two or more columns; got 1"),
         (["--weights", "w", "--replicates", "r0,r1", "--cluster", "psu"],
-         "`replicates` must be given without strata and cluster; got both"),
+         "`replicates` must be given without strata, cluster and fpc; got both"),
         (["--replicate-scale", "2"], "`replicate_scale` must come with replicates; got none"),
         (["--weights", "w", "--replicates", "r0,r1", "--replicate-scale", "0"],
          "`replicate_scale` must be a positive number; got 0"),

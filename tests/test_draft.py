@@ -45,7 +45,7 @@ DECLARED: dict[str, Any] = {
     "a lazy frame of polars": lambda: polars_frame().lazy(),
     "what polars hands to Arrow": lambda: polars_frame().to_arrow(),
     "a schema of Arrow with an Enum": lambda: polars_frame().to_arrow().schema,
-    "a relation of DuckDB": lambda: relation(),
+    "a DuckDB relation": lambda: relation(),
 }
 
 
@@ -201,7 +201,7 @@ def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
         ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
         ({"age": int}, {"min_beta": float("nan")}, "`min_beta` must be from 0 to 1; got NaN"),
         ({"sex": ["F"]}, {"categories_from_data": 3}, "`categories_from_data` must be"),
-        ([1, 2], {}, "`schema` must be a frame of pandas"),
+        ([1, 2], {}, "`schema` must be a pandas"),
         ("none.csv", {}, "`codebook` must be a file to read; got No such file"),
     ],
 )

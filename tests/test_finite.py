@@ -147,7 +147,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"cluster": ("school", "room", "x")}, "must be one or a pair"),
     ({"fpc": "nothing"}, "none of that name"),
     ({"fpc": "kind"}, "which the plan protects"),
-    ({"fpc": 0.5, "population": "fixed"}, "must be sampled where"),
+    ({"fpc": 0.5, "population": "fixed"}, "must be sampled if"),
     ({"strata": "region", "fpc": "mixed"}, "`fpc` must be the same in a stratum or cluster"),
 ]  # fmt: skip
 

@@ -387,7 +387,10 @@ BAD: list[tuple[Any, str]] = [
         "first at position 2",
     ),
     (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be asked of"),
-    (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "of rank 1, that tells only so many"),
+    (
+        lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]),
+        "rank 1, that separates only this many",
+    ),
     (lambda _: count_of([bs.uniform(2)], [[0]], [[0]]), "`count` must be asked of"),
     (lambda _: bs.blocks([2]).standard_error([1, 0], 5), "`standard_error` must be asked of"),
 ]

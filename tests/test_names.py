@@ -64,7 +64,7 @@ def test_options_are_called_as_in_python() -> None:
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
         "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
-        "estimate": set(parameters(bs.Plan.estimate)),
+        "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
         "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),

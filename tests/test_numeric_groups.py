@@ -94,7 +94,9 @@ def test_ends_are_coded_before_the_draw() -> None:
     out = values(made.protect(data).data, "hours")
     assert sorted(out) == sorted(data["hours"].clip(10, 60))
     whole = bs.Plan([bs.Numeric("hours", "k_anonymous", k=5, top=60.5)], keep="*", units=[])
-    with pytest.raises(TypeError, match="`top` and `bottom` must be whole for a column of whole"):
+    with pytest.raises(
+        TypeError, match="`top` and `bottom` must be whole for a column of integers"
+    ):
         whole.protect(data.assign(hours=data["hours"].astype(int)))
 
 
@@ -128,7 +130,7 @@ def test_what_groups_publish_is_listed() -> None:
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: plan(k=None, beta=0.3), "`beta` must not be given where the sizes of groups"),
+    (lambda: plan(k=None, beta=0.3), "`beta` must not be given if the sizes of groups"),
     (lambda: plan(k=None, share=0.1), "`share` must not be given"),
     (lambda: bs.Numeric("x", matrix=bs.uniform(3), within="g"), "must be given by a family"),
     (lambda: bs.Numeric("x", "geometric", temperature=2, within="g"), "`family` must have k"),

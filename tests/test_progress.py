@@ -187,16 +187,16 @@ def test_what_is_told_is_what_is_drawn(place: Place) -> None:
         assert tell is not None
         drawn(r"working, \d+:\d\d")
         tell(0.25)
-        drawn(r"working 25 %, \d+:\d\d")
+        drawn(r"working 25%, \d+:\d\d")
         tell(7.0)
-        drawn(r"working 100 %, \d+:\d\d")
+        drawn(r"working 100%, \d+:\d\d")
     with watched("working", True, words="gap {:.1e}".format) as tell:
         assert tell is not None
         tell(0.00123)
         drawn(r"working, \d+:\d\d \(gap 1.2e-03\)")
     with steps(True) as step:
         step("reading", 0.5)
-        drawn(r"reading 50 %, \d+:\d\d")
+        drawn(r"reading 50%, \d+:\d\d")
         step("shuffling", None)
         drawn(r"shuffling, \d+:\d\d")
 
@@ -347,10 +347,10 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
         assert tell is not None
         tell(0.5)
         end = time.monotonic() + 60
-        while not any("50 %" in html for html in shown) and time.monotonic() < end:
+        while not any("50%" in html for html in shown) and time.monotonic() < end:
             time.sleep(0.01)
-    bar = next(html for html in shown if "50 %" in html)
-    assert re.match(r'<progress max="1" value="0.500"></progress> &lt;b&gt;working 50 %', bar)
+    bar = next(html for html in shown if "50%" in html)
+    assert re.match(r'<progress max="1" value="0.500"></progress> &lt;b&gt;working 50%', bar)
     assert shown[0] == shown[-1] == ""
 
 
@@ -412,7 +412,7 @@ def test_a_terminal_has_a_bar_that_goes_away() -> None:
     written, said, code = in_terminal(WORK.format(before="", seconds=1.0))
     assert code == 0
     assert said == "before\nafter\n"
-    assert "decomposing 25 %" in written
+    assert "decomposing 25%" in written
     # The last that is written clears the line, and shows the cursor where it was hidden.
     assert written.rindex("\x1b[2K") > written.rindex("decomposing")
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")

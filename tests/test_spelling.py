@@ -188,7 +188,7 @@ def test_one_record(held: str, declared: str) -> None:
 
 def test_one_record_that_cannot_be_written_so() -> None:
     own = bs.Plan([bs.Categorical("a", ["1", "x"], "randomized_response", beta=0.5)])
-    with pytest.raises(TypeError, match=r"^column `a`: must hold a text, .*; got int$"):
+    with pytest.raises(TypeError, match=r"^column `a`: must hold a string, .*; got int$"):
         own.respond({"a": 1}, key=KEY, id=1)
 
 
@@ -343,7 +343,7 @@ REFUSED: dict[str, tuple[list[Any], Any, str]] = {
     "other numbers": ([1, 2], ["3", "4"], r" \(the categories are whole numbers, such as 1\)$"),
     "one other": (["F", "M"], ["F", "m"], "got 1 other value, the first in row 1$"),
     "blanks": (["1", "2"], [" 1", "2"], r"row 0 \(are there blanks around the values\?\)$"),
-    "a mixture": (["1", "2"], [1, "2"], "texts of their digits, .*; got int and str$"),
+    "a mixture": (["1", "2"], [1, "2"], "strings of their digits, .*; got int and str$"),
 }  # fmt: skip
 
 

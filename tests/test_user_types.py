@@ -85,7 +85,7 @@ def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are(tmp_
     wrong: dict[str, str] = {"weight": "w"}
     text = (
         "`weight` must be one of population, weights, strata, cluster, replicates, "
-        "replicate_scale; got an unknown name"
+        "replicate_scale, fpc; got an unknown name"
     )
     with pytest.raises(TypeError) as caught:
         typed_user.PLAN.count(release, {"sex": "F"}, **wrong)  # type: ignore[arg-type]

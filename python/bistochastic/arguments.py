@@ -1,6 +1,6 @@
 """A caller's numbers, codes and labels, read once, whatever holds them.
 
-Imports NumPy, so the package itself imports this file only where it is needed. Columns and tables
+Imports NumPy, so the package itself imports this file only when it is needed. Columns and tables
 of other libraries are read by ``adapters``.
 """
 
@@ -23,7 +23,7 @@ _NUMBERS = frozenset((int, float))
 
 
 def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
-    """A square array of zeros, for ``what``; OutOfMemoryError where it does not fit.
+    """A square array of zeros, for ``what``; OutOfMemoryError if it does not fit.
 
     >>> zeros("matrix", 2, np.int64)
     array([[0, 0],

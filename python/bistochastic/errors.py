@@ -55,7 +55,7 @@ class SingularMatrixError(ValueError):
 
 
 class InvertibleReleaseError(ValueError):
-    """An average that would give values away to who knows the matrix.
+    """An average that would reveal values to anyone who knows the matrix.
 
     >>> import bistochastic as bs
     >>> try:

@@ -41,7 +41,7 @@ FORMAT = "bistochastic.matrix"
 VERSION = 1
 # Up to here every double is a whole number of its own.
 _EXACT = 2**53
-# A number, the text of one and the place of it in a list take about so many bytes.
+# A number, its spelling and its place in a list take about this many bytes.
 _BYTES = 64
 
 
@@ -180,7 +180,7 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
             at = f"`{inner.below(found[1], None).path}`{sentence[found.end() :]}"
             raise ValueError(at) from None
         raise here.refuse("hold what its family takes", f"a refusal: {sentence}") from None
-    # What was asked for is kept by every matrix, so that nobody is told more than it does.
+    # Every matrix keeps the request, so no reader is promised more than it does.
     for name in ("beta", "epsilon", "row_beta", "column_beta"):
         if name in requested:
             try:

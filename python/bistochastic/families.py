@@ -63,7 +63,7 @@ def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
 
 
 def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -> Matrix:
-    """A matrix from an array, which may take long where that has many rows."""
+    """Make a matrix from an array, which may take long if it has many rows."""
     if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
         return _core.build(family, parameters)
     with watched("building"):
@@ -569,7 +569,7 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
 
 @_family
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
-    """One of several matrices of the same size, chosen anew per record with these weights.
+    """One of several matrices of the same size, chosen again for each record with these weights.
 
     ``p_uv = sum of weight_k p_k(u, v)``. Fractions and whole numbers must sum to exactly 1, floats
     within 1e-9.

@@ -87,7 +87,7 @@ class Matrix(_core.Law):
         TypeError: `@` must join two matrices; `to_dense()` gives arrays; got ndarray
         """
         if copy is False:
-            must = "be None or True, since the numbers are written anew"
+            must = "be None or True, since the numbers are always written again"
             raise ValueError(f"`copy` must {must}; got False")
         numbers = self.to_dense()
         if dtype is None or np.dtype(dtype) == numbers.dtype:
@@ -292,7 +292,7 @@ class Matrix(_core.Law):
         """How likely each truth ``u`` is after a report ``v``: ``Pr(u | v)``.
 
         It is proportional to ``prior[u] * p_uv``. Without a ``prior`` all truths are taken as
-        equally likely beforehand, and the result is column ``v``.
+        equally likely before, and the result is column ``v``.
 
         >>> bs.blocks([1, 2]).posterior(2, prior=[0.5, 0.3, 0.2])
         array([0. , 0.6, 0.4])
@@ -353,8 +353,8 @@ class Matrix(_core.Law):
         refused.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
-        so many nats per record below its maximum, or after so long. ``progress``: a function is
-        called with the gap on the way; else a bar appears after two seconds, as in
+        this many nats per record below its maximum, or after this many seconds. ``progress``: a
+        function is called with the gap on the way; else a bar appears after two seconds, as in
         :meth:`decompose`.
 
         Raises
@@ -478,7 +478,7 @@ class Matrix(_core.Law):
         """The values of ``size`` individuals, moved by one random permutation.
 
         ``out[s[u]] = values[u]`` with the ``s`` of :meth:`sample_permutation` for the same key and
-        stream: everybody's value is kept, and ``apply(values)`` is expected in each place. Values
+        stream: all values are kept, and ``apply(values)`` is expected in each place. Values
         of any type, series and Arrow arrays come back in what they came in. Rows of a table or a
         frame move as a whole: columns that are to part ways are permuted one by one.
 
@@ -487,8 +487,8 @@ class Matrix(_core.Law):
         ``np.argsort(ages)``. :meth:`displacement` tells how far values move.
 
         What a whole column would share is refused unless ``allow_shift=True``: a :func:`kron` (all
-        classes are shuffled alike), a :func:`mix` (one part is drawn for everybody; blocks with two
-        or more in every class may be mixed), a :func:`circulant` (one shift for all). Matrices that
+        classes are shuffled alike), a :func:`mix` (one part is drawn for all; blocks with two or
+        more in every class may be mixed), a :func:`circulant` (one shift for all). Matrices that
         are drawn entry by entry are refused beyond 4096 individuals.
 
         >>> incomes = [21, 25, 30, 18, 47, 52]
@@ -514,11 +514,11 @@ class Matrix(_core.Law):
         key: _core.Key | None = None,
         stream: str | None = None,
     ) -> Any:
-        """Microaggregation: everybody's value becomes the mean of their class.
+        """Microaggregation: replace the value of each record by the mean of its class.
 
         :meth:`apply` for releases. Only :func:`uniform` and :func:`blocks` with two or more in
         every class are accepted; their k is ``deniability(1)``. Every other product with a public
-        matrix can be undone, by anybody or by who knows a few values, so it raises
+        matrix can be undone by anyone, or by anyone with a few values, so it raises
         :class:`bistochastic.errors.InvertibleReleaseError` with the rank of the matrix unless
         ``allow_invertible=True``. Nothing is drawn, so the result has no beta.
 

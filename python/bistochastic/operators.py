@@ -161,7 +161,7 @@ def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 
 
 def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
-    """Rows solved by LAPACK, and what the condition is at most; infinite where that is in doubt.
+    """Solve rows by LAPACK; return them with a bound of the condition, infinite if in doubt.
 
     Four fixed normal vectors are solved beside the given ones. For the direction v that the inverse
     stretches most and a normal z, ``|z . v| < 2^-10`` has probability 8e-4, for all of four 4e-13;
@@ -177,7 +177,7 @@ def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
 
 
 def singular_values(dense: Array) -> Array:
-    """All singular values, by the shorter way where the matrix is symmetric."""
+    """All singular values, in the shorter way if the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
         return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
     values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
@@ -269,7 +269,7 @@ def is_singular(matrix: Matrix) -> bool:
 
 
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
-    """What the condition is at most, without singular values; infinite where that is in doubt."""
+    """Bound the condition without singular values; infinite if in doubt."""
     known = _core.known_condition(matrix)
     if known is not None:
         return known
@@ -296,7 +296,7 @@ def singular_sentence(what: str, matrix: Matrix) -> str:
 
 @contextmanager
 def said_of(what: str, matrix: Matrix) -> Iterator[None]:
-    """Says of ``what`` that the matrix is singular, where a step on the way finds it."""
+    """Say of ``what`` that the matrix is singular, if a step on the way finds it."""
     try:
         yield
     except SingularMatrixError:
@@ -333,10 +333,10 @@ def _what_it_tells(matrix: Matrix) -> str:
     if has_rows(matrix) and r <= _DENSE:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:
-            return f"of rank {rank}, that tells only so many combinations of {r} categories"
+            return f"of rank {rank}, that separates only this many combinations of {r} categories"
     spectrum = _core.spectrum(matrix)
     if spectrum is not None and spectrum[1] < r:
         left = {"cyclic": "Fourier components", "cosine": "cosine components"}
         what = left.get(_core.basis(matrix) or "", "combinations")
-        return f"of rank {spectrum[1]} in doubles, that tells only so many {what} of {r}"
+        return f"of rank {spectrum[1]} in doubles, that separates only this many {what} of {r}"
     return "that tells some combinations of categories too faintly for doubles"

@@ -17,7 +17,7 @@ def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
 
     LAPACK does not look at signals, and Python raises them on the main thread only. So the main
     thread waits, and an interrupt ends the waiting. The call itself goes on in the background to
-    its end; nobody reads what it finds, and its memory is freed then. A process that exits
+    its end; its result is not read, and its memory is freed then. A process that exits
     meanwhile waits for it: a thread cut off inside LAPACK would keep the process from ending.
 
     >>> interruptible(1000, sum, [1, 2, 3])

@@ -117,7 +117,7 @@ class KeySource(Shown):
         return cls(kind, place, text)
 
     def read(self) -> _core.Key:
-        """The key. It is read once per process, and refused where it is another one."""
+        """The key. It is read once per process, and rejected if it is another one."""
         with _LOCK:
             known = _READ.get(self)
             if known is None:

@@ -1,6 +1,6 @@
 """What a matrix is made of: asked here by all that has a closed form, never by a family's name.
 
-Every question gives None where the matrix is made of something else. Two families that are made of
+Every function returns None if the matrix is made of something else. Two families that are made of
 the same give the same answers, so that a new family has every short way that there is.
 """
 
@@ -98,9 +98,9 @@ def composition(matrix: Matrix) -> Composition | None:
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
-    """The factors with more than one category, or one of the others where there is none.
+    """The factors with more than one category, or one of the others if there is none.
 
-    Those with one category say nothing, and there may be very many. Where that leaves one factor,
+    Those with one category say nothing, and there may be very many. If that leaves one factor,
     itself a kron, its factors.
 
     >>> import bistochastic as bs
@@ -203,7 +203,7 @@ def classes(matrix: Matrix) -> Classes | None:
 
 
 def is_uniform(matrix: Matrix) -> bool:
-    """Whether every report is as likely whatever the truth, where that is seen at once.
+    """Whether each reported value is equally likely for all true ones, if that is seen at once.
 
     >>> import bistochastic as bs
     >>> is_uniform(bs.blocks([4])), is_uniform(bs.blocks([2, 2]))
@@ -230,7 +230,7 @@ def _vector(found: tuple[Counts, int] | None) -> Vector | None:
 
 
 def first_row(matrix: Matrix) -> Vector | None:
-    """The first row, where the others are kept as shifts of it."""
+    """The first row, if the others are stored as shifts of it."""
     return _vector(_core.vector_of(matrix, "first_row"))
 
 
@@ -240,7 +240,7 @@ def even_kernel(matrix: Matrix) -> Vector | None:
 
 
 def steps(matrix: Matrix) -> Vector | None:
-    """The chances of a step between neighbours, one for all or one each; nobody goes further."""
+    """The probabilities of a step between neighbours, the longest step: one, or one per pair."""
     return _vector(_core.vector_of(matrix, "steps"))
 
 

@@ -123,7 +123,7 @@ class about:  # noqa: N801 - reads as a word of the sentence
 
 
 def row(number: int, first: int | None = 0) -> str:
-    """A row in a sentence; ``first`` is that of its piece, None where nobody knows it.
+    """A row in a sentence; ``first`` is the first row of its batch, None if it is unknown.
 
     >>> row(17), row(17, 65536), row(17, None)
     ('row 17', 'row 65553', 'row 17 of its batch')

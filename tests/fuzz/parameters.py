@@ -372,6 +372,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
                      "transitions", "change")
     },
+    "fpc": _of("5000", "0.5", "'n'", "(9, 0.5)", "0", "None"),
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
     "replicate_scale": _of("0.5", "None"),

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     Holds = Literal["text", "integer", "boolean", "float"]
 
-# Whole numbers in a range of up to so many are looked up, others searched for.
+# Integers in a range of at most this many are looked up; others are searched for.
 _TABLE = 1 << 16
 
 
 @cache
 def narrow(size: int) -> np.dtype:
-    """The narrowest unsigned integers for so many codes.
+    """Return the narrowest unsigned integer type for this many codes.
 
     >>> narrow(256), narrow(257)
     (dtype('uint8'), dtype('uint16'))
@@ -53,9 +53,9 @@ def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None:
-    """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
+    """Convert integers to another type; None if one is not from 0 to below ``size``.
 
-    The caller's own memory, where the type has the same width.
+    The result is the caller's own memory if the type has the same width.
 
     >>> recoded(np.array([0, 2]), 3, np.dtype("uint8")), recoded(np.array([-1]), 3, narrow(3))
     (array([0, 2], dtype=uint8), None)
@@ -173,9 +173,9 @@ class Entries:
 
     codes: Codes
     unknown: Mask | None
-    """Which entries are no category; None where all are."""
+    """Which entries are not a category; None if all are."""
     missing: Mask | None
-    """Which entries stand for missing values; None where none does."""
+    """Which entries are missing values; None if none is."""
     in_order: bool
     """Whether each entry's code is its own place."""
 
@@ -257,7 +257,7 @@ def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
 
 
 def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) -> np.ndarray:
-    """Python's objects of these codes, None where they are missing."""
+    """Return the Python objects of these codes, None for missing ones."""
     entries = np.empty(len(labels), dtype=object)
     entries[:] = [float(value) if kind == "float" else value for value in labels.values]
     return _with_none(entries[codes], missing)
@@ -560,7 +560,7 @@ def in_order(values: list[Any]) -> list[int]:
 
 
 def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
-    """Missing rows, those that are not a number among them; None where there is none."""
+    """Which rows are missing or NaN; None if none is."""
     if values.dtype.kind == "f":
         none = np.isnan(values)
         missing = none if missing is None else missing | none
@@ -575,7 +575,7 @@ def whole(values: np.ndarray) -> np.ndarray:
 
 
 def id_list(values: list[Any]) -> Any:
-    """Ids of Python's: an array where all are whole numbers, so that it does not matter."""
+    """Return Python ids: as an array if all are integers, which have the same addresses."""
     kinds = set(map(type, values))
     if kinds <= {int} and values:
         try:

@@ -1,4 +1,4 @@
-"""Columns of Arrow made anew from what is seen of them: the door for pyarrow.
+"""Arrow columns rebuilt from their visible content: the door for pyarrow.
 
 A column holds more than its cells: values under a null, rows outside of a slice, entries of a
 dictionary that no row has, the order of those entries, notes beside the type. None of it is taken
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # A column of Arrow, in one piece or in several.
     Cells: TypeAlias = pa.Array | pa.ChunkedArray
 
-# Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
+# Bytes that the offsets of a string column can count, and rows of a chunk if there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
 _VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 _STRINGS = (pa.string(), pa.large_string(), pa.string_view())
@@ -99,7 +99,7 @@ def is_declared(kind: pa.DataType) -> bool:
 
 
 def column(given: Cells, order: np.ndarray | None = None) -> Cells:
-    """A column in one chunk, in several where its texts are too long for one; rows in order."""
+    """A column in one chunk, or in several if its strings are too long for one; rows in order."""
     kind = given.type
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind)
     if wide is None or given.nbytes <= _MOST or _bytes(given) <= _MOST:
@@ -181,7 +181,7 @@ def _bits(flags: np.ndarray | None) -> pa.Buffer | None:
 
 
 def _fixed(given: pa.Array, valid: np.ndarray | None) -> pa.Array:
-    """Cells of so many bytes each, zeros where one is missing."""
+    """Cells of this many bytes, zeros for missing ones."""
     width, rows = given.type.bit_width // 8, len(given)
     cells = np.zeros(rows * width, np.uint8)
     buffer = given.buffers()[1]
@@ -195,7 +195,7 @@ def _fixed(given: pa.Array, valid: np.ndarray | None) -> pa.Array:
 
 
 def _texts(given: pa.Array, valid: np.ndarray | None, kind: str) -> pa.Array:
-    """Texts or bytes one after the other, nothing where one is missing."""
+    """Strings or bytes one after the other, nothing for missing ones."""
     rows, size = len(given), np.dtype(kind).itemsize
     _valid, places, data = given.buffers()
     if not rows or places is None:

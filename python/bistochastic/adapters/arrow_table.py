@@ -1,4 +1,4 @@
-"""Tables and record batches of pyarrow."""
+"""pyarrow tables and record batches."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PlacedTable(ArrowTable):
     """A table that gives protected texts as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column of such places where there are texts."""
+        """Return a column of such places for strings."""
         kind = self.column(name).type
         holds, labels = _respelled(kind, labels)
         if holds == "text":
@@ -281,7 +281,7 @@ def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
 
 
 def _wide(index: pa.DataType, entries: int) -> pa.DataType:
-    """The type of the indices, a wider one where there are more categories than it counts."""
+    """The type of the indices, or a wider one if it cannot count all categories."""
     for kind in (index, pa.int16(), pa.int32()):
         if entries - 1 <= np.iinfo(kind.to_pandas_dtype()).max:
             return kind

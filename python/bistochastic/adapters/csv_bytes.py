@@ -73,7 +73,7 @@ class CsvBytes:
         return data
 
     def header(self) -> bytes | None:
-        """The first line, without its end; None where it is empty."""
+        """The first line, without its end; None if it is empty."""
         found = b""
         while len(found) < _HEADER:
             piece = self.read(_PIECE)

@@ -17,7 +17,7 @@ _OTHERS = (",", ";", "\t", "|")
 class Dialect:
     """What is said of a CSV file beside its name.
 
-    ``separator`` is None where it was not said; it is then a comma, and a header that looks as if
+    ``separator`` is None if it was not given; it is then a comma, and a header that looks as if
     it had another one is refused. ``max_line_ends`` is the most line ends that a field may hold.
     """
 

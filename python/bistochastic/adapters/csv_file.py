@@ -1,4 +1,4 @@
-"""CSV files: texts in, texts out, quoted only where that is needed.
+"""CSV files: strings in, strings out, quoted only if needed.
 
 An empty field is missing, and is written like that. An empty text is written as ``""``. A line end
 inside a field is refused unless the dialect admits some, and so is a quote that does not end:
@@ -144,7 +144,7 @@ class CsvSource:
                 self.schema = self.schema.set(at, pa.field(name, _TYPES[self._kinds[name]]))
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole: numbers where all of a column are, unless it is among ``texts``."""
+        """Return whole columns: as numbers if all values are, unless the column is in ``texts``."""
         if not columns:
             return pa.table({})
         read = pa.Table.from_batches(
@@ -191,7 +191,7 @@ class CsvSource:
     def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
         """Record batches of texts. What cannot be read is refused with its row."""
         admits = self._dialect.max_line_ends > 0
-        # Line ends are counted in columns that nobody asked for, too.
+        # Line ends in columns that are not read are counted, too.
         read = self.schema.names if admits else columns
         done, ended = 0, False
         try:
@@ -254,7 +254,7 @@ class CsvSource:
         return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
 
     def _line_end(self) -> ValueError | None:
-        """A sentence about the first line end in a field; None where none is found."""
+        """A sentence about the first line end in a field; None if there is none."""
         names = self.schema.names
         block = min(self._size + _BLOCK, _LONGEST)
         done = 0

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from bistochastic.words import shown
 
 _EXPONENT = r"([eE][-+]?[0-9]+)?$"
-# As numbers are spelled; and as they may be where the plan says that they are numbers.
+# How numbers are spelled, and how they may be if the plan says that they are numbers.
 _FORMS = {False: r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?" + _EXPONENT,
           True: r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT}  # fmt: skip
 _WHOLE = {False: r"^(0|-?[1-9][0-9]*)$", True: r"^-?[0-9]+$"}
@@ -29,7 +29,7 @@ _WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers"
           "boolean": "truth values, as its categories are",
           "exact": "numbers that can be kept digit for digit: whole ones below 2^63 in magnitude, "
                    "or all of them with up to 15 digits"}  # fmt: skip
-# Every decimal number of so many digits comes back from a double.
+# Every decimal number of this many digits survives a double.
 _SHORT = 15
 # So many texts mostly show what all of them are.
 _FIRST = 64
@@ -40,7 +40,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def whole(texts: Cells) -> Cells | None:
-    """The texts as whole numbers; None where one is not spelled as such.
+    """Read strings as integers; None if one is not spelled as an integer.
 
     >>> whole(pa.array(["1", "-20", None])).to_pylist(), whole(pa.array(["01"]))
     ([1, -20, None], None)
@@ -67,8 +67,8 @@ def pointed(texts: object, decimal: str) -> Cells:
 def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
     """Texts as numbers: whole ones if all of them are, else doubles; then two masks.
 
-    The first is where a text is no number, the second where it is one that a double does not hold.
-    ``loose`` allows zeros in front, ``.5`` and ``5.``, as where the plan says that it is a number.
+    The first mask marks strings that are not numbers, the second numbers that no double holds.
+    ``loose`` allows zeros in front, ``.5`` and ``5.``, for columns that the plan calls numbers.
 
     >>> found, no_number, too_long = numbers(pa.array(["1.50", "x", "1.2345678901234567890"]))
     >>> no_number.tolist(), too_long.tolist()
@@ -101,7 +101,7 @@ def _flags(found: Cells, missing: bool) -> Cells:
 
 
 def _lost(texts: Cells, doubles: Cells) -> Cells:
-    """Where the shortest spelling of a double is another number than the text."""
+    """Mark rows whose shortest spelling as a double is another number than the string."""
     kept = np.array(pc.less_equal(pc.binary_length(texts), _SHORT).fill_null(True), bool)
     if not kept.all():
         # Mostly they are spelled the same.
@@ -127,7 +127,7 @@ def _is_kept(text: str) -> bool:
 
 
 def lost_in_doubles(whole_numbers: Cells) -> Cells:
-    """Where a whole number is another one once it is a double and spelled again.
+    """Mark integers that change if they become doubles and are spelled again.
 
     >>> lost_in_doubles(pa.array([1, 2**53 + 1])).tolist()
     [False, True]
@@ -161,7 +161,7 @@ def check(wrong: Cells, name: str, kind: str, done: int) -> None:
 
 
 def wrong_whole(texts: Cells) -> Cells:
-    """Where a text is not spelled as a whole number of 64 bits."""
+    """Mark strings that are not spelled as an integer of 64 bits."""
     wrong = ~_flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
     long = np.flatnonzero(_flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
     # Python reads no number of thousands of digits.

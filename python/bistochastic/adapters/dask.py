@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a frame of Dask."""
+"""``plan.on``: a function of a plan on a Dask frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bistochastic.adapters.frames import unchanged
 
 
 def on_dask(f: Protecting, frame: dd.DataFrame) -> dd.DataFrame:
-    """Another frame of Dask, partition by partition, without the index."""
+    """Return another Dask frame, partition by partition, without the index."""
     import dask.dataframe as dd
 
     if not isinstance(frame, dd.DataFrame):

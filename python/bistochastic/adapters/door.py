@@ -20,7 +20,7 @@ _MUST = "be an array, a list, a series, a frame or an Arrow array with a row for
 
 
 def check_rows(given: Any, size: int) -> None:
-    """Check that there is a row for each of so many individuals.
+    """Check that there is a row for each of this many records.
 
     >>> check_rows([3, 1, 2], 4)
     Traceback (most recent call last):
@@ -82,7 +82,7 @@ def recoded(given: Any, codes: np.ndarray) -> Any:
     found = library(given)
     if values.categories_of(given) is None:
         made = numbered(given, codes) if found else codes
-        # A nullable integer type of pandas stays one.
+        # A nullable pandas integer type stays one.
         return made.astype(dtype) if found == "pandas" and hasattr(dtype, "na_value") else made
     if found == "polars":
         entries = type(given)(given.name, dtype.categories, dtype=dtype)

@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a relation of DuckDB."""
+"""``plan.on``: a function of a plan on a DuckDB relation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def on_duckdb(f: Protecting, relation: object) -> duckdb.DuckDBPyRelation:
     import pyarrow as pa
 
     if not isinstance(relation, duckdb.DuckDBPyRelation):
-        must = "`obj` must be a relation of DuckDB"
+        must = "`obj` must be a DuckDB relation"
         raise TypeError(f"{must}; got {type(relation).__name__}")
     source = pa.RecordBatchReader.from_stream(relation)
     known = f._for_schema(source.schema)

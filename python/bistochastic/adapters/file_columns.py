@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def columns_in(source: Source, *, look: bool) -> list[Column]:
     """The columns of a file. ``look`` reads all of it for the levels that occur.
 
-    A CSV file says nothing of types: a column is one of numbers where all of it are. It is
+    A CSV file does not give types: a column is numeric if all its values are numbers. It is
     read whole for that.
     """
     is_csv = source.rows is None

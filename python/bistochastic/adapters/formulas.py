@@ -1,4 +1,4 @@
-"""``Columns``: named columns as formulas need them, handed to formulaic as a frame of pandas."""
+"""``Columns``: named columns as formulas need them, handed to formulaic as a pandas frame."""
 
 from __future__ import annotations
 

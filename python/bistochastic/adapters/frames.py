@@ -100,7 +100,7 @@ class Table(Protocol):
         """A column, as its library has it."""
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, of any width, 0 where it is missing; which are missing, if any."""
+        """The code of every row, of any width, 0 for missing ones; which are missing, if any."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
@@ -112,7 +112,7 @@ class Table(Protocol):
         """Whether a column like that one can hold missing values."""
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, 0 where it is missing; which rows are missing, if any."""
+        """A numeric column, 0 for missing rows; which rows are missing, if any."""
 
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A column of dates without a time zone, and which rows are missing, if any."""
@@ -146,7 +146,7 @@ def opened(frame: Any) -> Table:
     >>> opened([1, 2])
     Traceback (most recent call last):
         ...
-    TypeError: `frame` must be a frame of pandas or polars, ... or a dict of arrays; got list
+    TypeError: `frame` must be a pandas or polars frame, ... or a dict of arrays; got list
     """
     if isinstance(frame, dict):
         from bistochastic.adapters.arrays import Arrays
@@ -172,7 +172,7 @@ def opened(frame: Any) -> Table:
 
         return Relation(frame)
     must = (
-        "be a frame of pandas or polars, a table or record batch of pyarrow, a relation of DuckDB "
+        "be a pandas or polars frame, a pyarrow table or record batch, a DuckDB relation "
         "or a dict of arrays"
     )
     got = type(frame).__name__
@@ -216,7 +216,7 @@ def is_arrow(given: object, kind: str) -> bool:
 
 
 class Frame:
-    """What tables of pandas, polars and pyarrow share, through narwhals."""
+    """A pandas, polars or pyarrow table, through narwhals."""
 
     together: ClassVar[bool] = False
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PandasFrame(Frame):
-    """A frame with a plain index: any other would be a column in clear that nobody named."""
+    """A frame with a plain index: any other would be an unprotected column without a name."""
 
     # pandas puts them together whenever it copies a frame, and copies each twice for that.
     together = True
@@ -28,7 +28,8 @@ class PandasFrame(Frame):
         index = native.index
         plain = pd.RangeIndex(len(native))
         if index.nlevels > 1 or index.name is not None or not index.equals(plain):
-            must = "`frame` must have the plain index 0, 1, 2, ..., since another stays in clear"
+            must = "`frame` must have the plain index 0, 1, 2, ..., since another "
+            must += "would be published unchanged"
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
             raise ValueError(f"{must}; got {kind}: {cure}")
@@ -106,7 +107,7 @@ class PandasFrame(Frame):
         if pd.api.types.is_object_dtype(dtype):
             return pd.Series(arrays.objects_of(labels, holds, codes, missing), dtype=object)
         if isinstance(dtype, np.dtype):
-            # Nobody else has them: pandas 3 would copy.
+            # No one else holds them, and pandas 3 would copy.
             return pd.Series(arrays.numbers_of(labels, codes, dtype, missing), copy=False)
         places = codes.astype(np.int64)
         if missing is not None:
@@ -148,7 +149,7 @@ class PandasFrame(Frame):
         return pd.Series(found)
 
     def texts(self, values: Sequence[str]) -> pd.Series:
-        """A column of texts, also where there is none of them."""
+        """Return a column of strings, even if it is empty."""
         return pd.Series(values, dtype="str")
 
     def is_declared(self, name: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Rows that are read together: fewer take longer per row, as threads wait for each other more often.
 ROWS = 1 << 18
-# Rows of a group in what is written. A group is written at once, and drawing waits where that takes
+# Rows of a group in what is written. A group is written at once, and drawing waits if that takes
 # long.
 GROUP = 1 << 18
 # How what is written is compressed, whatever the source was: all that reads Parquet reads this.

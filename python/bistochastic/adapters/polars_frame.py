@@ -195,7 +195,7 @@ def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataF
 
 
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of texts, from their memory; None where one is no category, or without pyarrow.
+    """The codes of strings, from their memory; None if one is not a category, or without pyarrow.
 
     A cast to an Enum would take twice as long as all else that a release of texts takes.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def reader_of(given: object) -> pa.RecordBatchReader:
-    """What a caller reads from, as a reader of pyarrow."""
+    """Return the caller's source as a pyarrow reader."""
     if isinstance(given, pa.RecordBatchReader):
         return given
     if isinstance(given, pa.Table):

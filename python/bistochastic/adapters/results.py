@@ -1,6 +1,6 @@
 """Protected tables as they are analysed, and results in the library that they came from.
 
-A column in clear has no declared levels: those that occur are found here.
+An unprotected column has no declared categories: those that occur are found here.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def opened(rows: Any) -> Table:
         if not said.startswith("`frame` must be"):
             raise
         cure = _CURES.get(module_of(rows))
-        must = "`rows` must be a frame, a relation of DuckDB, a dict of columns or a list of rows"
+        must = "`rows` must be a frame, a DuckDB relation, a dict of columns or a list of rows"
         made = "" if cure is None else f", of which {cure} makes rows"
     raise TypeError(f"{must}; got {type(rows).__name__}{made}")
 

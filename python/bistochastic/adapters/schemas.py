@@ -21,7 +21,7 @@ Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
 class Column:
     """What is known of a column before any row of it is protected.
 
-    ``levels`` are None where there are none to be had. They are ``declared`` where the type lists
+    ``levels`` are None if none can be had. They are ``declared`` if the type lists
     them, and otherwise happen to occur in the data.
     """
 
@@ -50,8 +50,8 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
     try:
         frame = nw.from_native(native)
     except TypeError:
-        must = "`schema` must be a frame of pandas or polars, a table or schema of pyarrow, a "
-        more = "schema of polars, a relation of DuckDB, a codebook or a dict of levels"
+        must = "`schema` must be a pandas or polars frame, a pyarrow table or schema, a "
+        more = "polars schema, a DuckDB relation, a codebook or a dict of categories"
         raise TypeError(f"{must}{more}; got {type(schema).__name__}") from None
     listed = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else frame.schema
     found = []
@@ -122,7 +122,7 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
 
 
 def _categories(series: Any) -> tuple[Any, ...]:
-    """The categories of a column; none where its library does not tell them."""
+    """The categories of a column; none if its library does not list them."""
     try:
         found = series.cat.get_categories().to_list()
         return tuple(found) if len(set(found)) == len(found) else ()
@@ -133,7 +133,7 @@ def _categories(series: Any) -> tuple[Any, ...]:
 
 
 def _different(frame: Any, name: str) -> tuple[str, ...] | None:
-    """The different texts of a column, in order; None where they are too many to be categories."""
+    """The different strings of a column, in order; None if they are too many to be categories."""
     import narwhals.stable.v2 as nw
 
     lazy = isinstance(frame, nw.LazyFrame)
@@ -149,7 +149,7 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
 
 
 def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
-    """The texts as levels, or None where they look like free text or ids.
+    """The strings as categories, or None if they look like free text or ids.
 
     >>> levels_among(["M", "F"], 10)
     ('F', 'M')

@@ -17,7 +17,7 @@ from bistochastic.adapters.frames import unchanged
 
 
 def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> DataFrame:
-    """Another DataFrame; ``observation`` counts ``records`` where it is written.
+    """Another DataFrame; ``observation`` counts ``records`` when it is written.
 
     Spark matches columns by position, so that their order is fixed here and checked in every batch.
     """

@@ -28,13 +28,13 @@ class Source(Protocol):
 
     schema: pa.Schema
     rows: int | None
-    """How many there are, where the file says so."""
+    """How many there are, if the file says so."""
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
 
     def decide(self, columns: Collection[str]) -> None:
-        """Find out which of these columns hold numbers, where the file does not say so."""
+        """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
@@ -76,7 +76,7 @@ def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
 
 
 def needs_pyarrow() -> None:
-    """Say how to get it, where it is not installed."""
+    """Say how to get it if it is not installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -94,7 +94,7 @@ def opened(
     """A table in a file.
 
     ``kinds`` says which columns of a CSV file are protected, choose a law or hold ids, and what
-    they hold; columns in ``places`` may be read as places in a dictionary, where a Parquet file has
+    they hold; columns in ``places`` may be read as places in a dictionary, if a Parquet file has
     one.
     """
     form = ending(path, name, READ)
@@ -146,7 +146,7 @@ def numbers(
     from bistochastic.adapters.arrow_table import ArrowTable
     from bistochastic.adapters.csv_numbers import check_in_doubles
 
-    # As arrays of NumPy: what they took goes back to the system, and pyarrow keeps nothing.
+    # As NumPy arrays: their memory goes back to the system, and pyarrow keeps nothing.
     chunks: dict[str, list[Any]] = {name: [] for name in names}
     masks: dict[str, list[Any]] = {name: [] for name in names}
     types: dict[str, pa.DataType] = {name: source.schema.field(name).type for name in names}
@@ -191,9 +191,9 @@ def whole(
     dialect: Dialect | None = None,
     texts: Collection[str] = (),
 ) -> Any:
-    """A table of pyarrow with all columns of a file, or with those in ``columns``.
+    """Return a pyarrow table with all columns of a file, or with those in ``columns``.
 
-    A CSV file says nothing of types: what ``kinds`` does not name are numbers where all of it are,
+    A CSV file does not give types: columns that ``kinds`` does not name are numbers if all are,
     unless it is among ``texts``.
     """
     source = opened(path, name, kinds, dialect=dialect)

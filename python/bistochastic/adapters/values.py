@@ -58,7 +58,7 @@ def array_of(given: Any) -> np.ndarray:
     if found.dtype.kind in "US" and callable(getattr(kind, "to_numpy", None)):
         # As objects, since NumPy's own strings and bytes of a fixed width end before a zero.
         return np.array(given.to_numpy(), dtype=object)
-    # Nullable columns of pandas may come as objects, though they know a type of NumPy's.
+    # Nullable pandas columns may come as objects, though they know a NumPy type.
     known = getattr(getattr(given, "dtype", None), "numpy_dtype", None)
     if found.dtype.kind == "O" and isinstance(known, np.dtype) and known.kind != "O":
         return np.asarray(given.to_numpy(dtype=known))
@@ -129,7 +129,7 @@ _POLARS = ("String", "Binary", "Categorical", "Enum")
 
 
 def strings_of(given: Any) -> Any:
-    """Read a column of strings or bytes as a chunked array of pyarrow; None for anything else."""
+    """Read a column of strings or bytes as a pyarrow chunked array; None for anything else."""
     kind = type(given)
     library = kind.__module__.partition(".")[0]
     dtype = getattr(given, "dtype", None)

@@ -53,7 +53,7 @@ class Patience:
 
     @contextmanager
     def watched(self) -> Iterator[Self]:
-        """The same, with a bar if nobody else is told about the gap."""
+        """The same, with a bar if no function follows the gap."""
         with watched("estimating", self.progress, words=_words) as tell:
             yield replace(self, progress=tell)
 

@@ -181,7 +181,7 @@ class _Search:
         return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
     def gap(self, factor: Array, total: float = 1.0) -> float:
-        """The gap at shares, just looked at, that sum to ``total``; infinite if nobody knows."""
+        """The gap at shares, just looked at, that sum to ``total``; infinite if it is unknown."""
         top = float(factor.max()) * total
         return max(0.0, top - 1) if math.isfinite(top) and not self.unknown else math.inf
 

@@ -241,7 +241,7 @@ class Linear:
 
     @kept
     def shares(self) -> Array:
-        """The estimated shares of the domain; NaN if it is estimated to hold nobody."""
+        """The estimated shares of the domain; NaN if it is estimated to be empty."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)

@@ -34,7 +34,7 @@ def two_sided(confidence: float) -> float:
 
 
 def student(alpha: float, degrees: float) -> float:
-    """How far from 0 Student's t with so many degrees of freedom is with probability ``alpha``.
+    """The distance from 0 that Student's t exceeds with probability ``alpha``.
 
     ``degrees / (degrees + t^2)`` has a beta distribution. From a million degrees on it is normal.
 
@@ -186,8 +186,8 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
 def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array, Array]:
     """Bounds of a binomial share that miss it with at most ``alpha``, whatever it is.
 
-    The lower bound is the share at which so many or more have probability ``alpha / 2``, the upper
-    one that at which so few or fewer have: quantiles of beta distributions.
+    At the lower bound, this many or more have probability ``alpha / 2``; at the upper bound, this
+    many or fewer have: quantiles of beta distributions.
 
     >>> low, high = clopper_pearson(np.array([0.0, 3.0, 10.0]), 10, 0.05)
     >>> low.round(4), high.round(4)

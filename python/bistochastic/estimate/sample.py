@@ -23,7 +23,7 @@ _LEAST, _MOST = 1e-50, 1e50
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Where the first weight stands that cannot be used, what it must be, and what it is.
+    """Find the first weight that cannot be used: its row, what it must be, and what it is.
 
     >>> wrong_weight(np.array([1.0, 0.0, 1e200]))
     (2, 'hold 0 or numbers from 1e-50 to 1e+50', 'one outside of that')

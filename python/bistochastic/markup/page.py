@@ -35,7 +35,7 @@ font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .bs-quiet{font-style:italic}
 """
 
-# A caption is as wide as its table; where that scrolls, as wide as what is seen of it, and stays.
+# A caption is as wide as its table; if the table scrolls, as wide as its visible part, and stays.
 PAGE_STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--quiet:#4a525c;--edge:#c4cad1;
 --panel:#f4f6f8;--link:#0b5cad;--mark:#8a2b06}

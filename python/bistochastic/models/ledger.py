@@ -2,7 +2,7 @@
 
 A ledger is a file of JSON lines. Each release is entered and flushed to the disk before anything is
 drawn, so a run that crashes counts as spent. Every line has the digest of the line before it. So an
-edited, removed or inserted line is found; a file that somebody wrote anew as a whole is not.
+edited, removed or inserted line is found; a file that was rewritten as a whole is not.
 
 A line holds what the caller said and what the plan says. Nothing in it depends on the data.
 """
@@ -188,7 +188,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[Any]:
-        """The file, which nobody else writes meanwhile; the lock ends with the process."""
+        """Open the file under a lock, which ends with the process."""
         try:
             file = self.path.open("a+b")
         except (OSError, ValueError) as error:

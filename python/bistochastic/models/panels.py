@@ -367,7 +367,7 @@ class _Pair:
         back = []
         for i, first in enumerate(laws[0]):
             for j, second in enumerate(laws[1]):
-                # A person who changed the group is drawn anew.
+                # A person who changed the group is drawn again.
                 memo = same and i == j and _core.digest_of(first) == _core.digest_of(second)
                 with about(mine.columns):
                     back.append(told @ pair_responses(first, second, memo))

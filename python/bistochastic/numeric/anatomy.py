@@ -50,7 +50,7 @@ class Anatomy(Shown):
     """The number of classes."""
     k: int
     l: int | None  # noqa: E741
-    """The number of different values in each class, where that was asked for."""
+    """The number of different values in each class, if it was requested."""
 
     def __str__(self) -> str:
         # Bounds, never a record.
@@ -93,7 +93,7 @@ def anatomize(
     sensitive columns. Both have a column ``class``. Other columns are left out. Rows are in a
     random order and classes have random numbers.
 
-    Whoever finds a person in the first table knows the class, and guesses the value that is most
+    Anyone who finds a person in the first table knows the class, and guesses the value that is most
     frequent in it. ``k`` records in a class do not make that a chance of ``1/k``: if all have the
     same value, it is certain. So look at :attr:`Anatomy.bounds`, the probability of the surest
     guess over all classes, and print the result: it stands there beside ``1/k``.
@@ -112,7 +112,7 @@ def anatomize(
     of them may find the others.
 
     With a ``key``, ``stream`` names what it is for, and the same frame gives the same tables.
-    Whoever holds the key can put them together again. ``progress`` is that of
+    Anyone with the key can put them together again. ``progress`` is that of
     :func:`microaggregate`.
 
     >>> import bistochastic as bs

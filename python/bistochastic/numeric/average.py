@@ -105,7 +105,7 @@ def _refuse(matrix: Matrix) -> None:
 
 
 def _rank(matrix: Matrix) -> int | None:
-    """The rank, where it can be told in a reasonable time."""
+    """The rank, if it can be found in a reasonable time."""
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return spectrum[1]

@@ -46,10 +46,10 @@ class Displacement:
     """What a column of individuals gains from one permutation, and how far values move.
 
     ``beta`` is that of the column: of a :func:`mix` the smallest of its parts', since one part is
-    drawn for everybody. ``joint_entropy`` has the bits of the permutation as a whole, never more
-    than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
+    drawn for all records. ``joint_entropy`` has the bits of the permutation as a whole, never more
+    than there are, and ``joint_share`` the same over ``log2 N!``; None if no permutation is
     drawn. Moves are shares of N places: ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over
-    individuals and draws, and ``furthest``, which nobody exceeds. ``unmoved`` is the expected share
+    individuals and draws, and ``furthest``, the bound of all. ``unmoved`` is the expected share
     of those who do not move. Places are ranks where ``permute`` is called with
     ``order="rank"``. It is no share of those who keep their value: equal values are exchanged
     without effect.
@@ -114,7 +114,7 @@ def displacement(matrix: Matrix) -> Displacement:
     below = np.cumsum(share)
 
     def percentile(p: float) -> float:
-        # The first distance that so many do not exceed; sums of doubles fall short by a hair.
+        # The first distance that this many do not exceed; sums of doubles fall short by a hair.
         return float(np.searchsorted(below, p * below[-1] * (1 - 1e-12))) / size
 
     bits = matrix.joint_entropy
@@ -134,7 +134,7 @@ def displacement(matrix: Matrix) -> Displacement:
 
 
 def column_beta(matrix: Matrix) -> float:
-    """Beta where one permutation serves the whole column.
+    """Return beta if one permutation serves the whole column.
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.uniform(8), bs.identity(8)], weights=[0.5, 0.5])
@@ -294,7 +294,7 @@ def _of_kernel(matrix: Matrix) -> Array | None:
 def _of_entries(matrix: Matrix) -> Array:
     n = matrix.size
     if n > _DENSE:
-        must = f"`matrix` must be at most {_DENSE} wide where it is a product or has no structure"
+        must = f"`matrix` must be at most {_DENSE} wide if it is a product or has no structure"
         raise ValueError(f"{must}; got {n}")
     dense = matrix.to_dense()
     return np.array([np.trace(dense, offset=d) for d in range(1 - n, n)]) / n

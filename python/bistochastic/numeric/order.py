@@ -24,7 +24,7 @@ Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 def rows(
     matrix: Matrix, values: Any, order: Any, key: _core.Key | None, stream: str | None
 ) -> Rows | None:
-    """The row at each place; None where rows stay as they stand."""
+    """The row at each place; None if rows keep their order."""
     if order is None:
         return None
     if isinstance(order, str):

@@ -36,7 +36,7 @@ class ReverseMap(Shown):
     """
 
     z: Any
-    """The original values, where the masked ones have the same rank; as confidential as those."""
+    """The original values with the ranks of the masked ones; as confidential as the original."""
     residual: Any
     """``y - z``: what masking did beyond moving values from one record to another."""
 
@@ -201,7 +201,7 @@ def _each(
 
 
 def _same_rows(x: object, y: object) -> None:
-    """Refuse series or frames of pandas whose rows are labelled otherwise: ranks would be compared
+    """Reject pandas series or frames whose rows have other labels: ranks would be compared
     between different records, which looks like protection."""
     before: Any = getattr(x, "index", None)
     after: Any = getattr(y, "index", None)

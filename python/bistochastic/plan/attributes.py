@@ -46,7 +46,7 @@ def named(name: str, given: object) -> str:
 
 
 def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
-    """The matrix of a family for so many categories.
+    """Make the matrix of a family for this many categories.
 
     >>> make("randomized_response", 4, {"beta": 1}).size, make("blocks", 5, {"sizes": [2, 3]}).size
     (4, 5)

@@ -139,7 +139,7 @@ class BatchFunction(Shown):
         * ``engine``: its name and version.
         * ``schema``: that of the input.
         * ``rows_per_id``: the most rows that an id has in the input, if a group-by of the engine
-          counted them. Without it the certificate says that nobody looked.
+          counted them. Without it the certificate says that this was not checked.
         """
         from bistochastic.adapters.record_batches import id_kind
         from bistochastic.adapters.schemas import declares

@@ -74,7 +74,7 @@ def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, F
     Traceback (most recent call last):
         ...
     TypeError: `weight` must be one of population, weights, strata, cluster, replicates,
-    replicate_scale; got an unknown name
+    replicate_scale, fpc; got an unknown name
     """
 
     def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:

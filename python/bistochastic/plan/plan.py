@@ -381,7 +381,7 @@ class Plan(_Fields):
         return tuple(f"{prefix(each.columns)}{each.reason}" for each in parts if each.reason)
 
     def for_records(self, n: int) -> Plan:
-        """The same plan for so many records, so that numeric columns have bits.
+        """Return the same plan for this many records, which numeric columns need for their bits.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
@@ -794,7 +794,7 @@ class Plan(_Fields):
         ``rows`` have ``columns`` by name and, under ``count``, how many records report that
         combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or a
         list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
-        nobody may be missing. Rows of the same cell are added up, so that counts of parts and of
+        no record may be missing. Rows of the same cell are added up, so that counts of parts and of
         finer groups can be given as they are. An unknown category raises an error, by its column
         and row.
 

@@ -296,7 +296,7 @@ def several(plan: Plan) -> list[str]:
 
 
 def _grows(epsilon: Callable[[int], float]) -> str:
-    """What a suspicion becomes by so many records, by the epsilon of all of them."""
+    """Bound a suspicion after this many records, by the epsilon of all of them."""
     from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     each = [

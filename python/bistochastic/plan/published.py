@@ -58,7 +58,7 @@ class Fact:
     * ``"missing"``: who is missing; ``"units"``: records that belong to one unit of ``by``;
     * ``"groups"``: the mean of the numbers in every group of ``by``;
     * ``"values"``: the set of all numbers; ``"means"``: those of classes; ``"places"``: whose
-      number it is, in so many of the places;
+      number it is, in this many of the places;
     * ``"order"``: the order of the rows;
     * ``"unchecked"``: a matrix that excludes some truths and is too large to be looked at.
 
@@ -182,7 +182,7 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     many, same = fixed
     size = matrix.size
     if attribute.order is None and shuffled and not (same or average) and size > 2:
-        # Places are positions of the original, which nobody knows any more.
+        # Places are positions of the original, which are no longer known.
         many = 0
     if many == size:
         return [Fact("column" if same else "renamed", column)]
@@ -388,7 +388,7 @@ def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
 
 
 def targets(matrix: Matrix) -> Codes | None:
-    """Where each code goes for certain, and -1 where chance has a part; None if that is not known.
+    """The reported code of each true code if it is certain, else -1; None if that is not known.
 
     Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
     if all of their parts are, and parts of a mixture agree.

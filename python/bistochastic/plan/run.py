@@ -237,7 +237,7 @@ class Run:
             return out
 
     def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
-        """Where the number of each row stands among all numbers of the classes.
+        """The place of each row's number among all numbers of the classes.
 
         It is uniform in the reported class, and depends on this class, the address and the column.
         """

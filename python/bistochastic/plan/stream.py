@@ -47,7 +47,7 @@ class Stream:
     3. Call :meth:`close` once. Then ``certificate`` can be asked for.
 
     An error may come after rows were returned. Then they must not be used: under a key, a part of
-    a release is what nobody was promised.
+    a release is not what readers were promised.
 
     ``options.shuffle`` is noted in the certificate; the writer of the rows shuffles them.
 

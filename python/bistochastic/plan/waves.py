@@ -104,7 +104,7 @@ class People:
 
 
 class Rising:
-    """Whole numbers of which each is larger than all before: nobody was met twice.
+    """Integers of which each is larger than all before: no id occurred twice.
 
     Files are often in the order of their ids, and to see that takes no table of who was met.
 
@@ -162,7 +162,7 @@ class ByIds:
     pseudonym: str | None
     max_rows_per_id: int
     rows_per_id_checked: int | None
-    """More rows of an id would have been found; None if nobody looked."""
+    """More rows of an id would have been found; None if this was not checked."""
     after: str
     redrawn: tuple[str, ...]
     carried: tuple[Categorical | Joint, ...]
@@ -258,7 +258,7 @@ class Wave:
     ) -> Ids:
         """The ids of rows from ``first`` on: none missing, none with too many rows.
 
-        In a batch of an engine, where ``first`` is None, nobody counts the rows of an id.
+        In a batch of an engine, ``first`` is None, and the rows of an id are not counted.
         """
         values = read_ids(table, self.id_column, first)
         ids = Ids(values)

@@ -127,7 +127,7 @@ def tradeoff(
 
 
 def _labels(curves: Mapping[str, Sequence[Point]], words: Mapping[str, str]) -> dict[str, str]:
-    """What the legend calls each family: in words, with where it ends and whose line it shares."""
+    """Name each family in the legend, with the end of its line and the family that shares it."""
     labels: dict[str, str] = {}
     for family, points in curves.items():
         same = next((other for other in labels if _coincide(curves[other], points)), None)

@@ -83,7 +83,7 @@ def _read(
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
     question = _read_request(plan, names, where)
-    # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
+    # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
 

@@ -80,7 +80,7 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         if not total > 0:
             continue
         shares = methods.fit_shares(matrix, part / total, total, "mle", Patience())[0]
-        # What nobody reported has no record to carry its weight.
+        # A category that was never reported has no record to carry its weight.
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())
     return seen

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Tables of so many cells take the place of rows.
+# Tables of at most this many cells replace rows.
 _CELLS = 1 << 20
 
 

@@ -130,7 +130,7 @@ class Running:
 
 
 def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
-    """Where the categories of a batch stand among all categories so far, new ones behind them."""
+    """The places of a batch's categories among all categories so far, new ones at the end."""
     assert axis.values is not None
     found = {(type(value), value): i for i, value in enumerate(known)}
     places = []

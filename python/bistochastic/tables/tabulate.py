@@ -1,7 +1,7 @@
 """``plan.tabulate``: counts that an engine made, in the table that the plan declares.
 
-A group-by gives back rows in any order, and none for a cell that nobody reported. Here every cell
-has its place, so that an estimate can go on from there as from the protected table itself.
+A group-by gives back rows in any order, and none for a cell that was never reported. Here every
+cell has its place, so that an estimate can go on from there as from the protected table itself.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
         if axis.name not in question.groups:
-            # A category of which there is nobody is one that does not occur.
+            # A category without records does not occur.
             others = tuple(k for k in range(counted.ndim) if k != i)
             seen = np.flatnonzero(counted.sum(axis=others))
             counted = np.take(counted, seen, axis=i)
@@ -150,7 +150,7 @@ def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]
 
 
 def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
-    """The same as rows, one for each cell with somebody in it."""
+    """The same as rows, one for each cell that has records."""
     filled = np.nonzero(table.counts)
     rows: dict[str, Any] = {
         axis.name: [axis.categories[i] for i in place.tolist()]
