@@ -192,7 +192,7 @@ def altered(change: str) -> pa.Table:
         return table.append_column("more", pa.array(range(ROWS)))
     if change == "missing column":
         return table.drop_columns(["town"])
-    column = pa.array(["Secret"] + table["sex"].to_pylist()[1:])
+    column = pa.array(["Secret", *table["sex"].to_pylist()[1:]])
     return table.set_column(0, "sex", column)
 
 
@@ -220,6 +220,7 @@ def test_verify_warns_if_bytes_were_not_compared(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "lists no files" in done.stderr
     shutil.copy(folder / "csv" / "out.csv", folder / "lost.csv")
-    assert "must have its certificate next to it or in it; got none" in run(
-        "verify", folder / "lost.csv"
-    ).stderr
+    assert (
+        "must have its certificate next to it or in it; got none"
+        in run("verify", folder / "lost.csv").stderr
+    )

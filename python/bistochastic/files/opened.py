@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bistochastic import _core
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.table_files import opened, said, whole
 from bistochastic.files.earlier import ENDING, read_earlier
@@ -52,7 +53,7 @@ def open(
     >>> release.plan.estimate(release, "sex").records
     3
     """
-    file = Path(path)
+    file = Path(_core.as_path("path", path))
     certificate = find_certificate(file)
     if certificate is None:
         raise ValueError("`path` must have its certificate next to it or in it; got none")
