@@ -158,7 +158,7 @@ def test_bad_input_is_one_sentence(words: list[str], code: int, sentence: str) -
     ("name", "text", "sentence"),
     [
         ("plan.toml", "version = = 1\n", "must be TOML; got something else in line 1, column 11"),
-        ("plan.json", '{"version": 1', "must be JSON; got a text that ends too soon"),
+        ("plan.json", '{"version": 1', "must be JSON; got a string that ends too soon"),
         ("plan.toml", "version = 1\n", ": `attributes` must be given; got nothing"),
         ("plan.json", '{"version": 1}', ": `attributes` must be given; got nothing"),
     ],

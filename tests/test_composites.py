@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import bistochastic as bs
-from bistochastic.paper import reference
+import reference
 from cases import parts
 
 

@@ -12,7 +12,7 @@ import pytest
 from mpmath import mp, mpf
 
 import bistochastic as bs
-from bistochastic.paper import reference
+import reference
 from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 
 import bistochastic as bs
+import reference
 from bistochastic import paper
-from bistochastic.paper import reference
 from bistochastic.paper.statements import peak_alpha
 
 

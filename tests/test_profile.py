@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
+import reference
 from bistochastic import measures
 from bistochastic.measures import guaranteed_max_leakage
-from bistochastic.paper import reference
 from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -42,6 +42,7 @@ from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
+    from bistochastic.audit.risk import risk
     from bistochastic.choose.allocate import allocate
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
@@ -63,8 +64,8 @@ __all__ = [
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "results", "strongest", "suggest",
-    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "permutation", "plot", "randomized_response", "reflected", "results", "risk", "strongest",
+    "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
@@ -84,6 +85,7 @@ _LATER = {
     "explore": "bistochastic.report.explorer",
     "open": "bistochastic.files.opened",
     "optimal": "bistochastic.choose.optimal",
+    "risk": "bistochastic.audit.risk",
     "strongest": "bistochastic.choose.strongest",
     "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",

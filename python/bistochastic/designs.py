@@ -64,11 +64,7 @@ class Design(NamedTuple):
 
 
 def designs(least: int, most: int) -> Iterator[Design]:
-    """List the nontrivial sets with ``least <= v <= most`` that can be constructed.
-
-    >>> [(d.v, d.k) for d in sorted(designs(7, 15))]
-    [(7, 3), (7, 3), (11, 5), (13, 4), (15, 7), (15, 7)]
-    """
+    """List the nontrivial sets with ``least <= v <= most`` that can be constructed."""
     primes = _primes(most)
     for v in primes[(primes % 4 == 3) & (primes >= max(7, least))].tolist():
         yield Design(v, v // 2)
@@ -100,9 +96,6 @@ def error(size: int, epsilon: float, v: object, k: object) -> Array:
     A reported value counts for category x if it is a shift of x in the set. Its probability is
     ``p`` under x and ``q`` under every other true category. So a share of 1 / size is seen as
     ``s = q + (p - q) / size`` and estimated with variance ``s (1 - s) / (n (p - q)^2)``.
-
-    >>> float(error(100, 1, 100, 1) / error(100, 1, 341, 85))
-    9.4...
     """
     p, q = _seen(epsilon, v, k)
     s = q + (p - q) / size
@@ -111,11 +104,7 @@ def error(size: int, epsilon: float, v: object, k: object) -> Array:
 
 
 def best(size: int, epsilon: float) -> Design:
-    """Choose the smallest set up to four times the size whose error is within 1% of the least.
-
-    >>> best(1000, 1)[:2], best(12, 3)[:2]
-    ((1365, 341), (12, 1))
-    """
+    """Choose the smallest set up to four times the size whose error is within 1% of the least."""
     if epsilon > math.log(size) or epsilon == 0:
         return Design(size, 1)
     _core.require_memory("difference_set", 4, size, 64)
@@ -142,11 +131,7 @@ def _known(size: int) -> tuple[list[Design], Residues, Residues]:
 
 
 def overlap(v: int, residues: Residues) -> int | None:
-    """Count how often each difference occurs, lambda; None if not all occur equally often.
-
-    >>> overlap(7, np.array([0, 1, 3])), overlap(7, np.array([0, 1, 2]))
-    (1, None)
-    """
+    """Count how often each difference occurs, lambda; None if not all occur equally often."""
     held = np.zeros(v)
     held[residues] = 1
     # Integers below v, which a transform gives to far less than 1/2.

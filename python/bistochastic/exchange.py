@@ -3,14 +3,14 @@
 ``schemas/matrix.json`` beside this file is the format as a JSON Schema. What this file knows of the
 parameters of a family it reads there.
 
-1. A matrix is written as its family and its realised parameters, with what was requested beside
+1. A matrix is written as its family and its realized parameters, with what was requested beside
    them. No number that is sampled is a float, so that every machine reads the same law.
-2. Whole numbers up to 2^53 are numbers. Larger ones are text, since many readers would round them.
+2. Integers up to 2^53 are numbers. Larger ones are text, since many readers would round them.
    Fractions are text, ``"1/3"``. A request may hold floats, and ``"inf"``.
 3. A composite lists the matrices that it is made of under ``parts``, each once, the inner ones
    first. ``matrices`` holds places in that list. So a file is never larger than its parts.
 
-A text is read as if a stranger had written it: every fault is one sentence that names its place.
+A string is read as if a stranger had written it: every fault is one sentence that names its place.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Fields = dict[str, Any]
 
 FORMAT = "bistochastic.matrix"
 VERSION = 1
-# Up to here every double is a whole number of its own.
+# Up to here every double is an integer of its own.
 _EXACT = 2**53
 # A number, its spelling and its place in a list take about this many bytes.
 _BYTES = 64
@@ -51,7 +51,7 @@ def to_json(matrix: Matrix) -> str:
     given = matrix.__reduce__()[1]
     laws = given[0] if len(given) == 1 else [given]
     texts: dict[str, int] = {}
-    # Equal ones become one, so that equal matrices have equal texts.
+    # Equal ones become one, so that equal matrices have equal strings.
     places: list[int] = []
     for family, parameters, requested in laws:
         written = {name: _written(name, value, places) for name, value in parameters.items()}
@@ -122,12 +122,7 @@ def read(here: Here) -> Matrix:
 
 @cache
 def schema() -> Fields:
-    """The format as a JSON Schema (draft 2020-12).
-
-    >>> from bistochastic.exchange import schema
-    >>> schema()["title"]
-    'A bistochastic matrix'
-    """
+    """The format as a JSON Schema (draft 2020-12)."""
     path = Path(__file__).with_name("schemas") / "matrix.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found
@@ -198,7 +193,7 @@ _KINDS = {
     dict: "an object",
     list: "a list",
     str: "text",
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
     type(None): "null",
@@ -206,7 +201,7 @@ _KINDS = {
 _SIMPLE = frozenset((str, int, float, bool, type(None)))
 # The deepest place is parts[0].parameters.counts[0][0].
 _DEEPEST = 16
-# A text that does not end goes on to the last character, so that nothing is looked at twice.
+# A string that does not end goes on to the last character, so that nothing is looked at twice.
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.S)
 _MANY_DIGITS = re.compile(r"\d{40}")
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,38}")
@@ -234,7 +229,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _few_digits(digits: str) -> Any:
-    # Python refuses thousands of digits in words of its own, or takes long.
+    # Python rejects thousands of digits in words of its own, or takes long.
     return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
 
 
@@ -243,7 +238,7 @@ def _finite(digits: str) -> Any:
 
 
 def parsed(text: str, deepest: int) -> Any:
-    """What a text holds, with things in it that no place may hold marked as such."""
+    """What a string holds, with things in it that no place may hold marked as such."""
     depth = 0
     here = Here(text)
     for mark in _MARKS.finditer(text):
@@ -260,7 +255,7 @@ def parsed(text: str, deepest: int) -> Any:
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
         at = f"a fault in line {error.lineno}, column {error.colno}"
-        got = "a text that ends too soon" if end else at
+        got = "a string that ends too soon" if end else at
     raise here.refuse("be JSON", got)
 
 
@@ -303,14 +298,14 @@ class Here:
         return Here(value, f"{self.path}.{name}" if self.path else name)
 
     def table(self) -> None:
-        """Refuse what is no object, or holds a name twice."""
+        """Reject what is no object, or holds a name twice."""
         if isinstance(self.value, _Twice):
             raise self.below(self.value.what, None).refuse("be given once", "it again")
         if not isinstance(self.value, dict):
             raise self.refuse("be an object", self.kind)
 
     def keys(self, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
-        """Refuse what is no object, has an unknown name, or lacks one."""
+        """Reject what is no object, has an unknown name, or lacks one."""
         self.table()
         known = (*needed, *more)
         older = {OLDER[name]: name for name in known if name in OLDER}
@@ -341,31 +336,31 @@ class Here:
         return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
 
     def text(self) -> str:
-        """Read a text."""
+        """Read a string."""
         if not isinstance(self.value, str):
             raise self.refuse("be a string", self.kind)
         return self.value
 
     def texts(self) -> list[str]:
-        """Read a list of texts."""
+        """Read a list of strings."""
         return [item.text() for item in self.items()]
 
     def whole(self, least: int, most: int) -> int:
-        """Read a whole number within bounds."""
+        """Read an integer within bounds."""
         if type(self.value) is not int:
-            raise self.refuse("be a whole number", self.kind)
+            raise self.refuse("be an integer", self.kind)
         if not least <= self.value <= most:
             raise self.refuse(f"be from {least} to {most}", shown(self.value))
         return self.value
 
     def flag(self) -> bool:
-        """Read a truth value."""
+        """Read a boolean."""
         if not isinstance(self.value, bool):
             raise self.refuse("be true or false", self.kind)
         return self.value
 
     def plain(self) -> Here:
-        """Refuse names that are given twice and numbers that are none, anywhere below."""
+        """Reject names that are given twice and numbers that are none, anywhere below."""
         if isinstance(self.value, _Twice):
             self.table()
         if isinstance(self.value, _Odd):
@@ -388,7 +383,7 @@ def _whole(here: Here) -> int:
     if type(given) is int and 0 <= given <= _EXACT:
         return given
     beyond = type(given) is int and given > 0
-    must = "be a whole number from 0 to below 2^63, beyond 2^53 as text"
+    must = "be an integer from 0 to below 2^63, beyond 2^53 as text"
     raise here.refuse(must, "a number beyond 2^53" if beyond else None)
 
 
@@ -398,7 +393,7 @@ def _wholes(here: Here) -> list[int]:
     listed: list[int] = given if isinstance(given, list) else []
     if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= _EXACT:
         return listed
-    return [_whole(item) for item in here.items("be a list of whole numbers")]
+    return [_whole(item) for item in here.items("be a list of integers")]
 
 
 def _vector(here: Here) -> Any:

@@ -2,7 +2,7 @@
 
 Every function returns an exact :class:`~bistochastic.Matrix`.
 
-* Floats are rounded to multiples of 2^-53, the grid. Fractions and whole numbers are taken as they
+* Floats are rounded to multiples of 2^-53, the grid. Fractions and integers are taken as they
   are.
 * If you ask for a beta, the reported beta is at least that. If you ask for an epsilon, the reported
   epsilon is at most that.
@@ -12,7 +12,7 @@ Every function returns an exact :class:`~bistochastic.Matrix`.
   values are bad input.
 
 ``m.parameters`` can be handed back to the function: ``bs.circulant(**m.parameters) == m``, and the
-same for every other family. It holds the probabilities as whole numbers (``counts``, ``kernel``,
+same for every other family. It holds the probabilities as integers (``counts``, ``kernel``,
 ``alphas``, ``first_row``) out of a ``total``. You never have to write these by hand.
 """
 
@@ -48,7 +48,7 @@ _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
-    """Refuse a name that is no parameter of the family in the sentence of :func:`build`."""
+    """Reject a name that is no parameter of the family in the sentence of :func:`build`."""
     names = tuple(signature(function).parameters)
     TAKEN[function.__name__] = names
 
@@ -92,9 +92,9 @@ Family = Literal[
 def build(family: str, **parameters: object) -> Matrix:
     """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
 
-    Numbers are whole numbers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
-    double; a complex number is refused. Vectors and tables are lists, arrays, Series and frames
-    (pandas, polars) or Arrow arrays, without missing values. An unknown parameter is refused, and
+    Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
+    double; a complex number is rejected. Vectors and tables are lists, arrays, Series and frames
+    (pandas, polars) or Arrow arrays, without missing values. An unknown parameter is rejected, and
     the error lists the known ones.
 
     >>> import bistochastic as bs
@@ -163,7 +163,7 @@ def randomized_response(
 
     Give exactly one of
 
-    * ``epsilon`` >= 0. The realised epsilon is at most that. ``epsilon=0`` gives the uniform
+    * ``epsilon`` >= 0. The realized epsilon is at most that. ``epsilon=0`` gives the uniform
       matrix, ``inf`` the identity. Up to size 65,536, finite values above about 36.7 are lowered to
       it.
     * ``beta`` in [0, 1]. The reported beta is at least that. Of the two solutions it is the one
@@ -242,10 +242,10 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
 
     * Floats that sum to 1 within 1e-9. They are scaled to sum to 1, then rounded to multiples of
       2^-53. No entry moves by more than one multiple, unless tiny entries have to be raised to one.
-    * Whole numbers. The law is exactly ``first_row / sum``.
+    * Integers. The law is exactly ``first_row / sum``.
     * Fractions that sum to 1. They are taken exactly.
 
-    ``total`` is the sum of whole numbers, as ``parameters`` has it. You need not give it.
+    ``total`` is the sum of integers, as ``parameters`` has it. You need not give it.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -355,8 +355,8 @@ def tridiagonal(
     * one alpha and a ``size``
     * a ``size`` and a ``beta``, for the smallest constant alpha that reaches it
 
-    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak is refused,
-    and the error says the largest that is possible. With ``total`` the alphas are whole numbers out
+    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak is rejected,
+    and the error says the largest that is possible. With ``total`` the alphas are integers out
     of it, as in ``parameters``.
 
     >>> import bistochastic as bs
@@ -385,7 +385,7 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     randomized response, the tridiagonal matrix with one alpha and discrete Gaussians are of this
     form.
 
-    With ``total`` the kernel holds whole numbers out of it, as in ``parameters``. Beyond 2^30 terms
+    With ``total`` the kernel holds integers out of it, as in ``parameters``. Beyond 2^30 terms
     the reported beta is a lower bound of the true one, and ``m.is_exact`` is False.
 
     >>> import bistochastic as bs
@@ -456,12 +456,12 @@ def gibbs(
 
     * ``temperature`` > 0, the ``T`` above
     * ``beta``, for the lowest temperature that reaches it; a beta that the allowed reports cannot
-      reach is refused, and the error says which they can
+      reach is rejected, and the error says which they can
     * ``counts`` and ``total``, as they stand in ``parameters``, and nothing else
 
     At a temperature far below the costs the matrix tends to the cheapest assignment, or to several
     where they cost the same. Costs are compared exactly there. Costs larger than about 2^60
-    temperatures are refused.
+    temperatures are rejected.
 
     >>> import bistochastic as bs
     >>> import numpy as np
@@ -485,7 +485,7 @@ def dense(
     * Floats whose rows and columns sum to 1 within 1e-9. They are balanced, then rounded to
       multiples of 2^-53, so that all sums are exactly 1. Zeros stay zeros, and no other entry
       becomes zero. A matrix of such multiples is not changed.
-    * Whole numbers whose rows and columns all sum to one number ``D``. The law is exactly ``array /
+    * Integers whose rows and columns all sum to one number ``D``. The law is exactly ``array /
       D``.
     * Fractions. They are taken exactly.
 
@@ -571,7 +571,7 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     """One of several matrices of the same size, chosen again for each record with these weights.
 
-    ``p_uv = sum of weight_k p_k(u, v)``. Fractions and whole numbers must sum to exactly 1, floats
+    ``p_uv = sum of weight_k p_k(u, v)``. Fractions and integers must sum to exactly 1, floats
     within 1e-9.
 
     Use it to get rid of zeros, and with them of an infinite epsilon: ``mix([m, uniform],

@@ -1,6 +1,6 @@
 """``Labels``: the declared categories of a column, in the order of their codes.
 
-A whole number is the same category however a column holds it: as an integer, as a float that is
+An integer is the same category however a column holds it: as an integer, as a float that is
 whole and below 2^53 in magnitude, or as a string of its plain digits. ``"01"``, ``"+1"``, ``"-0"``
 and ``"1.0"`` are not the digits of 1 or 0, and a boolean is no number. :func:`spelling` has this
 rule, and nothing else has it.
@@ -20,21 +20,18 @@ Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
 
 _KINDS: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
-# What an Arrow, polars or NumPy column of whole numbers holds.
+# What an Arrow, polars or NumPy column of integers holds.
 _LEAST, _MOST = -(2**63), 2**63 - 1
-# From here on a double stands for several whole numbers.
+# From here on a double stands for several integers.
 EXACT = 2**53
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
 class Labels(Shown):
-    """Categories of one kind: texts, whole numbers or truth values.
+    """Categories of one kind: strings, integers or booleans.
 
     Two lists with the same numbers are equal only where their kinds are: ``True`` is not 1.
-
-    >>> Labels.of("categories", [False, True]) == Labels.of("categories", [0, 1])
-    False
     """
 
     values: tuple[Label, ...]
@@ -45,16 +42,8 @@ class Labels(Shown):
 
     @classmethod
     def of(cls, name: str, given: Any) -> Labels:
-        """What a caller declared; a ``ValueError`` or ``TypeError`` says what is wrong with it.
-
-        >>> Labels.of("categories", ["F", "M"]).kind
-        'text'
-        >>> Labels.of("categories", ["F", "F"])
-        Traceback (most recent call last):
-            ...
-        ValueError: `categories` must be distinct; got 'F' twice
-        """
-        must = "be a list of texts, whole numbers or truth values"
+        """What a caller declared; a ``ValueError`` or ``TypeError`` says what is wrong with it."""
+        must = "be a list of strings, integers or booleans"
         name = shown(name)
         if isinstance(given, str | bytes):
             raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
@@ -77,12 +66,7 @@ class Labels(Shown):
         return cls(values, _KINDS[type(values[0])])
 
     def code(self, value: Any) -> int | None:
-        """The code of a category, however it is spelled; None of what is none.
-
-        >>> labels = Labels.of("categories", [0, 1])
-        >>> labels.code("1"), labels.code(1.0), labels.code(True), labels.code("01")
-        (1, 1, None, None)
-        """
+        """The code of a category, however it is spelled; None of what is none."""
         return self._codes.get(spelling(value))
 
     def __repr__(self) -> str:
@@ -95,7 +79,7 @@ class Labels(Shown):
 
     @kept
     def _respelled(self) -> Labels | None:
-        """Texts as the whole numbers that they spell, and the other way round."""
+        """Strings as the integers that they spell, and the other way round."""
         if self.kind == "integer":
             return Labels(tuple(str(value) for value in self.values), "text")
         found = (plain_integer(str(value)) for value in self.values)
@@ -104,12 +88,12 @@ class Labels(Shown):
 
     @kept
     def _texts(self) -> _core.Texts:
-        """The categories as texts, to be looked up and written many at a time."""
+        """The categories as strings, to be looked up and written many at a time."""
         return _core.Texts([str(value) for value in self.values])
 
     @kept
     def _bounds(self) -> tuple[int, int, bool]:
-        """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
+        """The least and the largest of integers, and whether they are 0, 1, 2, and so on.
 
         >>> Labels.of("categories", [0, 1, 2])._bounds, Labels.of("categories", [7, 5])._bounds
         ((0, 2, True), (5, 7, False))
@@ -127,13 +111,7 @@ class Labels(Shown):
 
 
 def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
-    """The same categories as strings or as integers, made once; None if one of them cannot be.
-
-    >>> spelled_as(Labels.of("categories", ["1", "2"]), "integer").values
-    (1, 2)
-    >>> spelled_as(Labels.of("categories", ["1", "x"]), "integer") is None
-    True
-    """
+    """The same categories as strings or as integers, made once; None if one of them cannot be."""
     if kind == labels.kind:
         return labels
     if "boolean" in (kind, labels.kind):
@@ -142,13 +120,7 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
 
 
 def padded(labels: Labels, many: int) -> Labels:
-    """The categories, and after them what is only reported: further integers, or strings.
-
-    >>> padded(Labels.of("categories", [3, 5]), 2).values
-    (3, 5, 6, 7)
-    >>> padded(Labels.of("categories", ["a", "b"]), 1).values
-    ('a', 'b', '(unused 1)')
-    """
+    """The categories, and after them what is only reported: further integers, or strings."""
     if labels.kind == "boolean":
         must = "`categories` must be strings or integers if some codes are never true"
         raise TypeError(f"{must}; got booleans")
@@ -181,11 +153,7 @@ def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
 
 
 def spelling(value: Any) -> str | bool | None:
-    """What tells categories apart: the digits of a whole number, a string, a boolean; else None.
-
-    >>> [spelling(value) for value in (2, 2.0, "2", "02", True, 2.5)]
-    ['2', '2', '2', '02', True, None]
-    """
+    """What tells categories apart: the digits of an integer, a string, a boolean; else None."""
     value = _plain(value)
     if type(value) is float and value.is_integer() and abs(value) < EXACT:
         value = int(value)
@@ -205,13 +173,13 @@ def key(value: Any) -> Any:
 
 
 def plain_integer(text: str) -> int | None:
-    """The whole number that these are the plain digits of."""
+    """The integer that these are the plain digits of."""
     number = int(text) if _DIGITS.fullmatch(text) else _MOST + 1
     return number if _LEAST <= number <= _MOST else None
 
 
 def _plain(value: Any) -> Any:
-    """A number, text or truth value of NumPy's as Python's."""
+    """A number, text or boolean of NumPy's as Python's."""
     if type(value) in _KINDS:
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")

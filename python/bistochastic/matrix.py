@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _refused(sign: str) -> Callable[[object, object], NoReturn]:
-    """Arithmetic that NumPy would else refuse in words about something else."""
+    """Arithmetic that NumPy would else reject in words about something else."""
 
     def refuse(_self: object, _other: object) -> NoReturn:
         must = "be asked of arrays, as `to_dense()` gives them"
@@ -52,7 +52,7 @@ class Matrix(_core.Law):
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.
     All rows and columns sum to 1, exactly. Matrices come from the functions of their families
     (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`. They are
-    immutable, hashable and picklable. Two are equal if family and realised parameters are.
+    immutable, hashable and picklable. Two are equal if family and realized parameters are.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, beta=0.6)
@@ -106,10 +106,10 @@ class Matrix(_core.Law):
     def to_json(self) -> str:
         """The matrix as JSON, for other programs and machines: :meth:`from_json` reads it.
 
-        It holds the family and the realised parameters, which are the law exactly, and
-        :attr:`requested`. Whole numbers beyond 2^53 and fractions are text, so that no reader
+        It holds the family and the realized parameters, which are the law exactly, and
+        :attr:`requested`. Integers beyond 2^53 and fractions are text, so that no reader
         rounds them. The matrices inside a composite are listed under ``parts``, each once. Equal
-        matrices with equal requests give equal texts, on any platform.
+        matrices with equal requests give equal strings, on any platform.
 
         ``schemas/matrix.json`` in the package describes the format as a JSON Schema. Raises
         :class:`bistochastic.errors.OutOfMemoryError` if the text would not fit in memory.
@@ -338,7 +338,7 @@ class Matrix(_core.Law):
         randomization alone.
 
         Counts of a :func:`kron` may be a table with one axis per factor. Counts with labels
-        (pandas) must be in the order of the codes: whole numbers from 0 up, sorted text, or the
+        (pandas) must be in the order of the codes: integers from 0 up, sorted text, or the
         categories of a categorical.
 
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
@@ -350,7 +350,7 @@ class Matrix(_core.Law):
         ``weights`` are survey weights, one per report. The errors are then those of a sample drawn
         with replacement; a plan takes strata, clusters and replicates, too. Never give weighted
         sums as ``counts``, which are numbers of records: with ``records`` a sum above it is
-        refused.
+        rejected.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
         this many nats per record below its maximum, or after this many seconds. ``progress``: a
@@ -430,7 +430,7 @@ class Matrix(_core.Law):
     ) -> Decomposition:
         """Theorem 1 (Birkhoff): the matrix as a weighted sum of permutations, exactly.
 
-        All is done in whole numbers: the weights sum to 1 and the terms to the matrix, with ``==``.
+        All is done in integers: the weights sum to 1 and the terms to the matrix, with ``==``.
         The result does not depend on the number of threads. Ctrl-C stops the work.
 
         * ``policy="bottleneck"`` always takes the permutation whose smallest entry is largest. It
@@ -486,10 +486,10 @@ class Matrix(_core.Law):
         themselves, ties in random order, or an array with the row at each place, as
         ``np.argsort(ages)``. :meth:`displacement` tells how far values move.
 
-        What a whole column would share is refused unless ``allow_shift=True``: a :func:`kron` (all
+        What a whole column would share is rejected unless ``allow_shift=True``: a :func:`kron` (all
         classes are shuffled alike), a :func:`mix` (one part is drawn for all; blocks with two or
         more in every class may be mixed), a :func:`circulant` (one shift for all). Matrices that
-        are drawn entry by entry are refused beyond 4096 individuals.
+        are drawn entry by entry are rejected beyond 4096 individuals.
 
         >>> incomes = [21, 25, 30, 18, 47, 52]
         >>> key = bs.Key.insecure(1)

@@ -50,15 +50,6 @@ def watched(
     None shows a bar after two seconds, True at once, if there is a place for one. With ``words``
     the number told is not a share, and is shown in these words. With ``ends`` a function is told 1
     at the end, by work that cannot say more.
-
-    >>> heard = []
-    >>> with watched("counting", heard.append) as tell:
-    ...     tell(0.5)
-    >>> heard
-    [0.5]
-    >>> with watched("counting", False) as tell:
-    ...     print(tell)
-    None
     """
     given = asked(progress)
     if callable(given):
@@ -76,23 +67,13 @@ def watched(
 
 @contextmanager
 def steps(progress: bool | None = None) -> Iterator[Callable[[str, float | None], None]]:
-    """Show work of several steps: call what this gives with a step and its share, None if unknown.
-
-    >>> with steps(False) as tell:
-    ...     tell("reading", 0.5)
-    """
+    """Show work of several steps: call the result with a step and its share, None if unknown."""
     with _shown("starting", progress) as work:
         yield (lambda _what, _share: None) if work is None else work.tell
 
 
 def asked(progress: object) -> Progress:
-    """Check what a caller passed.
-
-    >>> asked(3)
-    Traceback (most recent call last):
-        ...
-    TypeError: `progress` must be a function, True, False or None; got int
-    """
+    """Check what a caller passed."""
     if progress is None or isinstance(progress, bool) or callable(progress):
         return cast("Progress", progress)
     got = type(progress).__name__

@@ -20,6 +20,7 @@ from bistochastic.audit.results import (
     Rate,
     Repeats,
 )
+from bistochastic.audit.risk import Risk
 from bistochastic.choose.allocate import Allocation
 from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
@@ -71,6 +72,7 @@ __all__ = [
     "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
     "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
     "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
-    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
-    "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions", "Unit", "Wald",
+    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Risk", "Spent", "Step",
+    "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions", "Unit",
+    "Wald",
 ]  # fmt: skip

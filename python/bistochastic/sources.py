@@ -133,13 +133,7 @@ class KeySource(Shown):
 
 
 def key_of(given: object) -> _core.Key:
-    """A key, given itself or by where it is read.
-
-    >>> key_of("secret")
-    Traceback (most recent call last):
-        ...
-    TypeError: `key` must be a Key or a KeySource; got str
-    """
+    """A key, given itself or by where it is read."""
     if isinstance(given, KeySource):
         return given.read()
     if not isinstance(given, _core.Key):
@@ -148,20 +142,14 @@ def key_of(given: object) -> _core.Key:
 
 
 def secret_of(given: object, allow_insecure: object) -> _core.Key:
-    """The same, unless it is one that anyone can guess and that was not asked for.
-
-    >>> secret_of(_core.Key.insecure(1), False)
-    Traceback (most recent call last):
-        ...
-    ValueError: `key` must be a secret, or allow_insecure=True be said; got one that anyone ...
-    """
+    """The same, unless it is one that anyone can guess and that was not asked for."""
     held = key_of(given)
     refuse_guessable(held.fingerprint, allow_insecure)
     return held
 
 
 def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
-    """Refuse ``Key.insecure`` by its fingerprint."""
+    """Reject ``Key.insecure`` by its fingerprint."""
     if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
         must = "`key` must be a secret, or allow_insecure=True be said"
         raise ValueError(f"{must}; got one that anyone can guess")
@@ -179,7 +167,7 @@ def _found(kind: str, place: str) -> _core.Key:
         if not Path(path).is_absolute():
             # Whatever it is, it may be the key itself.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
-            raise ValueError(f"{must}; got a text that is no absolute path")
+            raise ValueError(f"{must}; got a string that is no absolute path")
         place = path
     if not Path(place).is_file():
         # A path out of a variable may be anything: it is not repeated.

@@ -76,15 +76,7 @@ Composition: TypeAlias = Kron | Mixture | Product
 
 
 def composition(matrix: Matrix) -> Composition | None:
-    """How a composite is put together.
-
-    >>> import bistochastic as bs
-    >>> a, b = bs.uniform(2), bs.identity(2)
-    >>> [type(composition(m)).__name__ for m in (bs.kron(a, b), a @ b, a)]
-    ['Kron', 'Product', 'NoneType']
-    >>> composition(bs.mix([a, b], weights=[0.25, 0.75])).weights
-    (0.25, 0.75)
-    """
+    """How a composite is put together."""
     found = _core.composition_of(matrix)
     if found is None:
         return None
@@ -102,11 +94,6 @@ def wide_factors(kron: Kron) -> list[Matrix]:
 
     Those with one category say nothing, and there may be very many. If that leaves one factor,
     itself a kron, its factors.
-
-    >>> import bistochastic as bs
-    >>> inner = bs.kron(bs.uniform(2), bs.uniform(3))
-    >>> [m.size for m in wide_factors(composition(bs.kron(bs.identity(1), inner)))]
-    [2, 3]
     """
     while True:
         wide = [factor for factor in kron.factors if factor.size > 1] or [kron.factors[0]]
@@ -120,11 +107,6 @@ def axes(matrix: Matrix) -> list[Matrix]:
     """The matrices of the axes of a joint domain; those of a kron inside a kron among them.
 
     None of one category, of which there may be very many.
-
-    >>> import bistochastic as bs
-    >>> inner = bs.kron(bs.uniform(2), bs.uniform(3))
-    >>> [m.size for m in axes(bs.kron(inner, bs.identity(1), bs.uniform(5)))]
-    [2, 3, 5]
     """
     found = []
     stack = [matrix]
@@ -140,13 +122,7 @@ def axes(matrix: Matrix) -> list[Matrix]:
 
 
 def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
-    """The codes that can be true, as an index: all, unless some are only reported.
-
-    >>> import bistochastic as bs
-    >>> m = bs.difference_set(5, epsilon=1, set=(7, [0, 1, 3]))
-    >>> true_codes(bs.kron(bs.uniform(2), m))
-    array([ 0,  1,  2,  3,  4,  7,  8,  9, 10, 11])
-    """
+    """The codes that can be true, as an index: all, unless some are only reported."""
     if not matrix.padding:
         return slice(None)
     parts = axes(matrix)
@@ -190,25 +166,13 @@ class Classes:
 
 
 def classes(matrix: Matrix) -> Classes | None:
-    """The classes inside which nothing is told; of one code each where everything is.
-
-    >>> import bistochastic as bs
-    >>> classes(bs.k_anonymous(7, k=2)).each(), classes(bs.blocks([3, 1])).starts()
-    (array([3, 2, 2]), array([0, 3]))
-    >>> classes(bs.identity(4)).number, classes(bs.uniform(4)).number
-    (4, 1)
-    """
+    """The classes inside which nothing is told; of one code each where everything is."""
     found = _core.classes_of(matrix)
     return None if found is None else Classes(*found)
 
 
 def is_uniform(matrix: Matrix) -> bool:
-    """Whether each reported value is equally likely for all true ones, if that is seen at once.
-
-    >>> import bistochastic as bs
-    >>> is_uniform(bs.blocks([4])), is_uniform(bs.blocks([2, 2]))
-    (True, False)
-    """
+    """Whether each reported value is equally likely for all true ones, if that is seen at once."""
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
 
@@ -254,12 +218,7 @@ class Swap:
 
 
 def swap(matrix: Matrix) -> Swap | None:
-    """Two codes that may change places, while all others stay.
-
-    >>> import bistochastic as bs
-    >>> swap(bs.t_transform(5, 1, 3, keep=0.25))
-    Swap(i=1, j=3, keep=Fraction(1, 4))
-    """
+    """Two codes that may change places, while all others stay."""
     from fractions import Fraction
 
     found = _core.swap_of(matrix)

@@ -35,29 +35,18 @@ def _digits(x: float, digits: int, direction: int) -> str:
 
 
 def down(x: float, digits: int = 6) -> str:
-    """``x`` in short, not above it.
-
-    >>> down(0.29999999), down(0.25), down(0.0)
-    ('0.299999', '0.25', '0')
-    """
+    """``x`` in short, not above it."""
     return _digits(x, digits, -1)
 
 
 def up(x: float, digits: int = 6) -> str:
-    """``x`` in short, not below it.
-
-    >>> up(3.01076141), up(float("inf"))
-    ('3.01077', 'inf')
-    """
+    """``x`` in short, not below it."""
     return _digits(x, digits, +1)
 
 
 def visible(text: str) -> str:
     """Text as it can be shown: what cannot be printed, or turns the direction of writing, as Python
     writes it. All text of others goes through here before it reaches a terminal.
-
-    >>> visible("a\\x1b[31mb"), visible("x\\u202ey"), visible("two\\nlines")
-    ('a\\\\x1b[31mb', 'x\\\\u202ey', 'two\\\\nlines')
     """
     if text.isprintable():
         return text
@@ -68,7 +57,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines.
+    """The same for a string of several lines, which stay lines.
 
     >>> visible_lines("two\\nlines\\x07")
     'two\\nlines\\\\x07'
@@ -77,15 +66,11 @@ def visible_lines(text: str) -> str:
 
 
 def shown(name: object) -> str:
-    """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
-
-    >>> print(shown("a`b\\ud800.csv"), shown(""), shown(10**5000))
-    a\\x60b\\ud800.csv '' a long int
-    """
+    """A name in a sentence: what would end it there, or cannot be printed, as Python writes it."""
     try:
         text = str(name)
     except ValueError:
-        # Python does not write whole numbers of thousands of digits.
+        # Python does not write integers of thousands of digits.
         text = f"a long {type(name).__name__}"
     return visible(text).replace("`", r"\x60") or "''"
 
@@ -101,14 +86,7 @@ def prefix(columns: Iterable[str]) -> str:
 
 
 class about:  # noqa: N801 - reads as a word of the sentence
-    """Puts ``column `income`: `` before the sentence of an error.
-
-    >>> with about(["income"]):
-    ...     raise ValueError("`k` must be at least 1; got 0")
-    Traceback (most recent call last):
-        ...
-    ValueError: column `income`: `k` must be at least 1; got 0
-    """
+    """Puts ``column `income`: `` before the sentence of an error."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self._columns = columns
@@ -142,16 +120,12 @@ _SPOKEN = {
 
 
 def spoken(family: str) -> str:
-    """The name of a family in words.
-
-    >>> spoken("randomized_response"), spoken("k_anonymous")
-    ('randomized response', 'k-anonymous')
-    """
+    """The name of a family in words."""
     return _SPOKEN.get(family, family.replace("_", " "))
 
 
 def cut(items: Sequence[object], most: int = 8) -> list[str]:
-    """Things as texts; of many the first ones and the last, with dots between.
+    """Things as strings; of many the first ones and the last, with dots between.
 
     >>> cut([1, 2, 3]), cut(range(100), most=4)
     (['1', '2', '3'], ['0', '1', '...', '99'])
@@ -176,12 +150,6 @@ def table(
     """Aligned columns, those in ``left`` to the left and the others to the right.
 
     Cells are shown by :func:`visible`, whatever they hold.
-
-    >>> print(table(["family", "beta"], [["uniform", "1"], ["identity", "0"]]))
-    family    beta
-    --------  ----
-    uniform      1
-    identity     0
     """
     lines = [[visible(text) for text in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]

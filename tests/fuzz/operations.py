@@ -150,6 +150,7 @@ OF = {
     "Propensity": (shown, as_html, equals, pickled),
     "Rate": (shown, as_html, equals, hashed, pickled),
     "Repeats": (shown, as_html, equals, pickled),
+    "Risk": (shown, as_html, pickled),
     "Bits": (shown, as_html, equals, pickled),
     "ByIds": (shown, as_html, equals, pickled),
     "Categorical": (shown, as_html, equals, hashed, pickled),

@@ -90,6 +90,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Propensity": lambda s: f"{plans.audit(s.rng)}.propensity",
     "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
+    "Risk": lambda s: "bs.risk({'sex': ['F', 'M', 'M'], 'age': [1, 1, 2]}, keys=['sex', 'age'])",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Quantile": lambda s: (

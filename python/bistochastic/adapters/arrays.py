@@ -71,7 +71,7 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
 
 
 def check(unknown: Mask, missing: Mask | None) -> None:
-    """Refuse rows that hold no declared category and are not missing."""
+    """Reject rows that hold no declared category and are not missing."""
     if missing is not None:
         unknown = unknown & ~missing
     if unknown.any():
@@ -101,7 +101,7 @@ def of_values(
 
 
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of whole numbers, of any width: their own memory where they are codes already."""
+    """The codes of integers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
     if not len(values):
@@ -150,7 +150,7 @@ def of_floats(
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of truth values."""
+    """The codes of booleans."""
     table = np.zeros(2, np.uint8)
     known = np.zeros(2, bool)
     for code, value in enumerate(labels.values):
@@ -264,7 +264,7 @@ def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) 
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """The codes of NumPy's own texts."""
+    """The codes of NumPy's own strings."""
     given = np.array(labels.values)
     order = np.argsort(given)
     at = np.searchsorted(given, values, sorter=order)
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
-    """Refuse numbers of a type that cannot hold every report."""
+    """Reject numbers of a type that cannot hold every report."""
     low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
@@ -286,7 +286,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
-    """The numbers or truth values that these codes stand for; a missing float is NaN."""
+    """The numbers or booleans that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -472,7 +472,7 @@ class Arrays:
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or texts, or a list; which are missing."""
+        """Ids as an array of integers or strings, or a list; which are missing."""
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -484,7 +484,7 @@ class Arrays:
         raise WrongType(f"dtype {plain.dtype}")
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of texts."""
+        """A column of strings."""
         return np.array(values, dtype=str)
 
     def is_declared(self, name: str) -> bool:
@@ -504,9 +504,6 @@ def made(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of an array or a list as a new one, rows in order: the door for NumPy.
 
     What is under a mask goes, and so do the fill value and notes beside the type.
-
-    >>> made(np.ma.array([3, 4], mask=[True, False], fill_value=9)).data
-    array([0, 4])
     """
     if isinstance(given, list | tuple):
         rows = given if order is None else [given[i] for i in order.tolist()]
@@ -568,7 +565,7 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
 
 
 def whole(values: np.ndarray) -> np.ndarray:
-    """Whole numbers in eight bytes."""
+    """Integers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
     return solid(values, np.dtype(wide))

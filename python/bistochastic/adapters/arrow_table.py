@@ -51,14 +51,14 @@ class ArrowTable(Frame):
         return labelled_as(self.column(name).type, labels, codes, missing)
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        """Ids as an array of integers or a list of strings or bytes; which are missing."""
         column = self.column(name)
         if pa.types.is_integer(column.type) and not column.null_count:
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """A column without a dictionary: whole numbers in it stay whole numbers."""
+        """A column without a dictionary: integers in it stay integers."""
         column = self.column(name)
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
@@ -79,7 +79,7 @@ class ArrowTable(Frame):
         return pa.chunked_array([found if own else found.cast(self.column(name).type)])
 
     def texts(self, values: Sequence[str]) -> Cells:
-        """A column of texts."""
+        """A column of strings."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
     def is_declared(self, name: str) -> bool:
@@ -108,7 +108,7 @@ class ArrowTable(Frame):
 
 
 class PlacedTable(ArrowTable):
-    """A table that gives protected texts as places among the categories, however they came."""
+    """A table that gives protected strings as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """Return a column of such places for strings."""

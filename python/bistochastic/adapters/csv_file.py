@@ -1,7 +1,7 @@
 """CSV files: strings in, strings out, quoted only if needed.
 
 An empty field is missing, and is written like that. An empty text is written as ``""``. A line end
-inside a field is refused unless the dialect admits some, and so is a quote that does not end:
+inside a field is rejected unless the dialect admits some, and so is a quote that does not end:
 either may have swallowed rows.
 """
 
@@ -39,7 +39,7 @@ _TYPES = {
     "float": pa.float64(),
     "date": pa.date32(),
 }
-# What other columns than texts may be spelled with.
+# What other columns than strings may be spelled with.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
 # Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
@@ -47,10 +47,10 @@ _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
 
 class CsvSource:
-    """A CSV file with a header. Columns are texts, unless ``kinds`` says otherwise.
+    """A CSV file with a header. Columns are strings, unless ``kinds`` says otherwise.
 
     Columns of ``kinds`` are protected, choose a law or hold ids, and never hold line ends. A column
-    of the kind ``"number"`` has whole numbers in a batch if all of the batch are, else floats.
+    of the kind ``"number"`` has integers in a batch if all of the batch are, else floats.
     """
 
     rows: int | None = None
@@ -162,7 +162,7 @@ class CsvSource:
     def _opened(
         self, columns: list[str], *, threads: bool, block: int, ragged: object = None
     ) -> Any:
-        """A reader of texts over the file, from its first row.
+        """A reader of strings over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
         """
@@ -189,7 +189,7 @@ class CsvSource:
         return self._reader
 
     def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
-        """Record batches of texts. What cannot be read is refused with its row."""
+        """Record batches of strings. What cannot be read is rejected with its row."""
         admits = self._dialect.max_line_ends > 0
         # Line ends in columns that are not read are counted, too.
         read = self.schema.names if admits else columns
@@ -324,7 +324,7 @@ class CsvSource:
         return ValueError(f"{must}; got {ends} in {where}: {cure}")
 
     def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
-        """A column of texts as its kind; ``done`` rows were before."""
+        """A column of strings as its kind; ``done`` rows were before."""
         if kind == "text":
             return texts
         if kind == "whole":
@@ -413,7 +413,7 @@ class CsvSink:
         none = pa.array([""], pa.large_string())[0]
         joined = pc.binary_join_element_wise(*fields, mark) if len(fields) > 1 else fields[0]
         lines = pc.binary_join_element_wise(joined, none, end)
-        # The texts of an array stand one after another: they are the file.
+        # The strings of an array stand one after another: they are the file.
         _, offsets, data = lines.buffers()
         stop = int(np.frombuffer(offsets, np.int64)[lines.offset + rows])
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
@@ -428,7 +428,7 @@ class CsvSink:
 
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
-    """A column as the texts of fields."""
+    """A column as the strings of fields."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not is_string(column.type):

@@ -20,13 +20,7 @@ _MUST = "be an array, a list, a series, a frame or an Arrow array with a row for
 
 
 def check_rows(given: Any, size: int) -> None:
-    """Check that there is a row for each of this many records.
-
-    >>> check_rows([3, 1, 2], 4)
-    Traceback (most recent call last):
-        ...
-    ValueError: `values` must be one for each of the 4 individuals; got 3
-    """
+    """Check that there is a row for each of this many records."""
     if not is_known(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
         got = "a single number" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(f"`values` must {_MUST}; got {got}")
@@ -36,11 +30,7 @@ def check_rows(given: Any, size: int) -> None:
 
 
 def is_known(given: object) -> bool:
-    """Whether there is a door for it.
-
-    >>> is_known([3, 1]), is_known(3)
-    (True, False)
-    """
+    """Whether there is a door for it."""
     return isinstance(given, np.ndarray | list | tuple) or _maker(given) is not None
 
 
@@ -48,9 +38,6 @@ def leaving(given: object, order: np.ndarray | None = None) -> Any:
     """Make a new column or table of its kind from the cells of this one, rows in order.
 
     A pandas index is not part of it; :func:`labelled` adds one.
-
-    >>> leaving((3, 1, 2), np.array([2, 0, 1]))
-    (2, 3, 1)
     """
     if isinstance(given, np.ndarray | list | tuple):
         from bistochastic.adapters import arrays
@@ -72,12 +59,7 @@ def labelled(made: Any, given: Any) -> Any:
 
 
 def recoded(given: Any, codes: np.ndarray) -> Any:
-    """Make a column like this one with other codes: of its categories, or of its integer type.
-
-    >>> import pandas as pd
-    >>> list(recoded(pd.Categorical(["a", "b"]), np.array([1, 1])))
-    ['b', 'b']
-    """
+    """Make a column like this one with other codes: of its categories, or of its integer type."""
     dtype: Any = getattr(given, "dtype", None)
     found = library(given)
     if values.categories_of(given) is None:

@@ -43,7 +43,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
 
 
 def _is_open(column: Column) -> bool:
-    return column.levels is None and column.holds in ("texts", "levels")
+    return column.levels is None and column.holds in ("strings", "levels")
 
 
 def _known(column: Column, seen: _Seen) -> Column:

@@ -23,13 +23,7 @@ class Codes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of one length, each an array or :class:`Codes`.
-
-    >>> parts = Columns({"a": np.array([1, 2])}, 2), Columns({"b": np.arange(3)}, 3)
-    >>> both = Columns.crossed(parts)
-    >>> both.rows, both.values["a"], both.values["b"]
-    (6, array([1, 1, 1, 2, 2, 2]), array([0, 1, 2, 0, 1, 2]))
-    """
+    """Columns of one length, each an array or :class:`Codes`."""
 
     values: dict[str, Any]
     rows: int

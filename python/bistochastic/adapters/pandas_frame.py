@@ -116,7 +116,7 @@ class PandasFrame(Frame):
         return pd.Series(taken)
 
     def spelled_out(self, name: str) -> pd.Series:
-        """A column without categories: whole numbers among them stay whole numbers."""
+        """A column without categories: integers among them stay integers."""
         series = self.column(name)
         if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
             return series.astype(series.dtype.categories.dtype)
@@ -258,7 +258,7 @@ def labels_made(index: pd.Index) -> pd.Index:
 
 
 def _is_plain(dtype: object) -> bool:
-    """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
+    """Whether it is NumPy's, of integers or booleans, which cannot be missing."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub"
 
 

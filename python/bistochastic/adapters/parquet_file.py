@@ -32,7 +32,7 @@ class ParquetSource(TypedSource):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str, places: Iterable[str] = ()) -> None:
-        """Texts in the columns ``places`` are read as places in a dictionary, if stored so."""
+        """Strings in the columns ``places`` are read as places in a dictionary, if stored so."""
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
         distinct(file.schema_arrow.names)
         listed = [column for column in places if _is_listed(file, column)]
@@ -49,7 +49,7 @@ class ParquetSource(TypedSource):
 
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:
-    """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
+    """Whether all groups of rows hold a column as a dictionary of strings and places in it."""
     schema = file.schema_arrow
     if name not in schema.names or not is_string(schema.field(name).type):
         return False
@@ -66,7 +66,7 @@ class ParquetSink:
 
     Groups have the same number of rows, each column of a group is written in one piece, and the
     codec is always the same: so the bytes of a file depend on its cells and notes only. Protected
-    texts come as places in a dictionary, the categories of the plan; any other dictionary is
+    strings are stored as places in a dictionary, the categories of the plan; any other dictionary is
     spelled out.
     """
 

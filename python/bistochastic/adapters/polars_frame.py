@@ -40,7 +40,7 @@ class PolarsFrame(Frame):
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
+        """Ids as an array of integers, strings or bytes, or a list; which are missing."""
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
@@ -125,7 +125,7 @@ class PolarsFrame(Frame):
         return found if missing is None else found.set(pl.Series(missing), None)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
-        """A column of texts."""
+        """A column of strings."""
         return pl.Series(values, dtype=pl.String)
 
 
@@ -160,7 +160,7 @@ def _cells(series: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.Enum):
         return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))
     if isinstance(dtype, pl.Categorical):
-        # Spelled out and read again: what is exported lists texts as they come in these rows.
+        # Spelled out and read again: what is exported lists strings as they come in these rows.
         return _cells(series.cast(pl.String)).cast(dtype)
     if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
                                "128" not in str(dtype)):  # fmt: skip
@@ -197,7 +197,7 @@ def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataF
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
     """The codes of strings, from their memory; None if one is not a category, or without pyarrow.
 
-    A cast to an Enum would take twice as long as all else that a release of texts takes.
+    A cast to an Enum would take twice as long as all else that a release of strings takes.
     """
     try:
         from bistochastic.adapters.arrow_table import codes_of_views

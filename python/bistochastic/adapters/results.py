@@ -32,11 +32,7 @@ _R = TypeVar("_R")
 
 
 def opened(frame: object) -> Table:
-    """The caller's table. An index of pandas is no part of it, so that rows may be chosen before.
-
-    >>> opened({"sex": ["F", "M"]}).rows
-    2
-    """
+    """Open the table of a caller; an index of pandas is left out."""
     if library(frame) == "pandas" and hasattr(type(frame), "columns"):
         pandas: Any = frame
         frame = pandas.reset_index(drop=True)
@@ -68,9 +64,6 @@ def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
 
     NaN and None are both missing. What no row has, such as an entry of a dictionary or a value
     below a mask, is no level.
-
-    >>> levels(opened({"age": [30, 20, None, float("nan"), 30]}), "age")
-    (array([1, 0, 2, 2, 1]), [20, 30, None])
     """
     plain = _plain_numbers(table.column(name))
     if plain is not None:
@@ -101,7 +94,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
     if values.dtype.kind in "iub":
         least, most = int(values.min()), int(values.max())
         if most - least < min(len(values), 1 << 20):
-            # Few whole numbers are counted rather than sorted.
+            # Few integers are counted rather than sorted.
             away = values.astype(np.int64, copy=False)
             away = away - least if least else away
             seen = np.bincount(away) > 0
@@ -114,7 +107,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def declared(table: Table, name: str) -> tuple[Any, ...]:
-    """The levels that the type of a column lists: those of an Enum, in order, or truth values.
+    """The levels that the type of a column lists: those of an Enum, in order, or booleans.
 
     >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
     (False, True)

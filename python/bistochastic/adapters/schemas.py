@@ -10,11 +10,11 @@ from bistochastic.adapters.frames import distinct, library, module_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Texts with more different values than this are free text or ids rather than categories.
+# Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
 
 
-Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,7 @@ class Column:
 
 
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
-    """The columns of a frame, relation or schema; ``look`` reads the levels of texts off the rows.
-
-    >>> import pyarrow as pa
-    >>> columns_of(pa.schema({"smokes": pa.bool_(), "age": pa.int8()}))
-    [Column(name='smokes', holds='levels', type='Boolean', levels=(False, True), declared=True),
-     Column(name='age', holds='whole numbers', type='Int8', levels=None, declared=False)]
-    """
+    """List the columns of a frame, relation or schema; ``look`` reads categories off the rows."""
     import narwhals.stable.v2 as nw
 
     native = _empty_frame(schema)
@@ -67,11 +61,11 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
                                   _categories(frame[name]))  # fmt: skip
             found.append(Column(name, "levels", word, levels or None, declared is not None))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
-            found.append(Column(name, "whole numbers", word))
+            found.append(Column(name, "integers", word))
         elif dtype.is_float():
             found.append(Column(name, "numbers", word))
         elif dtype in (nw.String, nw.Object):
-            found.append(Column(name, "texts", word, _different(frame, name) if look else None))
+            found.append(Column(name, "strings", word, _different(frame, name) if look else None))
         else:
             found.append(Column(name, "something else", word))
     return found
@@ -149,13 +143,7 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
 
 
 def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
-    """The strings as categories, or None if they look like free text or ids.
-
-    >>> levels_among(["M", "F"], 10)
-    ('F', 'M')
-    >>> levels_among(["Ann", "Bob", "Cem"], 4) is None
-    True
-    """
+    """The strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
     return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None

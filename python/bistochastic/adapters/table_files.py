@@ -37,7 +37,7 @@ class Source(Protocol):
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
+        """These columns, whole; those in ``texts`` stay strings, whatever they are spelled like."""
 
     def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def columns_of(given: Any) -> list[tuple[Any, Any]] | None:
-    """Split a table into its names and columns; None if it is not a table.
-
-    >>> import polars as pl
-    >>> columns_of(pl.DataFrame({"age": [30, 20]}))[0][0], columns_of([30, 20])
-    ('age', None)
-    """
+    """Split a table into its names and columns; None if it is not a table."""
     kind = type(given)
     if hasattr(kind, "iloc"):
         if getattr(given, "ndim", 1) != 2:
@@ -82,10 +77,6 @@ def categories_of(given: Any) -> list[Any] | None:
     """List what the codes of a column of categories stand for; None for any other column.
 
     Columns of categories are a pandas Categorical, a polars Enum and an Arrow dictionary.
-
-    >>> import polars as pl
-    >>> categories_of(pl.Series(["b"], dtype=pl.Enum(["a", "b"]))), categories_of([0, 1])
-    (['a', 'b'], None)
     """
     kind: Any = getattr(given, "dtype", getattr(given, "type", None))
     if hasattr(kind, "categories") and type(kind).__name__ in ("Enum", "CategoricalDtype"):
@@ -100,14 +91,7 @@ def categories_of(given: Any) -> list[Any] | None:
 
 
 def codes_of(given: Any, size: int) -> Any:
-    """Read a column of categories as its codes; give anything else as it is.
-
-    >>> import polars as pl
-    >>> codes_of(pl.Series(["b"], dtype=pl.Enum(["a", "b"])), 3)
-    Traceback (most recent call last):
-        ...
-    ValueError: `codes` must have 3 categories, as the matrix has; got 2
-    """
+    """Read a column of categories as its codes; give anything else as it is."""
     categories = categories_of(given)
     if categories is None:
         return given
@@ -150,16 +134,7 @@ def strings_of(given: Any) -> Any:
 
 
 def ids_of(name: str, given: object) -> SpelledIds | None:
-    """Read the strings or bytes of a column of ids; None for any other column.
-
-    >>> import pyarrow as pa
-    >>> ids_of("ids", pa.array(["a", "b"])).tolist(), ids_of("ids", pa.array([1, 2]))
-    (['a', 'b'], None)
-    >>> ids_of("ids", pa.array(["a", None]))
-    Traceback (most recent call last):
-        ...
-    ValueError: `ids` must hold no missing values; got 1, the first at position 1
-    """
+    """Read the strings or bytes of a column of ids; None for any other column."""
     column = strings_of(given)
     if column is None:
         return None
@@ -175,7 +150,7 @@ def ids_of(name: str, given: object) -> SpelledIds | None:
 def refuse_other_order(
     name: str, given: object, *, columns: bool = True, size: int | None = None
 ) -> None:
-    """Refuse pandas labels that say another order of the codes, as counts sorted by frequency do.
+    """Reject pandas labels that say another order of the codes, as counts sorted by frequency do.
 
     A table's ``columns`` are codes too, unless each of them is a vector of its own. If ``size`` is
     given, the numbers are counts. Then integer labels of that many rows are 0, 1, 2, and so on, and

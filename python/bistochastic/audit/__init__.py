@@ -3,8 +3,8 @@
 ``pairing`` which row is whose, ``evidence`` both tables as codes, ``guesses`` the best guess of an
 attribute, ``linkage`` whose row is this, ``giveaways`` what unprotected columns and the order of
 rows tell, ``numbers`` columns of numbers, ``utility`` and ``propensity`` what is still right,
-``rates`` intervals, ``results`` what comes out, ``words`` and ``page`` how it is shown, ``attack``
-all of it.
+``rates`` intervals, ``risk`` the original by itself, ``results`` what comes out, ``words`` and
+``page`` how it is shown, ``attack`` all of it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
 room, so this file imports nothing that the package would have to wait for.

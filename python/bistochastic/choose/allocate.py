@@ -70,7 +70,7 @@ def allocate(
     a column with a large weight may be published almost unchanged: give the least beta of each
     column, or one for all.
 
-    The result has ``(epsilon, beta, bits)`` for each column. Realise them with
+    The result has ``(epsilon, beta, bits)`` for each column. Realize them with
     ``bs.randomized_response(size, epsilon=...)``.
 
     >>> import bistochastic as bs

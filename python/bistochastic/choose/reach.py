@@ -66,15 +66,7 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """The least noisy matrix of a family that reaches one number; None if it takes that itself.
-
-    >>> round(reach("geometric", 5, {"truthfulness": 0.5}).truthfulness, 9)
-    0.5
-    >>> reach("k_anonymous", 5, {"epsilon": 1})
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.OutOfReachError: `epsilon` must be inf for k_anonymous; got 1
-    """
+    """The least noisy matrix of a family that reaches one number; None if it takes that itself."""
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}

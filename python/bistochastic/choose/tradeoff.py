@@ -28,9 +28,9 @@ BETAS = tuple(step / 20 for step in range(1, 20))
 
 @dataclass(frozen=True, repr=False)
 class Point(Shown):
-    """One family asked for one beta: what was realised, or why nothing was.
+    """One family asked for one beta: what was realized, or why nothing was.
 
-    ``beta`` is the realised one. It is None if the family has no such matrix; then ``most`` is the
+    ``beta`` is the realized one. It is None if the family has no such matrix; then ``most`` is the
     largest it has. ``standard_error`` is None if the matrix is singular, since no share can then be
     estimated by inversion. ``expected_cost`` is how far a report is from the truth on average, in
     steps from one code to the next; it is None if the matrix is too large to look at. ``note`` says

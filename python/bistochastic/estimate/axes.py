@@ -31,13 +31,7 @@ class Axis(Shown):
 
 
 def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
-    """Read categories from a caller: one list, or a list for each of several columns.
-
-    >>> of_categories(["F", "M"], 2)
-    (Axis(name='category', categories=('F', 'M')),)
-    >>> [axis.name for axis in of_categories({"sex": ["F", "M"], "age": [1, 2, 3]}, 6)]
-    ['sex', 'age']
-    """
+    """Read categories from a caller: one list, or a list for each of several columns."""
     must = f"`categories` must hold {size} names, or for each column a list of its own"
     if isinstance(categories, str | bytes):
         raise TypeError(f"{must}; got {type(categories).__name__}")

@@ -24,13 +24,7 @@ class Patience:
 
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
-        """What a caller asked for; only a search takes time.
-
-        >>> Patience.of("inverse", None, 1e-3, None)
-        Traceback (most recent call last):
-            ...
-        ValueError: `gap` must go with the method mle or shrunk; got inverse
-        """
+        """What a caller asked for; only a search takes time."""
         heard = asked(progress)
         # A bar goes with every method, but only a search has a gap to tell a function of.
         told = heard if callable(heard) else None

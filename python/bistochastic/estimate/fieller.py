@@ -21,13 +21,6 @@ def fieller(
     ratios lie between two roots if ``below`` is further than ``t`` standard errors from 0.
     Otherwise they are all numbers outside of the roots, or all numbers: then not bounded, and the
     roots are NaN if there are none.
-
-    >>> low, high, bounded = fieller(np.array([50.0]), 100.0, np.array([9.0]), np.array([0.0]),
-    ...                              4.0, 2.0)
-    >>> low.round(4), high.round(4), bounded
-    (array([0.4375]), array([0.5641]), array([ True]))
-    >>> fieller(np.array([1.0]), 1.0, np.array([9.0]), np.array([0.0]), 4.0, 2.0)[2]
-    array([False])
     """
     a = below**2 - t * t * dd
     b = top * below - t * t * nd

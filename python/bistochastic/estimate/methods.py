@@ -136,13 +136,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
 
 
 def weight_array(name: str, given: object, rows: int) -> Array:
-    """Weights, one per record, none negative or missing and not all 0.
-
-    >>> weight_array("weights", [1.5, -1], 2)
-    Traceback (most recent call last):
-        ...
-    ValueError: `weights` must hold non-negative numbers; got a negative one at position 1
-    """
+    """Weights, one per record, none negative or missing and not all 0."""
     must = f"`{name}` must hold non-negative numbers"
     array = arguments.array(name, "hold non-negative numbers", given)
     if array.dtype.kind not in "iufb":

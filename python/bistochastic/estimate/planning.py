@@ -53,16 +53,6 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     Accurate to about ``1e-15 condition``, relatively. None if the matrix is so close to a
     singular one that doubles cannot tell, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
-
-    >>> import bistochastic as bs
-    >>> mean_standard_error(bs.identity(4), 300)
-    0.025
-    >>> from fractions import Fraction
-    >>> half = bs.randomized_response(4, keep=Fraction(5, 8))  # diag - off is 1/2
-    >>> mean_standard_error(half, 300)
-    0.05
-    >>> half.standard_error([0.25] * 4, 300)
-    array([0.05, 0.05, 0.05, 0.05])
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
     if operators.is_singular(matrix):
@@ -127,7 +117,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
 
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
-    to v maximises ``t h_v + (1 - t) h_max - t^2``.
+    to v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("required_records", matrix))

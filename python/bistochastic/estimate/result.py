@@ -219,7 +219,7 @@ class Estimate:
             unknown = np.full((r, r), math.nan)
             np.fill_diagonal(unknown, math.inf)
             return unknown
-        # Columns of G; the core refuses what does not fit in memory.
+        # Columns of G; the core rejects what does not fit in memory.
         inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
         if self.population == "fixed":

@@ -23,13 +23,7 @@ _LEAST, _MOST = 1e-50, 1e50
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Find the first weight that cannot be used: its row, what it must be, and what it is.
-
-    >>> wrong_weight(np.array([1.0, 0.0, 1e200]))
-    (2, 'hold 0 or numbers from 1e-50 to 1e+50', 'one outside of that')
-    >>> wrong_weight(np.array([1.0, -1.0])), wrong_weight(np.array([0.0, 2.0]))
-    ((1, 'hold non-negative numbers', 'a negative one'), None)
-    """
+    """Find the first weight that cannot be used: its row, what it must be, and what it is."""
     good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
     if good.all():
         return None
@@ -84,14 +78,7 @@ class Sample:
     def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
         """The standard error of a statistic, from what it is under the weights of each replicate.
 
-        Infinite if a replicate has none: the statistic is NaN, or refuses its weights.
-
-        >>> weights = np.array([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]])
-        >>> n = np.array([3])
-        >>> records = Sample(3, np.ones(3), np.ones(3), n, replicates=weights, scale=2 / 3)
-        >>> y = np.array([1.0, 2.0, 6.0])
-        >>> round(records.error(3.0, lambda its: float(its.sums @ y / its.sums.sum())) ** 2, 9)
-        2.333333333
+        Infinite if a replicate has none: the statistic is NaN, or rejects its weights.
         """
         assert self.replicates is not None
         found = []
@@ -111,10 +98,6 @@ class Sample:
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
         Infinite if a stratum has one unit. In a finite population the factors of each stage
         count, and the noise, which takes the ``products`` of :meth:`noise`.
-
-        >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]))
-        >>> records.covariance(np.array([[1.0, 2.0, 6.0]]))
-        array([[21.]])
         """
         if self.replicates is not None:
             away = self.replicates @ values.T - self.totals(values)

@@ -45,14 +45,6 @@ def shrunk(
 
     The weight counts pseudo-records and is read from the reports, see :func:`_weight`. With
     ``patience`` the search for that maximum ends at its gap or its time.
-
-    >>> import bistochastic as bs
-    >>> m = bs.kron(bs.randomized_response(2, keep=0.7), bs.randomized_response(2, keep=0.7))
-    >>> few, many = (np.array([27, 23, 23, 27]) * k for k in (1, 10_000))
-    >>> shrunk(m, few / 100, 100)[0].round(3)
-    array([0.25, 0.25, 0.25, 0.25])
-    >>> shrunk(m, many / 10**6, 10**6)[0].round(3)
-    array([0.375, 0.125, 0.125, 0.375])
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
@@ -111,11 +103,6 @@ def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> floa
     cells``: half a pseudo-record per cell (Jeffreys). The likeliest ``1 / k`` solves
 
         n told (chi - degrees - n told / k) / (2 degrees) = cells / 2.
-
-    >>> _weight(chi=60, n=1000, told=0.5, degrees=10, cells=20)
-    10.0...
-    >>> _weight(chi=12, n=1000, told=0.01, degrees=10, cells=20)
-    inf
     """
     departure = chi - degrees - cells * degrees / (n * told)
     return n * told / departure if departure > 0 else math.inf
@@ -161,10 +148,10 @@ def _climb(
 ) -> tuple[Array, int]:
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
-    Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
+    Each step maximizes the likelihood's tangent less the divergence from the guess times ``rho``
     and that from where we are over ``length``: a weighted geometric mean. It is taken if the
     likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
-    holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
+    holds: noise makes the likelihood flat, and steps long where those of expectation maximization
     are short. From there we go on a little the same way (Nesterov), until that would go down.
 
     The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.

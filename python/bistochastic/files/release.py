@@ -164,7 +164,9 @@ def _write(
             progress("shuffling", None)
             for ready in scatter.batches():
                 sink.write(ready)
-        sink.note(notes(stream.certificate))
+        # A file holds cells alone: no type in it lists categories.
+        found = replace(stream.certificate, declared_categories=())
+        sink.note(notes(found))
         sink.close()
     except OSError as error:
         raise room("out", error) from None
@@ -174,5 +176,4 @@ def _write(
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    # A file holds cells alone: no type in it lists categories.
-    return replace(stream.certificate, declared_categories=())
+    return found

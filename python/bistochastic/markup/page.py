@@ -124,10 +124,6 @@ def page(
     ``summary`` is in a box below the title, and ``banner`` in a frame above everything.
     ``contents`` are (id, words) of sections, as links. ``script`` is run at the end, and finds
     ``data`` as JSON in the element ``data``.
-
-    >>> text = page("A <b>", section("What", "words", id="what"), contents=[("what", "What")])
-    >>> "<title>A &lt;b&gt;</title>" in text, "http" in text.replace("http-equiv", "")
-    (True, False)
     """
     style = FRAGMENT_STYLE + PAGE_STYLE
     policy = f"default-src 'none'; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"

@@ -42,10 +42,6 @@ def heat(
     whole percents, with those below a half left empty. A cell that is struck through is exactly 0.
     Rows and columns have the names of their categories; without ``labels`` they are numbered from
     ``first`` on.
-
-    >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
-    >>> "&lt;a&gt;" in picture, "<title>sex</title>" in picture, ".75" in picture
-    (True, True, True)
     """
     n = len(rows)
     if n > LARGEST:
@@ -184,7 +180,7 @@ def titled(picture: Markup) -> Markup:
 
 
 def _svg(width: float, height: float, *children: object, title: str, description: str) -> Markup:
-    """A picture with a title and a text, for those who do not see it."""
+    """A picture with a title and a string, for those who do not see it."""
     return element(
         "svg",
         element("title", title),
@@ -240,11 +236,7 @@ def hundredths(p: float) -> int:
 
 
 def cell_text(p: float, n: int) -> str:
-    """Write a probability as a cell of a matrix of ``n`` categories holds it.
-
-    >>> [cell_text(p, 2) for p in (0, 0.001, 0.25, 1)], cell_text(0.25, 32), cell_text(0.001, 32)
-    (['0', '<.01', '.25', '1'], '25', '')
-    """
+    """Write a probability as a cell of a matrix of ``n`` categories holds it."""
     whole = hundredths(p)
     if n > _FEW:
         return str(whole or "")

@@ -17,13 +17,8 @@ def table(
 ) -> Markup:
     """A table; the first cell of a row is its head.
 
-    Columns in ``left`` are texts, the others are numbers that stand under each other. With
+    Columns in ``left`` are strings, the others are numbers that stand under each other. With
     ``scroll`` a table that is too wide scrolls by itself, by mouse, finger or arrow keys.
-
-    >>> print(table(["level", "share"], [["<a>", "0.5"]], caption="Shares", scroll=False))
-    <table class="bs-table"><caption>Shares</caption><thead><tr><th scope="col">level</th><th
-    scope="col" class="bs-number">share</th></tr></thead><tbody><tr><th
-    scope="row">&lt;a&gt;</th><td class="bs-number">0.5</td></tr></tbody></table>
     """
 
     def kind(i: int) -> str | None:
@@ -53,12 +48,7 @@ def table(
 
 
 def facts(pairs: Iterable[tuple[object, object]], *, caption: str | None = None) -> Markup:
-    """Names and what they stand for, a row each.
-
-    >>> facts([("beta", "0.6")])
-    '<table class="bs-table bs-facts"><tbody><tr><th
-    scope="row">beta</th><td>0.6</td></tr></tbody></table>'
-    """
+    """Names and what they stand for, a row each."""
     body = [element("tr", element("th", name, scope="row"), element("td", value))
             for name, value in pairs]  # fmt: skip
     said = None if caption is None else element("caption", caption)

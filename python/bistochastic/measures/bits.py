@@ -46,11 +46,6 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
     Fano: among matrices with an entropy rate of ``beta log2 r`` randomized response gives the best
     guess at a uniform truth, ``p``, and maximal leakage is ``log2(r p)``. So for every prior and
     every function of the truth, a report multiplies the chance to guess it by at most ``r p``.
-
-    >>> round(guaranteed_max_leakage(0.6029721880220981, 12), 6)
-    2.954876
-    >>> guaranteed_max_leakage(1.0, 12), guaranteed_max_leakage(0.0, 8)
-    (0.0, 3.0)
     """
     if not 0 <= beta <= 1:
         raise ValueError(f"`beta` must be from 0 to 1; got {beta:g}")

@@ -87,12 +87,7 @@ class Entry(Shown):
 
 
 def shorten(entry: Entry, digits: int) -> str:
-    """Write a value in this many digits, rounded so that privacy is never overstated.
-
-    >>> import bistochastic as bs
-    >>> shorten(bs.uniform(3).profile()["guessing_probability"], 2)
-    '0.34'
-    """
+    """Write a value in this many digits, rounded so that privacy is never overstated."""
     x, direction = entry.value, WORDS[entry.name][1]
     if x is None:
         return "-"

@@ -425,9 +425,6 @@ def best_guess(size: int, own: float, other: float, draws: int) -> float:
     categories are equally common. The likeliest is the one reported most often (least often, if
     ``own < other``), so sequences of reports are counted by their largest (smallest) count k:
     ``sum over k of #(k) own^k other^(t - k) / size``.
-
-    >>> best_guess(2, 0.75, 0.25, 1), best_guess(2, 0.75, 0.25, 3)
-    (0.75, 0.84375)
     """
     p, q = Fraction(own), Fraction(other)
     total = Fraction(0)

@@ -398,16 +398,7 @@ def _kron(one: Array, other: Array) -> Array:
 
 
 def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
-    """What each reported pair adds to each true pair: the inverse of the law of pairs, transposed.
-
-    >>> import bistochastic as bs
-    >>> m = bs.randomized_response(2, keep=0.75)
-    >>> pair_responses(m, m, True).round(1)
-    array([[ 1.5, -0.3, -0.3, -0.5],
-           [ 0. ,  1.8, -0.2,  0. ],
-           [ 0. , -0.2,  1.8,  0. ],
-           [-0.5, -0.3, -0.3,  1.5]])
-    """
+    """Compute what each reported pair adds to each true pair: the inverse of the pair law."""
     one, other = _inverse(first), _inverse(second)
     if not memoised:
         return _kron(one, other)

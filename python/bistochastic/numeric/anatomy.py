@@ -104,7 +104,7 @@ def anatomize(
 
     With ``l``, classes hold ``l`` records or more of different values, so that no guess by the
     class is surer than ``1/l``. This takes one sensitive column, and ``k`` of at most ``l``; a
-    value in more than one of ``l`` records is refused. These classes are random and ignore the
+    value in more than one of ``l`` records is rejected. These classes are random and ignore the
     quasi-identifiers.
     Without it, the classes are those of :func:`k_anonymous_classes`, similar records together.
 

@@ -47,7 +47,7 @@ class Classes(Shown):
     """The least number of records that was asked for."""
     information_loss: float
     """100 SSE/SST: squared distances to the means of the classes, in percent of those to the mean
-    of all, over the standardised columns that made the classes. 0 where every class holds equal
+    of all, over the standardized columns that made the classes. 0 where every class holds equal
     records, 100 for one class."""
 
     @property
@@ -87,7 +87,7 @@ class Microaggregation(Classes):
 def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Classes of ``k`` or more similar records, and the mean of each class.
 
-    ``X`` holds one record per row: an array or a frame of numbers. Columns are standardised first,
+    ``X`` holds one record per row: an array or a frame of numbers. Columns are standardized first,
     so that each counts the same; a constant column counts nothing. One column is divided in the
     best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record farthest from
     the mean and its ``k - 1`` nearest become a class, then the record farthest from that one, and
@@ -160,14 +160,14 @@ def k_anonymous_classes(
     a column of  is                                    two records differ by
     ===========  ====================================  =========================================
     numbers      numbers, dates                        the difference, in standard deviations
-    nominal      texts, truth values, anything else    0 where they are equal, else 1
+    nominal      strings, booleans, anything else    0 where they are equal, else 1
     ordinal      an ordered categorical of pandas      the difference of ranks, from 0 to 1
     ===========  ====================================  =========================================
 
     A dictionary says otherwise: ``{"zip": "nominal", "school": ["none", "primary", "degree"]}``
-    makes a number a name, and a text a scale. The squares of the differences are added up. Classes
-    are found as by :func:`microaggregate`, and hold ``k`` to ``2k - 1`` records. ``progress`` is
-    that of :func:`microaggregate`.
+    makes a number a name, and a string a scale. The squares of the differences are added up.
+    Classes are found as by :func:`microaggregate`, and hold ``k`` to ``2k - 1`` records.
+    ``progress`` is that of :func:`microaggregate`.
 
     The classes alone protect nothing: hide inside them, as :func:`anatomize` does, or as the matrix
     ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.

@@ -33,15 +33,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 @dataclass(frozen=True)
 class Bins:
-    """Classes of numbers or of dates.
-
-    >>> Bins.of(breaks=[0, 18, 65, 120]).names
-    ('[0, 18)', '[18, 65)', '[65, 120]')
-    >>> Bins.of(width=0.5, low=0, high=1, open=("high",)).names
-    ('[0, 0.5)', '[0.5, 1)', '[1, inf)')
-    >>> Bins.of(width="quarter", low=date(2025, 1, 1), high="2025-07-01").names
-    ('2025-Q1', '2025-Q2')
-    """
+    """Classes of numbers or of dates."""
 
     breaks: tuple[Break, ...]
     open: tuple[str, ...] = ()
@@ -134,12 +126,7 @@ class Bins:
         return np.array(self.breaks, "M8[D]") if self.dated else np.array(self.breaks, np.float64)
 
     def codes(self, values: NDArray[Any]) -> tuple[Codes, Mask | None]:
-        """The class of each value, and which values lie outside of all classes, if any do.
-
-        >>> codes, outside = Bins.of(breaks=[0, 18, 65]).codes(np.array([0, 18, 65, 66]))
-        >>> codes.tolist(), outside.tolist()
-        ([0, 1, 1, 0], [False, False, False, True])
-        """
+        """The class of each value, and which values lie outside of all classes, if any do."""
         edges = self._edges
         if values.dtype.kind in "iu":
             # Integers are at or above a break if they are at or above the next integer.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".toml", ".json")
 _TYPES: dict[str, Holds] = {
-    "integer": "whole numbers", "year": "whole numbers", "number": "numbers", "string": "texts",
+    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
 }  # fmt: skip
 
 
@@ -31,14 +31,7 @@ def is_codebook(given: object) -> bool:
 
 
 def read(path: str | os.PathLike[str]) -> list[Column]:
-    """The columns that a codebook declares, in its order.
-
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "codebook.toml"
-    >>> _ = path.write_text('sex = ["F", "M"]')
-    >>> [(column.name, column.levels) for column in read(path)]
-    [('sex', ('F', 'M'))]
-    """
+    """The columns that a codebook declares, in its order."""
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         got = shown(file.suffix) or "no ending"

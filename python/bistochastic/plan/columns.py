@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.attributes import Groups
 
 Missing = Literal["raise", "keep", "category"]
-_KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
+_KINDS = {"text": "strings", "integer": "integers", "boolean": "booleans"}
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class Whole:
             raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
         if self.how == "average" and values.dtype.kind != "f":
             must = "must hold floats where class means are released, as means are"
-            raise TypeError(f"{prefix([name])}{must}; got whole numbers")
+            raise TypeError(f"{prefix([name])}{must}; got integers")
         codes = (
             None if self.within is None else _groups_of(table if by is None else by, self.within)
         )

@@ -201,15 +201,7 @@ def in_words(number: int) -> str:
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:
-    """The bits of those whose size is known; None if there is none.
-
-    >>> import bistochastic as bs
-    >>> matrices = bs.randomized_response(4, beta=0.6), bs.uniform(7)
-    >>> plan = bs.Plan([bs.Categorical("ab"[i], range(m.size), matrix=m)
-    ...                 for i, m in enumerate(matrices)])
-    >>> abs(plan.beta - bs.kron(*matrices).beta) < 1e-12
-    True
-    """
+    """The bits of those whose size is known; None if there is none."""
     known = [part for part in parts if part.bits is not None]
     if not known:
         return None
@@ -236,13 +228,6 @@ def pooled(plan: Plan, m: int) -> float:
     """The epsilon of all columns of ``m`` records of one unit, the worst over all units.
 
     Columns drawn by the unit count once, all others once per record: equal true values attain it.
-
-    >>> import bistochastic as bs
-    >>> roof = bs.Categorical("roof", range(3), "randomized_response", epsilon=1, unit="home")
-    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=2)
-    >>> plan = bs.Plan([roof, sex], drop=["home"])
-    >>> [round(pooled(plan, m), 6) for m in (1, 2, 10)]
-    [3.0, 5.0, 21.0]
     """
     every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
     return max(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bistochastic.plan.attributes import Attribute, Missing
 
-_PYTHON: dict[Any, Any] = {float: "numbers", int: "whole numbers"}
+_PYTHON: dict[Any, Any] = {float: "numbers", int: "integers"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def columns(schema: Any, *, look: bool) -> list[Column]:
         elif isinstance(given, type) and given in _PYTHON:
             found.append(Column(column, _PYTHON[given], given.__name__))
         elif given is str:
-            found.append(Column(column, "texts", "str"))
+            found.append(Column(column, "strings", "str"))
         else:
             listed = given.tolist() if hasattr(given, "tolist") else given
             found.append(codebooks.declared(column, listed))
@@ -131,7 +131,7 @@ def of_columns(
         if (column.name in kept or column.name in drop) and column.name not in permuted:
             continue
         own = _in_its_type(column, declared.get(column.name))
-        numbers = own.holds in ("numbers", "whole numbers")
+        numbers = own.holds in ("numbers", "integers")
         if column.name in permuted and not numbers:
             got = "declared categories" if own.declared else shown(own.type)
             must = "must hold numbers without declared categories to be in `numeric`"
@@ -268,7 +268,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     if declared is None or declared.levels is None:
         return column
     levels: tuple[Any, ...] = declared.levels
-    if column.holds == "whole numbers":
+    if column.holds == "integers":
         with about([column.name]):
             whole = spelled_as(Labels.of("levels", levels), "integer")
         if whole is None:

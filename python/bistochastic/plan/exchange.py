@@ -443,11 +443,7 @@ def parse_json(text: object) -> Here:
 
 @cache
 def schema() -> Fields:
-    """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it.
-
-    >>> schema()["title"]
-    'A plan of bistochastic, version 1'
-    """
+    """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it."""
     path = Path(exchange.__file__).with_name("schemas") / "plan.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
     found["$defs"]["matrix_file"] = exchange.schema()

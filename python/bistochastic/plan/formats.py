@@ -20,11 +20,7 @@ VALUES = {"missing": {"raise": "refuse"}}
 
 
 def format_1(plan: Fields) -> Fields:
-    """Translate a plan's plain data to the names and values of format 1.
-
-    >>> format_1({"version": 2, "attributes": [{"how": "permute", "missing": "raise"}]})
-    {'version': 1, 'attributes': [{'release': 'permute', 'missing': 'refuse'}]}
-    """
+    """Translate a plan's plain data to the names and values of format 1."""
     attributes = [_attribute(each) for each in plan["attributes"]]
     return {**plan, "version": 1, "attributes": attributes}
 

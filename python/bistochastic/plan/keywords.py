@@ -66,16 +66,7 @@ class ReportOptions(TypedDict, total=False):
 
 
 def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
-    """A method that takes a bundle of options: ``help`` lists them, and others raise an error.
-
-    >>> import bistochastic as bs
-    >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).count(
-    ...     {"sex": ["F"]}, {"sex": "F"}, weight="w")
-    Traceback (most recent call last):
-        ...
-    TypeError: `weight` must be one of population, weights, strata, cluster, replicates,
-    replicate_scale, fpc; got an unknown name
-    """
+    """A method that takes a bundle of options: ``help`` lists them, and others raise an error."""
 
     def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:
         plain = inspect.signature(method)

@@ -240,7 +240,7 @@ class Plan(_Fields):
         them. Columns of ``codebook`` that the frame does not have are passed over.
 
         ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
-        ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
+        ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
         numbers take no missing values.
 
         >>> import bistochastic as bs
@@ -886,13 +886,13 @@ class Plan(_Fields):
         * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
           for each of ``columns``, categories in their declared order. ``columns`` are those to
           estimate, by default all that the table was made for. A table that another plan made is
-          refused.
+          rejected.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
         * ``where={column: categories}``: inside a domain. One category, or whatever holds several.
           A category that neither occurs nor is declared raises an error.
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name unprotected
-          columns of the sampling design. The errors are then by linearisation, with replacement
+          columns of the sampling design. The errors are then by linearization, with replacement
           between clusters within strata, and have clusters less strata degrees of freedom.
         * ``fpc``: the finite population, as a column or a number for all strata: the number of
           clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.

@@ -25,12 +25,7 @@ ROW_ORDER = "the order of the rows, unless they are shuffled"
 
 
 def published_unchanged(plan: Plan) -> list[str]:
-    """List what the plan publishes unchanged, in phrases, without the order of the rows.
-
-    >>> import bistochastic as bs
-    >>> published_unchanged(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
-    ['the set of all numbers in `age`, and how often each occurs']
-    """
+    """List what the plan publishes unchanged, in phrases, without the order of the rows."""
     return published.phrases(fact for fact in published.facts(plan) if fact.kind != "order")
 
 
@@ -128,12 +123,6 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
 
     A mean of the two would say nothing. Bits are None until the number of records is known. Class
     means have no noise, and no beta.
-
-    >>> import bistochastic as bs
-    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
-    >>> plan = bs.Plan([sex, bs.Numeric("income", "k_anonymous", k=5)]).for_records(1000)
-    >>> [(name, round(part.beta, 3)) for name, part, _ in betas(plan)]
-    [('categories', 0.6), ('permuted numbers', 0.233)]
     """
     every = list(plan.by_attribute.values())
     averaged = {a.column for a in plan._numeric if a.how == "average"}
@@ -145,13 +134,7 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
 
 
 def headline(plan: Plan) -> str:
-    """State the betas of a plan in a few words, never one of categories and numbers together.
-
-    >>> import bistochastic as bs
-    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
-    >>> headline(bs.Plan([sex])), headline(bs.Plan([sex, bs.Numeric("age", "uniform")]))
-    ('beta 0.6', 'beta 0.6 of categories')
-    """
+    """State the betas of a plan in a few words, never one of categories and numbers together."""
     every = betas(plan)
     known = [(name, part) for name, part, _ in every if part is not None]
     if len(every) == 1 and len(plan.attributes) == len(every[0][2]) and known:
@@ -236,15 +219,7 @@ def totals(plan: Plan) -> list[str]:
 
 
 def meaning(plan: Plan) -> list[str]:
-    """State beta and epsilon with what they mean, in sentences.
-
-    >>> import bistochastic as bs
-    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
-    >>> print("\\n".join(meaning(bs.Plan([sex]))))
-    Beta 0.811278: an average, from 0 (nothing is hidden) to 1 (everything is hidden).
-    Epsilon 1.099: the worst case. One true record explains a reported record at most 3.01 times as
-    well as another.
-    """
+    """State beta and epsilon with what they mean, in sentences."""
     beta = headline(plan)
     lines = [f"{beta[0].upper()}{beta[1:]}: an average, from 0 (nothing is hidden) to 1 "
              "(everything is hidden)."] if beta.startswith("beta") else []  # fmt: skip
@@ -258,24 +233,14 @@ def meaning(plan: Plan) -> list[str]:
 
 
 def title(plan: Plan) -> str:
-    """Name a plan, and count its protected columns.
-
-    >>> import bistochastic as bs
-    >>> title(bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], name="survey"))
-    'Plan survey: 1 protected column'
-    """
+    """Name a plan, and count its protected columns."""
     count = sum(len(a.columns) for a in plan.attributes) - len(published.unprotected(plan))
     many = f"{count or 'no'} protected column{'s' * (count != 1)}"
     return f"Plan {shown(plan.name)}: {many}"
 
 
 def several(plan: Plan) -> list[str]:
-    """What the bounds hold for: one record; and what several records of one value tell.
-
-    >>> import bistochastic as bs
-    >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
-    'A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, ...
-    """
+    """What the bounds hold for: one record; and what several records of one value tell."""
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
@@ -337,12 +302,7 @@ def _describe_pooling(plan: Plan, one: str) -> list[str]:
 
 
 def undecided(plan: Plan) -> list[str]:
-    """List what is still to be decided, in phrases.
-
-    >>> import bistochastic as bs
-    >>> undecided(bs.Plan([], undecided=["weight"]))
-    ['column `weight`: permute as Numeric, keep, drop or declare the categories']
-    """
+    """List what is still to be decided, in phrases."""
     if not plan.undecided:
         return []
     choices = "permute as Numeric, keep, drop or declare the categories"

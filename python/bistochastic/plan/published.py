@@ -79,11 +79,6 @@ def facts(
     """All that can be read from a release by a plan.
 
     ``kept`` are the columns of the release that the plan does not protect, if they are known.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical("edu", ["low", "mid", "high"], "blocks", sizes=[2, 1])])
-    >>> [(fact.kind, fact.column, fact.categories) for fact in facts(plan)]
-    [('categories', 'edu', ('high',)), ('order', '', ())]
     """
     found: list[Fact] = []
     if kept is None and plan.keep == "*":
@@ -105,36 +100,20 @@ def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
 
 
 def certain(attribute: Attribute) -> dict[str, str]:
-    """The columns of an attribute that are published unchanged: ``"column"``, or ``"renamed"``.
-
-    >>> import bistochastic as bs
-    >>> certain(bs.Categorical("sex", ["F", "M"], "permutation", targets=[1, 0]))
-    {'sex': 'renamed'}
-    """
+    """The columns of an attribute that are published unchanged: ``"column"``, or ``"renamed"``."""
     found = of_attribute(attribute)
     return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
 
 
 def missing_is_seen(attribute: Categorical | Joint) -> bool:
-    """Whether it can be read from a release, always or sometimes, who is missing.
-
-    >>> import bistochastic as bs
-    >>> law = bs.blocks([2, 1])
-    >>> missing_is_seen(bs.Categorical("sex", ["F", "M"], matrix=law, missing="category"))
-    True
-    """
+    """Whether it can be read from a release, always or sometimes, who is missing."""
     told = ("column", "renamed", "missing", "unchecked")
     found = of_attribute(attribute)
     return any(fact.kind in told or None in fact.categories for fact in found)
 
 
 def unprotected(plan: Plan) -> tuple[str, ...]:
-    """The columns of attributes that are not protected: published unchanged, or of beta 0.
-
-    >>> import bistochastic as bs
-    >>> unprotected(bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")]))
-    ('sex',)
-    """
+    """The columns of attributes that are not protected: published unchanged, or of beta 0."""
     return tuple(
         column
         for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
@@ -144,12 +123,7 @@ def unprotected(plan: Plan) -> tuple[str, ...]:
 
 
 def protected(plan: Plan) -> tuple[str, ...]:
-    """The columns of attributes that are protected: all others.
-
-    >>> import bistochastic as bs
-    >>> protected(bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")]))
-    ('sex',)
-    """
+    """The columns of attributes that are protected: all others."""
     none = set(unprotected(plan))
     return tuple(c for a in plan.attributes for c in a.columns if c not in none)
 
@@ -392,10 +366,6 @@ def targets(matrix: Matrix) -> Codes | None:
 
     Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
     if all of their parts are, and parts of a mixture agree.
-
-    >>> import bistochastic as bs
-    >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
-    (array([-1, -1,  2]), array([0, 1]))
     """
     return structure.by_parts(matrix, _targets)
 
@@ -479,11 +449,7 @@ def _entries(matrix: Matrix) -> Codes:
 
 
 def phrases(found: Iterable[Fact]) -> list[str]:
-    """Facts in words, those that say the same of several columns as one.
-
-    >>> phrases([Fact("column", "edu"), Fact("categories", "job", ("none", "king"))])
-    ['column `edu`: its matrix changes nothing', 'categories `none`, `king` of `job`']
-    """
+    """Facts in words, those that say the same of several columns as one."""
     grouped: dict[str, tuple[Fact, list[str]]] = {}
     for fact in found:
         # By what is written, as True and 1 are equal and read otherwise.

@@ -27,14 +27,7 @@ _CURE = "protect the columns together by Joint(matrix=)"
 
 
 def joined(attributes: Sequence[Attribute], impossible: object) -> list[Attribute]:
-    """The attributes with those that rules join as one, at the place of the first of them.
-
-    >>> import bistochastic as bs
-    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
-    >>> child = bs.Categorical("pregnant", ["no", "yes"], "randomized_response", beta=0.6)
-    >>> joined([sex, child], [{"sex": "M", "pregnant": "yes"}])
-    [<Joint `sex`, `pregnant`, 2 x 2 = 4 cells, 1 impossible: randomized_response, beta 0.6>]
-    """
+    """The attributes with those that rules join as one, at the place of the first of them."""
     if isinstance(impossible, str | dict):
         must = "`impossible` must be a list of dicts from columns to categories"
         raise TypeError(f"{must}; got {type(impossible).__name__}")

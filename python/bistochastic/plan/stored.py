@@ -247,7 +247,7 @@ def _short(value: object) -> str:
     if isinstance(value, dict | list):
         return type(value).__name__
     text = shown(value)
-    return text if len(text) <= 64 else f"a text of {len(text)} characters"
+    return text if len(text) <= 64 else f"a string of {len(text)} characters"
 
 
 def _compare(here: Here, name: str, given: object) -> None:

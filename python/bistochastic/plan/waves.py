@@ -107,10 +107,6 @@ class Rising:
     """Integers of which each is larger than all before: no id occurred twice.
 
     Files are often in the order of their ids, and to see that takes no table of who was met.
-
-    >>> rising = Rising()
-    >>> [rising.take(np.array(some)) for some in ([1, 2], [5, 9], [12, 9, 13])]
-    [2, 2, 1]
     """
 
     # As many as a tally counts without forgetting any.
@@ -227,7 +223,7 @@ class Wave:
         if after is None:
             raise ValueError(f"{must}; got none")
         if not isinstance(after, Certificate) and not (isinstance(after, str) and after == "first"):
-            kind = "a text beyond these" if isinstance(after, str) else type(after).__name__
+            kind = "a string beyond these" if isinstance(after, str) else type(after).__name__
             raise (ValueError if isinstance(after, str) else TypeError)(f"{must}; got {kind}")
         if pseudonym is not None:
             pseudonym = named("pseudonym", pseudonym)
@@ -342,11 +338,7 @@ class Wave:
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """16 bytes for each integer, different for different ones, with all bits in use.
-
-    >>> len({row.tobytes() for row in _spread(np.arange(-3, 3))})
-    6
-    """
+    """16 bytes for each integer, different for different ones, with all bits in use."""
     words = np.empty((len(values), 2), np.uint64)
     # An odd factor takes no two numbers to the same one.
     words[:, 0] = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -375,11 +367,6 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
     """One text of bytes for each row, of what its columns hold: no two rows share one.
 
     Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
-
-    >>> joined([["a", "ab"], [1, 1]]).tolist()[1] in joined([["a", "b"], [1, 1]]).tolist()
-    False
-    >>> joined([["ab"], ["c"]]).tolist() == joined([["a"], ["bc"]]).tolist()
-    False
     """
     return _core.joined_ids(parts)
 

@@ -15,15 +15,7 @@ _LONGEST = 60
 
 
 def category(attribute: Categorical | Joint, code: int) -> str:
-    """Name one code of an attribute.
-
-    >>> import bistochastic as bs
-    >>> category(bs.Categorical("sex", ["F", "M"], "uniform", missing="category"), 2)
-    '(missing)'
-    >>> joint = bs.Joint(("a", "b"), [["x", "y"], [1, 2]], "uniform", impossible=[("x", 1)])
-    >>> [category(joint, code) for code in range(3)]
-    ['x, 2', 'y, 1', 'y, 2']
-    """
+    """Name one code of an attribute."""
     cell = code
     # Codes count the cells that can occur, and the impossible ones come in order.
     for impossible in attribute.cells:

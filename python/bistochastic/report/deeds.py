@@ -23,13 +23,7 @@ _DENSE = 4096
 
 
 def attribute_deed(attribute: Attribute) -> str:
-    """Say what happens to the columns of an attribute.
-
-    >>> import bistochastic as bs
-    >>> attribute_deed(bs.Categorical("sex", ["F", "M"], "uniform", missing="keep"))
-    'the reported value does not depend on the true value. It reveals nothing. A missing value
-    stays missing: anyone can see who is missing.'
-    """
+    """Say what happens to the columns of an attribute."""
     first, *rest = _numeric(attribute) if attribute.whole_column else _coded(attribute)
     for sentence in rest:
         large = sentence if first.endswith(":") else sentence[0].upper() + sentence[1:]
@@ -94,14 +88,7 @@ def weakest(attribute: Categorical | Joint) -> Matrix:
 
 
 def matrix_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -> list[str]:
-    """Say what a matrix does to a true value, by its structure.
-
-    >>> import bistochastic as bs
-    >>> matrix_deeds(bs.uniform(3))
-    ['the reported value does not depend on the true value. It reveals nothing.']
-    >>> matrix_deeds(bs.randomized_response(3, keep=0.5))
-    ['the true category is reported with probability 50%, and each of the other 2 with 25%.']
-    """
+    """Say what a matrix does to a true value, by its structure."""
     n = matrix.size
     if n == 1:
         return ["there is only one category, so there is nothing to hide."]
@@ -148,12 +135,7 @@ def matrix_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -
 
 
 def truthful(*matrices: Matrix) -> str | None:
-    """Write the truthful probability, from the least to the most; ``None`` if not looked at.
-
-    >>> import bistochastic as bs
-    >>> truthful(bs.randomized_response(3, keep=0.5), bs.identity(2))
-    '50% to 100%'
-    """
+    """Write the truthful probability, from the least to the most; ``None`` if not looked at."""
     ends: list[Fraction] = []
     for matrix in matrices:
         pair = structure.two_valued(matrix)

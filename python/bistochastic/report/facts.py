@@ -62,12 +62,7 @@ def _short(parameters: dict[str, object]) -> str:
 
 
 def html(matrix: Matrix) -> str:
-    """Show a matrix in notebooks: facts, and a picture if it is small.
-
-    >>> import bistochastic as bs
-    >>> "<svg" in html(bs.uniform(32)), "<svg" in html(bs.uniform(33))
-    (True, False)
-    """
+    """Show a matrix in notebooks: facts, and a picture if it is small."""
     from bistochastic.markup import facts as listed
     from bistochastic.markup import fragment
 

@@ -40,15 +40,7 @@ class Precision:
 
 
 def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Precision:
-    """Compute how well proportions are estimated, for a sample with this design effect.
-
-    >>> import bistochastic as bs
-    >>> found = precision(bs.randomized_response(2, keep=0.75), 1000)
-    >>> round(found.error, 4), round(found.within, 3), found.alike
-    (0.0316, 0.062, 250)
-    >>> precision(bs.k_anonymous(6, k=3), 1000).note
-    'only the totals of its 2 classes, which are not changed at all'
-    """
+    """Compute how well proportions are estimated, for a sample with this design effect."""
     n = matrix.size - matrix.padding
     if n == 1:
         return Precision(note="there is one category, and its proportion is known")
@@ -81,10 +73,6 @@ def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[flo
 
     The other categories share the rest equally. The worst category counts. ``None`` if there are
     too many categories.
-
-    >>> import bistochastic as bs
-    >>> [round(each, 4) for each in errors(bs.randomized_response(2, keep=0.75), 1000)]
-    [0.0553, 0.0568, 0.06, 0.062, 0.06]
     """
     n = matrix.size - matrix.padding
     if not 1 < n <= _EVERY:

@@ -54,12 +54,7 @@ def names(columns: Sequence[str]) -> str:
 
 
 def becomes(most: Fraction | None, suspicions: Sequence[Fraction] = STATED) -> list[str]:
-    """Write the most that the stated suspicions can become, by the largest odds.
-
-    >>> from fractions import Fraction
-    >>> becomes(Fraction(3)), becomes(None)[0]
-    (['2.95%', '25%', '75%'], 'no limit')
-    """
+    """Write the most that the stated suspicions can become, by the largest odds."""
     if most is None:
         return ["no limit"] * len(suspicions)
     return [percent(after(each, most)) for each in suspicions]

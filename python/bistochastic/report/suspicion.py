@@ -37,10 +37,6 @@ def odds(matrix: Matrix) -> Fraction | None:
 
     ``None`` if it is infinite. Exact if the core knows the entries that make it, and otherwise not
     below it.
-
-    >>> import bistochastic as bs
-    >>> odds(bs.randomized_response(2, keep=0.75)), odds(bs.uniform(5)), odds(bs.identity(2))
-    (Fraction(3, 1), Fraction(1, 1), None)
     """
     if math.isinf(matrix.epsilon):
         return None
@@ -73,11 +69,7 @@ def exponential(epsilon: float) -> Fraction:
 
 
 def after(suspicion: Fraction, most: Fraction | None) -> Fraction:
-    """Compute the most that a suspicion can become, by the largest odds.
-
-    >>> after(Fraction(1, 100), Fraction(3)), after(Fraction(1, 2), None)
-    (Fraction(1, 34), Fraction(1, 1))
-    """
+    """Compute the most that a suspicion can become, by the largest odds."""
     if most is None:
         return Fraction(1)
     return suspicion * most / (suspicion * most + 1 - suspicion)
@@ -88,10 +80,6 @@ def even_odds(matrix: Matrix) -> Fraction | None:
 
     Columns sum to 1, so the others explain a reported value by ``(1 - p_uv) / (r - 1)`` on average.
     ``None`` if that is infinite, or if the matrix is too large to be looked at.
-
-    >>> import bistochastic as bs
-    >>> even_odds(bs.k_anonymous(6, k=3)), even_odds(bs.randomized_response(2, keep=0.75))
-    (Fraction(5, 2), Fraction(3, 1))
     """
     r = matrix.size
     if r == 1 or r > _ROWS or matrix.padding:
@@ -105,13 +93,7 @@ def even_odds(matrix: Matrix) -> Fraction | None:
 
 
 def percent(share: Fraction, digits: int = 3) -> str:
-    """Write a proportion in percent, rounded up; never 100% unless it is.
-
-    >>> percent(Fraction(3, 102)), percent(Fraction(3, 4)), percent(Fraction(9999, 10000))
-    ('2.95%', '75%', '99.99%')
-    >>> percent(Fraction(1)), percent(1 - Fraction(1, 10**12))
-    ('100%', 'practically 100%')
-    """
+    """Write a proportion in percent, rounded up; never 100% unless it is."""
     if not 0 < share < 1:
         return "0%" if share <= 0 else "100%"
     hundredfold = 100 * share

@@ -361,7 +361,7 @@ class Collector(Shown):
             records = found["records"]
         except (ValueError, TypeError, KeyError, RecursionError):
             must = "`text` must be the JSON of a collector"
-            raise ValueError(f"{must}; got a text that is cut off or has other fields") from None
+            raise ValueError(f"{must}; got a string that is cut off or has other fields") from None
         if stated[:2] != (FORMAT, 1):
             must = f"`text` must be of format {FORMAT}, version 1"
             raise ValueError(f"{must}; got version {shown(stated[1])}")

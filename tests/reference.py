@@ -1,6 +1,6 @@
 """Every definition again in plain NumPy, straight from the paper and slow on purpose.
 
-For readers and for tests: the fast code is held to these functions. Here a matrix is an ordinary
+The fast code is held to these functions. Here a matrix is an ordinary
 array and nothing is exact beyond floating point.
 """
 
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def randomized_response(size: int, epsilon: float) -> Array:
-    """Expression (2): ``e^eps / (r-1+e^eps)`` on the diagonal, ``1 / (r-1+e^eps)`` elsewhere.
-
-    >>> randomized_response(2, np.log(3))
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    """
+    """Expression (2): ``e^eps / (r-1+e^eps)`` on the diagonal, ``1 / (r-1+e^eps)`` elsewhere."""
     off = 1 / (size - 1 + np.exp(epsilon))
     matrix = np.full((size, size), off)
     np.fill_diagonal(matrix, np.exp(epsilon) * off)
@@ -72,11 +67,7 @@ def permutation(targets: Sequence[int]) -> Array:
 
 
 def entropy_rate(matrix: Array) -> float:
-    """Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``, with ``0 log 0 = 0``.
-
-    >>> entropy_rate(np.full((4, 4), 0.25))
-    2.0
-    """
+    """Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``, with ``0 log 0 = 0``."""
     positive = matrix[matrix > 0]
     return float(-(positive * np.log2(positive)).sum() / len(matrix))
 
@@ -87,11 +78,7 @@ def beta(matrix: Array) -> float:
 
 
 def epsilon(matrix: Array) -> float:
-    """``max over columns of ln(largest / smallest)``: Proposition 1 with its indices put right.
-
-    >>> epsilon(np.eye(2))
-    inf
-    """
+    """``max over columns of ln(largest / smallest)``: Proposition 1 with its indices put right."""
     low, high = matrix.min(axis=0), matrix.max(axis=0)
     return float("inf") if (low == 0).any() else float(np.log(high / low).max())
 
@@ -102,11 +89,7 @@ def truthfulness(matrix: Array) -> float:
 
 
 def is_ergodic(matrix: Array) -> bool:
-    """Whether some power is positive; by Wielandt, the power ``(r-1)^2 + 1`` then is.
-
-    >>> is_ergodic(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    False
-    """
+    """Whether some power is positive; by Wielandt, the power ``(r-1)^2 + 1`` then is."""
     step = matrix > 0
     power = step
     for _ in range((len(matrix) - 1) ** 2):
@@ -132,11 +115,7 @@ def mutual_information(matrix: Array, prior: Array) -> float:
 
 
 def capacity(matrix: Array, steps: int = 20_000) -> tuple[float, float]:
-    """Blahut-Arimoto as in the textbook: a lower and an upper bound of the channel capacity.
-
-    >>> capacity(np.eye(4))
-    (2.0, 2.0)
-    """
+    """Blahut-Arimoto as in the textbook: a lower and an upper bound of the channel capacity."""
     prior = np.full(len(matrix), 1 / len(matrix))
     low, high = 0.0, float("inf")
     for _ in range(steps):
@@ -153,11 +132,7 @@ def capacity(matrix: Array, steps: int = 20_000) -> tuple[float, float]:
 
 
 def best_guess(matrix: Array, prior: Array) -> float:
-    """``sum over v of max_u prior_u p_uv``: how often the best guess of the truth is right.
-
-    >>> best_guess(np.full((4, 4), 0.25), np.full(4, 0.25))
-    0.25
-    """
+    """``sum over v of max_u prior_u p_uv``: how often the best guess of the truth is right."""
     return float((prior[:, None] * matrix).max(axis=0).sum())
 
 
@@ -170,11 +145,7 @@ def remaining_uncertainty(matrix: Array, prior: Array) -> float:
 
 
 def deniability(matrix: Sequence[Sequence[object]], gamma: object) -> int:
-    """``min over p_uv > 0`` of the number of w with ``1/gamma <= p_uv / p_wv <= gamma``.
-
-    >>> deniability([[0.5, 0.5], [0.5, 0.5]], 1)
-    2
-    """
+    """``min over p_uv > 0`` of the number of w with ``1/gamma <= p_uv / p_wv <= gamma``."""
     fewest = len(matrix)
     for column in zip(*matrix, strict=True):
         possible = [(q, gamma * q) for q in column if q > 0]
