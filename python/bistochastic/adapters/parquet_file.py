@@ -66,8 +66,8 @@ class ParquetSink:
 
     Groups have the same number of rows, each column of a group is written in one piece, and the
     codec is always the same: so the bytes of a file depend on its cells and notes only. Protected
-    strings are stored as places in a dictionary, the categories of the plan; any other dictionary is
-    spelled out.
+    strings are stored as places in a dictionary, the categories of the plan; any other dictionary
+    is spelled out.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:

@@ -35,17 +35,14 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dia
     bistochastic verify protected.csv
     bistochastic verify protected.parquet --plan plan.toml
     """
-    from bistochastic.files.opened import check_contents, find_certificate, refuse_changed
+    from bistochastic.files.opened import certified, check_contents, refuse_changed
     from bistochastic.plan.carried import refuse_other_plan
 
-    found = (
-        find_certificate(file)
-        if certificate is None
-        else read_certificate(certificate, "certificate")
-    )
-    if found is None:
-        raise ValueError("`file` must have its certificate next to it or in it; got none")
-    refuse_changed(file, found, "file")
+    if certificate is None:
+        found = certified(file, "file")
+    else:
+        found = read_certificate(certificate, "certificate")
+        refuse_changed(file, found, "file")
     check_contents(file, found, dialect)
     if plan is not None:
         refuse_other_plan(read_law(plan)[0], found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.table_files import created, ending, opened
-from bistochastic.files.opened import LINES, find_certificate, refuse_changed, types_of
+from bistochastic.files.opened import LINES, certified, types_of
 from bistochastic.files.whole import written
 from bistochastic.plan.carried import notes
 
@@ -31,10 +31,7 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     path, target = Path(source), Path(out)
     form = ending(target, "out")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
-    certificate = find_certificate(path)
-    if certificate is None:
-        raise ValueError("`source` must have its certificate next to it or in it; got none")
-    refuse_changed(path, certificate, "source")
+    certificate = certified(path, "source")
     # What numbers are is decided from all of a column.
     held = types_of(certificate).items()
     known = {column: kind for column, kind in held if kind not in ("number", "float")}

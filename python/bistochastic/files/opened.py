@@ -54,17 +54,28 @@ def open(
     3
     """
     file = Path(_core.as_path("path", path))
-    certificate = find_certificate(file)
-    if certificate is None:
-        raise ValueError("`path` must have its certificate next to it or in it; got none")
-    refuse_changed(file, certificate, "path")
+    certificate = certified(file, "path")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     table = whole(file, "path", types_of(certificate), dialect=dialect)
     return Release(carried.noted(table, certificate), certificate)
 
 
+def certified(file: Path, name: str) -> Certificate:
+    """Find the certificate of a protected file; raise if there is none, or one of another file."""
+    if not file.is_file():
+        got = "a folder" if file.is_dir() else f"none at {shown(file)}"
+        raise ValueError(f"`{name}` must be a file; got {got}")
+    found = find_certificate(file)
+    if found is None:
+        raise ValueError(f"`{name}` must have its certificate next to it or in it; got none")
+    refuse_changed(file, found, name)
+    return found
+
+
 def find_certificate(file: Path) -> Certificate | None:
     """Find the certificate of a protected file; None if there is none."""
+    if not file.is_file():
+        return None
     beside, inside = _beside(file), _inside(file)
     if beside is not None and inside is not None and beside.digest != inside.digest:
         must = f"`{shown(file.name)}` must have one certificate"
@@ -79,7 +90,7 @@ def _beside(file: Path) -> Certificate | None:
     except (OSError, UnicodeDecodeError):
         # Only a certificate that lists files can be of this one under another name.
         listed = {path: text for path, text in read_earlier(file).items() if '"files"' in text}
-        name = digest(file) if listed and file.is_file() else None
+        name = digest(file) if listed else None
         found = {path: text for path, text in listed.items() if name and name in text}
     for path, text in found.items():
         try:
@@ -90,7 +101,7 @@ def _beside(file: Path) -> Certificate | None:
 
 
 def _inside(file: Path) -> Certificate | None:
-    if file.suffix.lower() not in _TYPED or not file.is_file():
+    if file.suffix.lower() not in _TYPED:
         return None
     source = opened(file, "file")
     source.close()

@@ -63,7 +63,7 @@ def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | Non
     if isinstance(frame, Release):
         found: Certificate | None = frame.certificate
     else:
-        schema = frame.schema if library(frame) == "pyarrow" else None  # type: ignore[attr-defined]
+        schema = getattr(frame, "schema", None) if library(frame) == "pyarrow" else None
         found = read(getattr(schema, "metadata", None))
     if found is not None and plan is not None:
         refuse_other_plan(plan, found)
