@@ -81,7 +81,6 @@ class ParquetSink:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         self._held.append(batch)
         self._rows += batch.num_rows
         if self._rows >= GROUP:
@@ -101,7 +100,6 @@ class ParquetSink:
         self._writer.add_key_value_metadata(notes)
 
     def close(self) -> None:
-        """Write what is left; the file is then whole."""
         if self._writer.is_open:
             self._flush(all_of_it=True)
             self._writer.close()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.certificate import Certificate
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from bistochastic.tables.question import Coded, Question
     from bistochastic.tables.sheet import Sheet
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 

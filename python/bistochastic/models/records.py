@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
     from bistochastic.tables.sheet import Axis, Sheet
-
-    Array = NDArray[np.float64]
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"

@@ -32,11 +32,8 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 # Cells of all tables together.
 _CELLS = 2**27

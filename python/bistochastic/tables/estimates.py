@@ -23,15 +23,12 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Sheet
-
-    Array = NDArray[np.float64]
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 

@@ -23,10 +23,9 @@ from bistochastic.tables.sheet import require, table_of, weight_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.plan.attributes import Categorical, Joint
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000

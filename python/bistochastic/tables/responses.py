@@ -39,14 +39,11 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.sheet import Design, Sheet
-
-    Array = NDArray[np.float64]
 
 # Tables of at most this many cells replace rows.
 _CELLS = 1 << 20

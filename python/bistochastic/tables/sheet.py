@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.arguments import Array
     from bistochastic.plan.certificate import Certificate
     from bistochastic.tables.question import Question
-
-    Array = NDArray[np.float64]
 
 # Tables have fewer cells than this.
 _CELLS = 2**32
