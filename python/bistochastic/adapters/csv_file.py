@@ -415,6 +415,9 @@ class CsvSink:
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A CSV file has no metadata."""
+
     def close(self) -> None:
         self._file.close()
 
