@@ -240,6 +240,12 @@ def test_one_draw_goes_to_several_files(tmp_path: Path) -> None:
             lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
             assert all(",1.50,007," in line for line in lines)
             assert pq.read_table(tmp_path / "out.parquet")["weight"].to_pylist()[0] == 1.5
+        # Any of the files leads to the certificate.
+        for name in alone:
+            release = bs.open(tmp_path / name)
+            assert release.certificate == found
+            assert release.plan.value_labels == VALUES
+            assert run("verify", tmp_path / name).exit_code == 0
         # The plan of an output that is not the first is held against the same certificate.
         done = run(
             "estimate", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml", "--by", "sex"

@@ -198,6 +198,9 @@ class StatisticalSink:
         """Add a record batch."""
         self._held.append(batch)
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A file of SPSS or Stata has no place for a certificate."""
+
     def close(self) -> None:
         """Write the file; it is then whole."""
         if not self._is_open:

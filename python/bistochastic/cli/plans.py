@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,26 +83,6 @@ def read_certificate(path: Path, name: str) -> Certificate:
     text = text_of(path, name)
     with in_file(path):
         return Certificate.from_json(text)
-
-
-def certificate_beside(file: Path) -> Certificate | None:
-    """Read the certificate next to a file; None if there is none.
-
-    If it has another name, it is the one that lists the file beside other outputs.
-    """
-    from bistochastic.files.earlier import ENDING, read_earlier
-    from bistochastic.plan import Certificate
-
-    own = file.with_name(file.name + ENDING)
-    for beside, text in sorted(read_earlier(file).items(), key=lambda each: each[0] != own):
-        if beside == own:
-            with in_file(beside):
-                return Certificate.from_json(text)
-        with suppress(ValueError):
-            found = Certificate.from_json(text)
-            if file.name in (found.files or ()):
-                return found
-    return None
 
 
 def is_certificate(path: Path, name: str) -> bool:

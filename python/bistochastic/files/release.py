@@ -26,6 +26,7 @@ from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.earlier import ENDING
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
+from bistochastic.plan.carried import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,8 +119,10 @@ class _Sink:
     def write(self, batch: Any) -> None:
         self._sink.write(batch if self._typed is None else self._typed(batch))
 
-    def close(self) -> None:
+    def close(self, notes: dict[str, str] | None = None) -> None:
         if self._sink is not None:
+            if notes is not None:
+                self._sink.note(notes)
             self._sink.close()
 
 
@@ -206,8 +209,10 @@ def _write(
             progress("shuffling", None)
             for ready in scatter.batches():
                 write(ready)
+        # A file holds cells alone: no type in it lists categories.
+        found = replace(stream.certificate, declared_categories=())
         for sink in sinks:
-            sink.close()
+            sink.close(notes(found))
     except OSError as error:
         raise room("out", error) from None
     finally:
@@ -216,5 +221,4 @@ def _write(
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    # A file holds cells alone: no type in it lists categories.
-    return replace(stream.certificate, declared_categories=())
+    return found

@@ -26,23 +26,22 @@ from bistochastic.structure import (
     targets,
     two_valued,
 )
-from bistochastic.words import down, percent
+from bistochastic.words import Shown, down, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
 
 
 @dataclass(frozen=True, repr=False)
-class Displacement:
+class Displacement(Shown):
     """What a column of individuals gains from one permutation, and how far values move.
 
     ``beta`` is that of the column: of a :func:`mix` the smallest of its parts', since one part is
@@ -97,11 +96,6 @@ class Displacement:
             f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
             f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
         )
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(self._facts(), caption="How far values move"))
 
 
 def displacement(matrix: Matrix) -> Displacement:
