@@ -354,13 +354,6 @@ def table_of(frame: object) -> Any:
     return frame.data if isinstance(frame, Release) else frame
 
 
-def certificate_of(frame: object) -> Certificate | None:
-    """The certificate of a release; None of anything else, which has none."""
-    from bistochastic.plan.protect import Release
-
-    return frame.certificate if isinstance(frame, Release) else None
-
-
 def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
     """A note if rows of one id have the same noise, as the certificate says, and no error has it.
 
