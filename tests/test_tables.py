@@ -678,7 +678,7 @@ def test_columns_that_hold_something_else_than_the_plan_says_are_refused_without
     classes = bs.Plan([bs.Categorical("a", [0, 1, 2, 3], "k_anonymous", k=2)])
     with pytest.raises(bs.errors.SingularMatrixError, match="only the totals of its 2 classes"):
         classes.estimate({"a": [0, 1, 2, 3]}, "a")
-    with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be asked of an inv"):
+    with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be used with an inv"):
         classes.count({"a": [0, 1, 2, 3]}, {"a": 0})
 
 

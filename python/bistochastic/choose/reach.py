@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     # A matrix from a number: the larger it is, the more noise.
     Make = Callable[[float], Matrix]
 
-# What can be asked of a family, beside its own parameters.
+# What can be used with a family, beside its own parameters.
 KNOWN = ("epsilon", "beta", "truthfulness")
 
 

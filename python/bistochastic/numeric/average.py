@@ -88,7 +88,7 @@ def _refuse(matrix: Matrix) -> None:
         alone = int(secret.many[secret.sizes == 1].sum())
         if not alone:
             return
-    must = "`average` must be asked of uniform or blocks with two or more in every class"
+    must = "`average` must be used with uniform or blocks with two or more in every class"
     rank = _rank(matrix)
     size = matrix.size
     if alone and rank is not None and rank < size:

@@ -21,7 +21,7 @@ def coefficients(found: Regression, *, axes: object = None) -> Figure:
     """Draw coefficients with intervals of 95%, without the intercept; return the figure."""
     shown = [i for i, name in enumerate(found.names) if not name.endswith("Intercept")]
     if not 0 < len(shown) <= _MOST:
-        must = f"`plot` must be asked of 1 to {_MOST} coefficients beside the intercept"
+        must = f"`plot` must be used with 1 to {_MOST} coefficients beside the intercept"
         raise ValueError(f"{must}; got {len(shown)}")
     if axes is None:
         _, (ax,) = new_figure(7.0, 1.6 + 0.32 * len(shown))
