@@ -56,7 +56,7 @@ _SURVEY = (
 
 
 def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a sampling design to a command, which takes them as ``survey``."""
+    """Add the options of a sampling design to a command, which gets them as ``survey``."""
     names = ("weights", "strata", "cluster", "replicates", "replicate_scale")
 
     @wraps(command)
@@ -70,7 +70,7 @@ def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def survey_of(typed: Mapping[str, Any], names: Sequence[str]) -> Survey:
-    """The design that was typed, for a file with these columns."""
+    """Read the design that was typed, for a file with these columns."""
     listed = columns_named("replicates", typed["replicates"], names)
     found: Survey = {**typed, "replicates": listed or None}  # type: ignore[typeddict-item]
     return found
@@ -87,7 +87,7 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
 
 
 def check_law(file: Path, plan: Plan) -> Certificate | None:
-    """Compare the plan with the certificate next to the file; print a note if there is none."""
+    """Compare the plan with the certificate next to the file; print a note without one."""
     from bistochastic.cli.plans import certificate_beside
 
     certificate = certificate_beside(file)

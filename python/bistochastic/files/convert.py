@@ -15,11 +15,11 @@ _LINES = 1 << 31
 
 
 def convert(source: str, out: str, *, separator: str | None = None, decimal: str = ".") -> None:
-    """Write the cells of the protected file ``source``, with its certificate beside it, to ``out``.
+    """Write the cells of the protected file ``source``, which has a certificate, to ``out``.
 
-    The ending of ``out`` says in which format. The options are those that the file was protected
-    with. Columns have the types that :func:`bistochastic.files.release.protect_file` gives them.
-    A file that differs from the one its certificate names raises.
+    The ending of ``out`` chooses the format. Give the options that the file was protected with.
+    Columns have the types that :func:`bistochastic.files.release.protect_file` gives them. A file
+    that does not match its certificate raises an error.
 
     >>> import bistochastic as bs, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -40,7 +40,7 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
     if (certificate.files or {}).get(path.name) not in (None, digest(path)):
         raise ValueError("`source` must be the file of its certificate; got one that was changed")
-    # What numbers are is decided from all of a column.
+    # The type of a column of numbers depends on all of its cells.
     held = kinds(certificate.plan, released=True).items()
     known = {column: kind for column, kind in held if kind not in ("number", "float")}
     if certificate.ids is not None and certificate.ids.id_column:
