@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.plan.suggest import suggest
@@ -62,7 +63,7 @@ __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
-    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
+    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
     "permutation", "plot", "randomized_response", "reflected", "results", "risk", "strongest",
     "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
@@ -82,6 +83,7 @@ _LATER = {
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",
     "explore": "bistochastic.report.explorer",
+    "open": "bistochastic.files.opened",
     "optimal": "bistochastic.choose.optimal",
     "risk": "bistochastic.audit.risk",
     "strongest": "bistochastic.choose.strongest",

@@ -16,7 +16,7 @@ from bistochastic.errors import OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    Array = NDArray[np.float64]
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
@@ -67,7 +67,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     raise ValueError(f"`{name}` must hold no missing values; got {got}")
 
 
-def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Floats:
+def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
     """Convert to doubles: fractions become the nearest double, complex numbers are rejected."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
@@ -83,7 +83,7 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Floa
     return doubles(name, plain)
 
 
-def doubles(name: str, plain: np.ndarray) -> Floats:
+def doubles(name: str, plain: np.ndarray) -> Array:
     """Convert NumPy numbers to the nearest doubles; a finite number must stay finite."""
     if plain.dtype.itemsize <= 8:
         return plain.astype(np.float64)
@@ -93,7 +93,7 @@ def doubles(name: str, plain: np.ndarray) -> Floats:
     return found
 
 
-def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> None:
+def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
     """Reject numbers that become infinite only as doubles."""
     if not np.array_equal(np.isinf(found), infinite):
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
+
     Residues = NDArray[np.int64]
-    Array = NDArray[np.float64]
 
 # A set serves if its error is not above the least by more than this factor.
 _NEAR = 1.01

@@ -32,11 +32,8 @@ from bistochastic.structure import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Beyond this condition doubles cannot distinguish a matrix from a singular one.
 MOST = 2.0**50

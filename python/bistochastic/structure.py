@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
-    Array = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
 T = TypeVar("T")

@@ -12,15 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
+def show_text(thing: object) -> str:
+    """Make HTML for a notebook from the text of a result."""
+    from bistochastic.markup import element, fragment
+
+    return fragment(element("pre", str(thing)))
+
+
 class Shown:
     """A result that a notebook shows as its text."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-
-        return fragment(element("pre", str(self)))
+        return show_text(self)
 
 
 def _digits(x: float, digits: int, direction: int) -> str:

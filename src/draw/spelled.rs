@@ -414,37 +414,6 @@ mod tests {
     }
 
     #[test]
-    fn offsets_that_point_nowhere_are_refused() {
-        let fault = |offsets: &[i64]| added(|all| all.add_offsets(offsets, b"abc")).err();
-        for (offsets, at) in [
-            (&[0, 2, 1, 3][..], 1),
-            (&[0, 2, 9, 3], 1),
-            (&[0, 4], 0),
-            (&[-1, 2], 0),
-            (&[2, 1], 0),
-        ] {
-            assert_eq!(fault(offsets), Some(Fault::Nowhere(at)));
-        }
-        let short = added(|all| all.add_fixed(2, b"abc\0ef"));
-        assert_eq!(short.err(), Some(Fault::Short(1)));
-    }
-
-    #[test]
-    fn texts_are_unicode_and_do_not_end_in_a_zero() {
-        let fault = |ids: &[&[u8]]| Spelled::of(ids.iter().copied()).check_texts().unwrap_err();
-        assert_eq!(fault(&[b"a", b"\xff", b"c"]), Fault::NotUnicode(1));
-        // A character that is cut in two, which is one together.
-        assert_eq!(fault(&[b"a", b"\xc3", b"\xb6"]), Fault::NotUnicode(1));
-        assert_eq!(fault(&[b"\xc3", b"", b"\xb6"]), Fault::NotUnicode(0));
-        assert_eq!(fault(&[b"a", b"", b"b\0"]), Fault::EndsInZero(2));
-        assert_eq!(fault(&[b"\xed\xa0\x80"]), Fault::NotUnicode(0));
-        for bad in [0xd800, 0x11_0000] {
-            let found = added(|all| all.add_wide(1, &[97, bad])).unwrap_err();
-            assert_eq!(found, Fault::NotUnicode(1));
-        }
-    }
-
-    #[test]
     fn messages_are_the_ids_behind_their_prefixes() {
         let hashing = Hashing::new(erase::empty());
         let long = "x".repeat(3000);

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -315,10 +315,8 @@ def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    together: ClassVar[bool] = False
-
     def __init__(self, frame: Mapping[str, Any]) -> None:
-        self._names = distinct(list(frame))
+        self.names = distinct(list(frame))
         self._objects: dict[str, Holds] = {}
         self._given = dict(frame)
         lengths = set()
@@ -333,24 +331,12 @@ class Arrays:
         if len(lengths) > 1:
             listed = ", ".join(str(n) for n in sorted(lengths))
             raise ValueError(f"`frame` must hold columns of one length; got {listed}")
-        self._rows = lengths.pop() if lengths else 0
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return self._names
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return self._rows
+        self.rows: int = lengths.pop() if lengths else 0
 
     def column(self, name: str) -> Any:
-        """A column, as it was given."""
         return self._given[name]
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         column = self._given[name]
         kind, labels = self._spelled(name, labels)
         if isinstance(column, list):
@@ -383,7 +369,6 @@ class Arrays:
         return kind, spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column like that one, with these codes."""
         column = self._given[name]
         holds, labels = self._spelled(name, labels)
         if isinstance(column, list):
@@ -408,14 +393,12 @@ class Arrays:
         return found
 
     def can_be_missing(self, name: str) -> bool:
-        """Whether a column like that one can hold missing values."""
         column = self._given[name]
         if isinstance(column, list | np.ma.MaskedArray) or column.dtype.kind in "Of":
             return True
         return hasattr(column.dtype, "na_object")
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, and which rows are missing, if any."""
         column = self._given[name]
         array = column
         if isinstance(column, list):
@@ -430,7 +413,6 @@ class Arrays:
         return plain, nans(plain, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column of the categories' own type in the place of that one."""
         if isinstance(self._given[name], list):
             return objects_of(labels, labels.kind, codes, missing).tolist()
         if missing is None:
@@ -438,7 +420,6 @@ class Arrays:
         return objects_of(labels, labels.kind, codes, missing)
 
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A column of dates, and which rows are missing, if any."""
         column = self._given[name]
         masked = None if isinstance(column, list) else _masked(column)
         plain = np.ma.getdata(column)
@@ -456,7 +437,6 @@ class Arrays:
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Any:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         column = self._given[name]
         if isinstance(column, list):
             return _with_none(values.astype(object), missing).tolist()
@@ -472,7 +452,6 @@ class Arrays:
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of integers or strings, or a list; which are missing."""
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -484,7 +463,6 @@ class Arrays:
         raise WrongType(f"dtype {plain.dtype}")
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of strings."""
         return np.array(values, dtype=str)
 
     def is_declared(self, name: str) -> bool:
@@ -492,7 +470,6 @@ class Arrays:
         return False
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A dict of the columns by name, None for one that stays; rows in order."""
         found = {}
         for name, new in columns.items():
             known = new is not None and order is None

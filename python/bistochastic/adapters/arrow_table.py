@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type
-from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.adapters.frames import Frame, WrongType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -25,33 +25,18 @@ class ArrowTable(Frame):
     """A table, in chunks of whatever length. Engines give many small ones, so calls are few."""
 
     def __init__(self, native: Any) -> None:
-        distinct(native.column_names)
-        super().__init__(native)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._native.column_names)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._native.num_rows)
+        super().__init__(native, native.column_names)
 
     def column(self, name: str) -> Cells:
-        """A column, in chunks."""
         return self._native.column(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         return codes_of(self.column(name), labels)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of integers or a list of strings or bytes; which are missing."""
         column = self.column(name)
         if pa.types.is_integer(column.type) and not column.null_count:
             return arrays.whole(column.to_numpy()), None
@@ -64,14 +49,12 @@ class ArrowTable(Frame):
         return column if kind is column.type else column.cast(kind)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column of the categories' own type in the place of that one."""
         kinds = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
         return labelled_as(kinds[labels.kind], labels, codes, missing)
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Cells:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         if missing is not None:
             # Nothing is left under a mask.
             values = np.where(missing, np.zeros(1, values.dtype), values)
@@ -79,11 +62,9 @@ class ArrowTable(Frame):
         return pa.chunked_array([found if own else found.cast(self.column(name).type)])
 
     def texts(self, values: Sequence[str]) -> Cells:
-        """A column of strings."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
     def is_declared(self, name: str) -> bool:
-        """Whether a column like that one lists its categories in an order that is kept."""
         return arrow_cells.is_declared(self.column(name).type)
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
@@ -119,7 +100,6 @@ class PlacedTable(ArrowTable):
         return labelled_as(value_type(kind), labels, codes, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """The same of a new column."""
         if labels.kind != "text":
             return super().relabelled(name, labels, codes, missing)
         return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
@@ -129,11 +109,9 @@ class Batch(ArrowTable):
     """A record batch."""
 
     def __init__(self, native: Any) -> None:
-        distinct(native.schema.names)
         super().__init__(pa.Table.from_batches([native]))
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A record batch."""
         found = self._columns(columns, order)
         return pa.record_batch({name: _single(column) for name, column in found.items()})
 

@@ -106,7 +106,6 @@ class CsvSource:
         return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Record batches of all columns, or of these alone."""
         wanted = self.schema.names if columns is None else columns
         read = [name for name in wanted if name not in self._nothing] or self.schema.names[:1]
         done = 0
@@ -357,7 +356,6 @@ class CsvSource:
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
     def replaced(self, types: Mapping[str, object]) -> None:
-        """From now on these columns hold nothing, of these types: others take their place."""
         self._nothing = dict(types)
         fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]
         self.schema = pa.schema(fields)
@@ -367,7 +365,6 @@ class CsvSource:
         return self._size // (2 * len(self.schema.names))
 
     def share(self) -> float:
-        """How much of the file the latest reading has gone through, from 0 to 1."""
         if self._bytes is None or self._bytes.closed or not self._size:
             return 1.0
         return min(1.0, self._bytes.place / self._size)
@@ -402,7 +399,6 @@ class CsvSink:
         self._lines(header, 1)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         if batch.num_rows:
             self._lines(batch.columns, batch.num_rows)
 
@@ -419,8 +415,10 @@ class CsvSink:
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A CSV file has no metadata."""
+
     def close(self) -> None:
-        """Write what is left; the file is then whole."""
         self._file.close()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -84,9 +84,6 @@ def kind_of(column: object) -> str:
 
 class Table(Protocol):
     """A table that can be read by column and made again with other ones."""
-
-    together: ClassVar[bool]
-    """Whether columns of one type should lie in one array."""
 
     @property
     def names(self) -> list[str]:
@@ -205,10 +202,8 @@ def is_arrow(given: object, kind: str) -> bool:
 class Frame:
     """A pandas, polars or pyarrow table, through narwhals."""
 
-    together: ClassVar[bool] = False
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: Any, names: Sequence[Any]) -> None:
+        self._native, self.names, self.rows = native, distinct(names), len(native)
 
     def __init_subclass__(cls) -> None:
         for name in ("codes", "numbers", "ids"):
@@ -221,18 +216,7 @@ class Frame:
 
         return nw.from_native(self._native, eager_only=True)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._frame.columns)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self._frame)
-
     def column(self, name: str) -> Any:
-        """A column, as its library has it."""
         return self._frame.get_column(name).to_native()
 
     def spelled_out(self, name: str) -> Any:
@@ -240,12 +224,10 @@ class Frame:
         return self.column(name)
 
     def can_be_missing(self, name: str) -> bool:
-        """Whether a column like that one can hold missing values."""
         return True
 
     @reading
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
 
         series = self._frame.get_column(name)
@@ -261,7 +243,6 @@ class Frame:
 
     @reading
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A column of dates without a time zone, and which rows are missing, if any."""
         import narwhals.stable.v2 as nw
 
         series = self._frame.get_column(name)
@@ -274,7 +255,6 @@ class Frame:
 
     @reading
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of integers, strings or bytes, or a list; which are missing."""
         import narwhals.stable.v2 as nw
 
         from bistochastic.adapters.arrays import id_list, whole

@@ -21,33 +21,20 @@ class PolarsFrame(Frame):
     """A frame in memory. An engine hands over many small ones, so calls are few."""
 
     def __init__(self, native: pl.DataFrame) -> None:
-        super().__init__(native)
+        super().__init__(native, native.columns)
         self._enums: dict[str, pl.Enum] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._native.columns)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._native.height)
-
     def column(self, name: str) -> pl.Series:
-        """A column."""
         found: pl.Series = self._native.get_column(name)
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of integers, strings or bytes, or a list; which are missing."""
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
         return super().ids(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
         kind, labels = _spelled(dtype, labels)
@@ -71,7 +58,6 @@ class PolarsFrame(Frame):
         return arrays.of_values(plain.to_numpy(), labels, missing)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
-        """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         kind, labels = _spelled(dtype, labels)
         if kind != "text":
@@ -110,7 +96,6 @@ class PolarsFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pl.Series:
-        """A column of the categories' own type in the place of that one."""
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)
@@ -119,13 +104,11 @@ class PolarsFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pl.Series:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         found = pl.Series(values)
         found = found if own else found.cast(self.column(name).dtype)
         return found if missing is None else found.set(pl.Series(missing), None)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
-        """A column of strings."""
         return pl.Series(values, dtype=pl.String)
 
 

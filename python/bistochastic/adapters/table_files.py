@@ -58,6 +58,9 @@ class Sink(Protocol):
     def write(self, batch: object) -> None:
         """Add a record batch, or a table."""
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add notes to the metadata, if the format has any."""
+
     def close(self) -> None:
         """Write what is left; the file is then whole."""
 

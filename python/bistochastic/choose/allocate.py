@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bistochastic import _core, arguments, families
+from bistochastic.choose.reach import largest
+from bistochastic.words import show_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 # Steps of a total epsilon into which it is split first, how many times finer the next are, and how
 # often.
@@ -45,9 +47,7 @@ class Allocation(NamedTuple):
     bits: float
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-
-        return fragment(element("pre", str(self)))
+        return show_text(self)
 
 
 def allocate(
@@ -152,7 +152,7 @@ def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list
         return float(_entropy(r, np.minimum(c * weights, caps)).sum())
 
     top = _MOST / max(float(weights[weights > 0].min(initial=math.inf)), 1e-12)
-    low = top if bits(top) >= wanted else _largest(0.0, top, lambda c: bits(c) >= wanted)
+    low = top if bits(top) >= wanted else largest(0.0, top, lambda c: bits(c) >= wanted)
     # Stated bits are rounded down; a hair less epsilon makes up for it.
     for less in (0.0, *(10.0**-k for k in range(13, -1, -1))):
         found = _realised(sizes, np.minimum((1 - less) * low * weights, caps))
@@ -194,10 +194,3 @@ def _best_split(gains: list[Array], budget: int) -> NDArray[np.int64]:
         found[k] = chosen[k][left]
         left -= int(found[k])
     return found
-
-
-def _largest(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
-    while (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low

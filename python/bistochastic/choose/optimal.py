@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # How much of perfect secrecy is mixed in until the matrix on the grid keeps what is required.
 _BLENDS = (0.0, *(10.0**-k for k in range(12, -1, -1)))

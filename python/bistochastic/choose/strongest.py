@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, designs, families, measures, operators
 from bistochastic.arguments import items
-from bistochastic.choose.reach import ways
+from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.words import Shown, down, shown, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
 
@@ -82,13 +82,7 @@ class Strongest(tuple[Choice, ...]):
         left = (0, 1, len(header) - 1) if named else (0, len(header) - 1)
         return table(header, [choice.cells() for choice in self], left=left)
 
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        named = any(choice.column is not None for choice in self)
-        header = ["column", *_HEADER] if named else _HEADER
-        rows = [choice.cells() for choice in self]
-        return markup.fragment(markup.table(header, rows, caption="Strongest", scroll=False))
+    _repr_html_ = Shown._repr_html_
 
 
 def strongest(
@@ -214,7 +208,7 @@ class Goal:
             if family == "tridiagonal":
                 # Up to the first alpha at which it is singular; beyond it errors fall again.
                 high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
-            matrix = make(_largest(low, high, lambda x: self.holds(make(x))))
+            matrix = make(largest(low, high, lambda x: self.holds(make(x)), 1e-13))
         if matrix.padding or (cost is None and matrix.size > measures.TABLE):
             return Choice(family, matrix, measures.mean_distance(matrix))
         far = measures.expected_cost(matrix.to_dense(), "ordinal" if cost is None else cost, None)
@@ -227,17 +221,10 @@ class Goal:
             spread = designs.spread(size, -minus, self.share)
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
-        epsilon = -_largest(-45.0, -1e-9, holds)
+        epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
         matrix = families.difference_set(size, epsilon=epsilon)
         while not self.holds(matrix):
             # Rounding onto the grid cost a little.
             epsilon *= 1 + 1e-9
             matrix = families.difference_set(size, epsilon=epsilon)
         return matrix
-
-
-def _largest(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
-    while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low

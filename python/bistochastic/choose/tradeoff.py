@@ -119,11 +119,7 @@ class Tradeoff(tuple[Point, ...]):
     def __repr__(self) -> str:
         return f"{table(_HEADER, self.rows())}\n\n{BEST}"
 
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        made = markup.table(_HEADER, self.rows(), caption="Tradeoff", scroll=False)
-        return markup.fragment(made, markup.element("p", BEST))
+    _repr_html_ = Shown._repr_html_
 
 
 BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"

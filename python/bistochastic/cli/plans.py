@@ -85,19 +85,6 @@ def read_certificate(path: Path, name: str) -> Certificate:
         return Certificate.from_json(text)
 
 
-def certificate_beside(file: Path) -> Certificate | None:
-    """Read the certificate next to a file; None if there is none."""
-    from bistochastic.plan import Certificate
-
-    beside = file.with_name(f"{file.name}.certificate.json")
-    try:
-        text = beside.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    with in_file(beside):
-        return Certificate.from_json(text)
-
-
 def is_certificate(path: Path, name: str) -> bool:
     """Whether a JSON file holds a certificate rather than a plan."""
     if path.suffix.lower() != ".json" or not path.is_file():

@@ -21,11 +21,8 @@ from bistochastic.structure import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000

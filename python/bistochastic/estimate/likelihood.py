@@ -14,11 +14,8 @@ from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.

@@ -16,12 +16,9 @@ from bistochastic.estimate.result import Estimate
 from bistochastic.estimate.sample import wrong_weight
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")

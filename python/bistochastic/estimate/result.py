@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # What a table can show of every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")

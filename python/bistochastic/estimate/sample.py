@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 # Weights between these have squares, and products of four, that doubles hold.
 _LEAST, _MOST = 1e-50, 1e50

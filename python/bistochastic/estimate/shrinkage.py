@@ -21,11 +21,8 @@ from bistochastic.structure import Kron, composition, wide_factors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which the information of a report is computed exactly, and probes beyond.
 _EXACT, _PROBES = 1024, 16

@@ -23,6 +23,7 @@ from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
+from bistochastic.plan.carried import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,6 +164,9 @@ def _write(
             progress("shuffling", None)
             for ready in scatter.batches():
                 sink.write(ready)
+        # A file holds only cells: no type in it lists categories.
+        found = replace(stream.certificate, declared_categories=())
+        sink.note(notes(found))
         sink.close()
     except OSError as error:
         raise room("out", error) from None
@@ -172,5 +176,4 @@ def _write(
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    # A file holds only cells: no type in it lists categories.
-    return replace(stream.certificate, declared_categories=())
+    return found

@@ -10,9 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from numpy.typing import NDArray
+    from bistochastic.arguments import Array
 
-    Array = NDArray[np.float64]
 
 # Sums of up to some millions of logarithms in doubles stay this close.
 SLACK = 1e-12

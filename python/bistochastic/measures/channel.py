@@ -16,11 +16,8 @@ from bistochastic.structure import Kron, Mixture, Product, composition, wide_fac
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

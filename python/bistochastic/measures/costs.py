@@ -12,11 +12,8 @@ from bistochastic.measures.bits import SLACK
 from bistochastic.measures.survey import TABLE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 
 def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:

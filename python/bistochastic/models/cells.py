@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 # Cells of the table that are held at a time.
 _HELD = 1 << 22

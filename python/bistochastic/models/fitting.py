@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 _STEPS = 60
 # A coefficient times the standard deviation of its column: beyond it, a probability is 0 or 1.

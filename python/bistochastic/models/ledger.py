@@ -27,7 +27,7 @@ from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange, formats
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.waves import laws_of
-from bistochastic.words import shown, table, up, visible_lines
+from bistochastic.words import Shown, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ EQUAL = "The best guess is right this often if all categories are equally common
 
 
 @dataclass(frozen=True)
-class Spent:
+class Spent(Shown):
     """What all releases of one column of one data set come to.
 
     >>> import bistochastic as bs, pathlib, tempfile
@@ -77,11 +77,6 @@ class Spent:
     """Whether :attr:`best_guess` is exact rather than a bound."""
     memoised: bool
     """Whether waves by ids are among the releases."""
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(zip(_HEADER, _row(self), strict=True), caption="Spent"))
 
 
 class Ledger:

@@ -29,6 +29,7 @@ from bistochastic.estimate.quantities import Quantity
 from bistochastic.estimate.sample import Sample
 from bistochastic.kept import kept
 from bistochastic.plan.attributes import about, named
+from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.certificate import Certificate
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from bistochastic.tables.question import Coded, Question
     from bistochastic.tables.sheet import Sheet
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 
@@ -147,7 +148,7 @@ class _Wave:
 
     @classmethod
     def of(cls, name: str, plan: Plan, given: object, column: str) -> _Wave:
-        certificate, frame = sheets.certificate_of(given), sheets.table_of(given)
+        certificate, frame = certificate_of(given, plan), sheets.table_of(given)
         table = opened(frame)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
@@ -177,7 +178,7 @@ def _waves(
     if plan2 is not None and not isinstance(plan2, Plan):
         raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
     column = named(said[0], given[said[0]])
-    second = sheets.certificate_of(wave2)
+    second = certificate_of(wave2)
     other = plan2 or (plan if second is None else second.plan)
     one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
     return one, two, column

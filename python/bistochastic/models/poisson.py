@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 # Cells of a block that terms put together, and numbers that are held at a time.
 _CELLS = 4096

@@ -11,23 +11,21 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
 from bistochastic.estimate.result import framed
-from bistochastic.words import shown, table, visible
+from bistochastic.words import Shown, shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.models.fitting import Fitted
     from bistochastic.plan.plan import Plan
 
-    Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, repr=False)
-class Wald:
+class Wald(Shown):
     """A test that some combinations of coefficients have given values.
 
     >>> Wald("sex = 0", 3.84, 1, float("inf"))
@@ -58,11 +56,6 @@ class Wald:
             number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
             number += " degrees of freedom"
         return f"<Wald test of {visible(self.hypothesis)}: {number}, p {self.p_value:.4g}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-
-        return fragment(element("p", repr(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,7 +297,7 @@ class Regression:
 
     def plot(self, *, axes: object = None) -> Figure:
         """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.coefficients import coefficients
+        from bistochastic.plot.shares import coefficients
 
         return coefficients(self, axes=axes)
 

@@ -13,11 +13,8 @@ from bistochastic.progress import watched
 from bistochastic.structure import Kron, classes, composition, wide_factors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which a rank is found by singular values.
 _DENSE = 2048

@@ -17,10 +17,10 @@ from bistochastic.words import Shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.progress import Progress
 
     Wholes = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 # The kind of a column for the core; a positive number is the number of its codes.
 _NUMBER, _SCALED = -1, 0
@@ -75,11 +75,11 @@ class Microaggregation(Classes):
     (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
     """
 
-    centroids: Floats
+    centroids: Array
     """The mean of each class, a row for each, in the units of the original."""
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> Array:
         """The table to release, an array: every record replaced by the mean of its class."""
         return self.centroids[self.classes]
 
@@ -201,12 +201,12 @@ def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:
     return _group(rows, kinds, k)
 
 
-def _rows(what: str, shape: tuple[int, ...]) -> Floats:
+def _rows(what: str, shape: tuple[int, ...]) -> Array:
     _core.require_memory(what, shape[0], shape[1], 8)
     return np.empty(shape)
 
 
-def _group(rows: Floats, kinds: list[int], k: int) -> Classes:
+def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     if len(rows) < k:
         raise ValueError(f"`k` must be at most the number of records, {len(rows)}; got {k}")
     classes, sizes, loss = _core.group(rows, kinds, k)

@@ -26,24 +26,23 @@ from bistochastic.structure import (
     targets,
     two_valued,
 )
-from bistochastic.words import down, percent
+from bistochastic.words import Shown, down, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
 
 
 @dataclass(frozen=True, repr=False)
-class Displacement:
-    """The privacy of a permuted column, and the distances that values move.
+class Displacement(Shown):
+    """What a column of individuals gains from one permutation, and how far values move.
 
     * ``beta`` is the beta of the column. For a :func:`mix` it is the smallest beta of a component,
       since one component is drawn for all records.
@@ -98,11 +97,6 @@ class Displacement:
             f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
             f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
         )
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(self._facts(), caption="How far values move"))
 
 
 def displacement(matrix: Matrix) -> Displacement:

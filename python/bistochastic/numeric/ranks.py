@@ -15,9 +15,8 @@ from bistochastic.words import Shown, shown, table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from bistochastic.arguments import Array
 
-    Floats = NDArray[np.float64]
 
 # The quantiles of the distances that are printed.
 _LEVELS = (0.1, 0.5, 0.9)
@@ -62,11 +61,11 @@ class PermutationDistance(Shown):
     records: int
     columns: tuple[object, ...]
     """The names of the columns of a frame; elsewhere their numbers."""
-    table: Floats
+    table: Array
     """The distances with one column for each."""
 
-    def quantile(self, q: float) -> float | Floats:
-        """Return the distance that a fraction ``q`` of the records does not exceed.
+    def quantile(self, q: float) -> float | Array:
+        """The distance that the share ``q`` of the records does not exceed.
 
         The result is one number for a vector, else one for each column.
 
@@ -123,7 +122,7 @@ def reverse_map(x: object, y: object) -> ReverseMap:
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
-    made: list[tuple[np.ndarray, Floats]] = []
+    made: list[tuple[np.ndarray, Array]] = []
     wrap = _each(x, y, lambda a, b: made.append(_reverse(a, b)))
     return ReverseMap(wrap([z for z, _ in made]), wrap([residual for _, residual in made]))
 
@@ -143,7 +142,7 @@ def permutation_distance(x: object, y: Any) -> PermutationDistance:
     >>> found.distances
     array([0. , 1.5, 0. , 1.5])
     """
-    made: list[Floats] = []
+    made: list[Array] = []
     wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
     names: tuple[object, ...] = tuple(range(len(made)))
     frame = Frame.of_any("y", y) if Frame.of_any("x", x) else None
@@ -154,18 +153,18 @@ def permutation_distance(x: object, y: Any) -> PermutationDistance:
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
 
 
-def _reverse(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Floats]:
+def _reverse(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Array]:
     z = np.empty_like(x)
     # The last key is the first to count; the sort is stable.
     z[np.lexsort((x, y))] = np.sort(x)
     return z, y.astype(np.float64) - z.astype(np.float64)
 
 
-def _distance(x: np.ndarray, y: np.ndarray) -> Floats:
+def _distance(x: np.ndarray, y: np.ndarray) -> Array:
     z, _ = _reverse(x, y)
     ordered = np.sort(x)
 
-    def rank(values: np.ndarray) -> Floats:
+    def rank(values: np.ndarray) -> Array:
         first = np.searchsorted(ordered, values, side="left")
         last = np.searchsorted(ordered, values, side="right")
         return (first + last - 1) / 2

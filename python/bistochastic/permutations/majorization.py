@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bistochastic import families
-from bistochastic.words import Shown
+from bistochastic.words import Shown, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +45,7 @@ class Step(NamedTuple):
     keep: Fraction
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [("i", self.i), ("j", self.j), ("keep", self.keep)]
-        return fragment(facts(pairs, caption="T-transform"))
+        return show_text(self)
 
 
 # With the products of pairs they are the 64 different matrices that a composite may hold.

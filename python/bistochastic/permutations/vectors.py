@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
+
     Vector = Sequence[int | float | Fraction] | np.ndarray
     Exact = list[int | Fraction]
-    Floats = NDArray[np.float64]
 
 # How far sums of floats may be apart, of the sum of the absolute values: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
@@ -116,8 +117,8 @@ def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarra
     return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
 
 
-def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
-    """Compute by how much each sum of the largest of ``x`` is ahead, and the difference ignored.
+def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
+    """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
 
     Every double is split into two integers, the second in units so small that the loss is
     negligible, and these are summed exactly.
@@ -125,7 +126,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     bits = min(40, 61 - len(x).bit_length())
     exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
 
-    def parts(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def parts(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         # In two steps, as 2^(bits - exponent) itself may be no double.
         scaled = np.ldexp(np.ldexp(np.sort(values)[::-1], -exponent), bits)
         high = np.rint(scaled)
@@ -138,7 +139,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _round(name: str, values: np.ndarray | Exact) -> Floats:
+def _round(name: str, values: np.ndarray | Exact) -> Array:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:

@@ -17,7 +17,7 @@ from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
 from bistochastic.plan.bins import Bins, clipped
 from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
-from bistochastic.words import about, cut, down, prefix, row, shown, up
+from bistochastic.words import Shown, about, cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -109,7 +109,7 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Groups:
+class Groups(Shown):
     """A matrix for each value of an unprotected column.
 
     >>> import bistochastic as bs
@@ -126,21 +126,6 @@ class Groups:
         betas = [matrix.beta for matrix in self.matrices]
         span = " to ".join(dict.fromkeys([down(min(betas)), down(max(betas))]))
         return f"<Groups by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        rows = [
-            [value, matrix.family, down(matrix.beta), up(matrix.epsilon)]
-            for value, matrix in zip(self.labels.values, self.matrices, strict=True)
-        ][:_LISTED]
-        more = len(self.matrices) - len(rows)
-        header = ["Value", "Family", "Beta", "Epsilon"]
-        title = f"A matrix for each value of {shown(self.column)}"
-        return markup.fragment(
-            markup.table(header, rows, caption=title, left=(0, 1), scroll=False),
-            markup.element("p", f"and {more} more") if more else None,
-        )
 
 
 def _groups_of(given: Any, size: int) -> Groups:

@@ -35,7 +35,7 @@ def weakest(attribute: Coded) -> Matrix:
 
 
 @dataclass(frozen=True, repr=False)
-class Measures:
+class Measures(Shown):
     """The measures of one attribute.
 
     ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
@@ -94,11 +94,6 @@ class Measures:
         said = ", ".join(f"{name} {text}" for name, text in self._facts())
         listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
         return f"<Measures of {listed}: {said}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(self._facts(), caption=self.name))
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, Unpack
 
 from bistochastic import families
 from bistochastic.adapters.frames import opened
+from bistochastic.plan.carried import noted
 from bistochastic.plan.keywords import FrameT, ReportOptions, taking
 from bistochastic.plan.run import Run
 from bistochastic.progress import watched
@@ -33,6 +34,11 @@ class Release(Generic[FrameT]):
 
     data: FrameT
     certificate: Certificate
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that protected the table, as the certificate has it."""
+        return self.certificate.plan
 
     @taking(ReportOptions)
     def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
@@ -78,7 +84,8 @@ def protect(
         run = Run(plan, table.names, options, rows=rows, done=done)
         piece = run.read(table)
         order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
-        found = Release(run.drawn(piece, order), run.certificate(rows))
+        data, certificate = run.drawn(piece, order), run.certificate(rows)
+        found = Release(noted(data, certificate), certificate)
         done(done.parts)
         return found
 

@@ -189,13 +189,13 @@ class Run:
         every = list(zip(self._coded, piece.encoded, strict=True))
         own = [(a, each) for a, each in every if a.unit is None]
         if piece.ids is not None:
-            together = piece.first is None and piece.table.together
-            drawn = iter(self._by_ids(own, piece.ids, together))
+            ids = piece.ids.values
+            drawn = iter([self._by_ids(a, each, ids, self._key) for a, each in own])
         else:
             drawn = iter(self._by_blocks(own, start // BLOCK, piece.last))
         return [
             next(drawn) if a.unit is None
-            else self._one_by_ids(a, each, piece.units[a.unit].values, None, self._met[a.unit].key)
+            else self._by_ids(a, each, piece.units[a.unit].values, self._met[a.unit].key)
             for a, each in every
         ]  # fmt: skip
 
@@ -209,27 +209,16 @@ class Run:
         release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
-    def _by_ids(self, every: list[Drawn], ids: Ids, together: bool) -> list[Codes]:
-        """Reports by ids; ``together``: in one array, if all codes are of one type."""
-        room: Any = [None] * len(every)
-        types = {each.codes.dtype for _, each in every}
-        if together and len(types) == 1:
-            room = np.empty((len(every), len(every[0][1].codes)), types.pop())
-        return [
-            self._one_by_ids(attribute, each, ids.values, out, self._key)
-            for (attribute, each), out in zip(every, room, strict=True)
-        ]
-
-    def _one_by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any, key: _core.Key
+    def _by_ids(
+        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, key: _core.Key
     ) -> Codes:
-        """Those of one attribute, each group by its own law."""
+        """Draw one attribute by ids, each group by its own matrix."""
         columns, name = list(attribute.columns), self.plan.name
         with about(columns):
             if encoded.groups is None:
                 [law] = attribute.matrices
-                return _core.plan_ids(key, name, columns, law, encoded.codes, ids, out=room)
-            out = np.empty_like(encoded.codes) if room is None else room
+                return _core.plan_ids(key, name, columns, law, encoded.codes, ids)
+            out = np.empty_like(encoded.codes)
             for group, law in enumerate(attribute.matrices):
                 rows = np.flatnonzero(encoded.groups == group)
                 codes, some = encoded.codes[rows], _some(ids, rows)

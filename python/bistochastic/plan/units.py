@@ -15,7 +15,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.plan.attributes import named
 from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
-from bistochastic.words import prefix, row, shown
+from bistochastic.words import Shown, prefix, row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Unit:
+class Unit(Shown):
     """What a certificate says of the units of one column.
 
     >>> import bistochastic as bs
@@ -60,11 +60,6 @@ class Unit:
 
     def __repr__(self) -> str:
         return f"<Unit `{shown(self.column)}`: {self._line}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts([(shown(self.column), self._line)], caption="Unit"))
 
 
 def drawn_by(plan: Plan) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
-from bistochastic.words import row, shown
+from bistochastic.words import Shown, row, shown, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,7 +141,7 @@ class Rising:
 
 
 @dataclass(frozen=True, repr=False)
-class ByIds:
+class ByIds(Shown):
     """What a certificate says of ids.
 
     >>> import bistochastic as bs
@@ -178,20 +178,8 @@ class ByIds:
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
     def __repr__(self) -> str:
-        return f"<ByIds: rows {self._line}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        checked = self.rows_per_id_checked
-        pairs = [
-            ("rows", self._line),
-            ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
-            ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
-            ("drawn anew", "; ".join(self.redrawn) or "nothing"),
-            ("drawn anew before", "; ".join(self.redrawn_before) or "nothing"),
-        ]
-        return fragment(facts(pairs, caption="Ids"))
+        redrawn = map(visible, (*self.redrawn_before, *self.redrawn))
+        return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
 
 
 @dataclass(frozen=True)

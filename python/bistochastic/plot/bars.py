@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.measures.profile import WORDS, shorten
-from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure, plain, title
+from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, plain, single, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +64,7 @@ def profile(profile: Profile, *, axes: object = None) -> Figure:
         raise TypeError(f"`profile` must be a profile; got {type(profile).__name__}")
     known = {entry.name: entry for entry in profile}
     bars = sum(name in known for _, _, group in _GROUPS for name in group)
-    if axes is None:
-        _, (ax,) = new_figure(8.0, 1.9 + 0.33 * bars)
-    else:
-        (ax,) = given_axes(axes)
+    ax = single(axes, 8.0, 1.9 + 0.33 * bars)
     matrix = profile.matrix
     y = 0.0
     places: dict[str, float] = {}

@@ -57,6 +57,12 @@ def given_axes(axes: object, panels: int = 1) -> list[Axes]:
     return listed
 
 
+def single(axes: object, width: float, height: float) -> Axes:
+    """Return a caller's axes, or those of a new figure."""
+    (found,) = new_figure(width, height)[1] if axes is None else given_axes(axes)
+    return found
+
+
 def plain(ax: Axes, *, grid: Literal["x", "both"], left: bool = True) -> None:
     """Draw a quiet grid behind the numbers, and no frame."""
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic.arguments import items
 from bistochastic.markup.pictures import LARGEST, cell_text
 from bistochastic.matrix import Matrix
-from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
+from bistochastic.plot.canvas import QUIET, figure_of, single, title
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +65,8 @@ def heatmap(
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
     names = None if categories is None else _names(categories, n)
-    if axes is None:
-        side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
-        _, (ax,) = new_figure(side + 0.8, side)
-    else:
-        (ax,) = given_axes(axes)
+    side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
+    ax = single(axes, side + 0.8, side)
     import matplotlib as mpl
     import numpy as np
     from matplotlib.colors import ListedColormap, LogNorm, Normalize

@@ -21,9 +21,7 @@ from bistochastic.plan.protect import Release
 from bistochastic.words import up
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 
 def cluster(release: Release[Any], plan: Plan, *, max_cells: int, min_dependence: float) -> Plan:

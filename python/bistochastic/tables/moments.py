@@ -34,15 +34,12 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.plan.attributes import Numeric
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Design
-
-    Array = NDArray[np.float64]
 
 _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 

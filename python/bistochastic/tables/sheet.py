@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.arguments import Array
     from bistochastic.plan.certificate import Certificate
     from bistochastic.tables.question import Question
-
-    Array = NDArray[np.float64]
 
 # Tables have fewer cells than this.
 _CELLS = 2**32
@@ -357,13 +356,6 @@ def table_of(frame: object) -> Any:
     from bistochastic.plan.protect import Release
 
     return frame.data if isinstance(frame, Release) else frame
-
-
-def certificate_of(frame: object) -> Certificate | None:
-    """The certificate of a release; None of anything else, which has none."""
-    from bistochastic.plan.protect import Release
-
-    return frame.certificate if isinstance(frame, Release) else None
 
 
 def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:

@@ -200,22 +200,4 @@ mod tests {
         );
         assert_eq!(m.requested[1], ("moved".to_owned(), Value::Real(0.0)));
     }
-
-    #[test]
-    fn refuses_a_row_that_is_not_a_distribution() {
-        assert!(circulant(&[0.7, 0.5]).is_err());
-        for row in [&[][..], &[1, -1], &[0, 0]] {
-            assert!(make("circulant", &[("first_row", Value::Wholes(row.into()))]).is_err());
-        }
-        let error = make(
-            "circulant",
-            &[
-                ("first_row", Value::Wholes([1, 1].into())),
-                ("total", Value::Whole(3)),
-            ],
-        );
-        assert!(error.unwrap_err().to_string().ends_with("got a sum of 2"));
-        let half = Value::Ratios([(1, 3), (1, 6)].into());
-        assert!(make("circulant", &[("first_row", half)]).is_err());
-    }
 }

@@ -257,7 +257,7 @@ impl Family for Kron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make, response, sized, wholes};
+    use crate::law::battery::{check_laws, make, sized, wholes};
 
     fn kron(factors: &[Matrix]) -> Result<Matrix> {
         make("kron", &[("matrices", Value::Matrices(factors.into()))])
@@ -276,34 +276,5 @@ mod tests {
         ] {
             check_laws(&kron(factors).unwrap());
         }
-    }
-
-    #[test]
-    fn ten_factors_on_the_grid_have_no_common_total_and_exact_bits() {
-        let factors: Vec<Matrix> = (2..12).map(|n| response(n, 0.6)).collect();
-        let m = kron(&factors).unwrap();
-        assert_eq!(m.family.size(), (2..12).product::<u64>());
-        assert_eq!((m.family.total(), m.family.entry(0, 0)), (None, None));
-        assert!(m.family.probability(0, 0) > 0.0);
-        assert!(m.beta() >= 0.6);
-        assert!(m.family.is_exact());
-    }
-
-    #[test]
-    fn perfect_parts_make_a_perfect_whole() {
-        let uniform = |n| sized("uniform", n);
-        let m = kron(&[uniform(3), uniform(7), uniform(1), uniform(10)]).unwrap();
-        assert_eq!((m.beta(), m.epsilon()), (1.0, 0.0));
-    }
-
-    #[test]
-    fn refuses_a_joint_domain_beyond_the_codes() {
-        let big = sized("uniform", 1 << 30);
-        let error = kron(&[big.clone(), big]).unwrap_err().to_string();
-        assert!(
-            error.ends_with("at most 2^53 cells; got 2 factors with more cells"),
-            "{error}"
-        );
-        assert!(kron(&[]).is_err());
     }
 }
