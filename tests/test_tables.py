@@ -649,7 +649,7 @@ ANY: list[Any] = [3, "sex"]
         (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given for columns of categories"),
         (lambda: PLAN.mean(FRAME, "region"), "column `region`: must hold finite numbers"),
         (lambda: PLAN.mean(FRAME, "age", where={"age": None}),
-         "of a domain with records; got none"),
+         "with a subgroup with records; got none"),
         (lambda: PLAN.covariance(FRAME, ["age"]), "`columns` must be two names; got 1"),
         (lambda: PLAN.covariance(FRAME, ["age", "w"], {"sex": [0, 1]}),
          "`scores` must be of the columns asked about; got some for `sex`"),

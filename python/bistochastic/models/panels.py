@@ -406,7 +406,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     squares = one * one
     values = np.linalg.svd(squares, compute_uv=False)
     if not values[-1] > 1e-12 * values[0]:
-        must = "`transitions` must be used with a matrix under which moves can be told from stays"
+        must = "`transitions` must be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
         raise SingularMatrixError(f"{must}; got {got}")
     diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)

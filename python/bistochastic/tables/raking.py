@@ -39,7 +39,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
     table = opened(frame)
     coded = plan._coded
     if not coded:
-        raise ValueError("`weights` must be used with a plan with categories; got numbers alone")
+        raise ValueError("`weights` must be used with a plan with categories; got only numbers")
     start = np.ones(table.rows)
     if given is not None:
         read_design(plan, {"weights": given})
