@@ -341,6 +341,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "min_group": _of("10", "1", "0"),
     "units": _of("None", "[]", "['region']", "7"),
     "requirement": _of("None", "{'min_beta': 0.1}", "{'x': 1}", "{}"),
+    "column_labels": _of("None", "{'sex': 'Sex'}", "{'x': 'Sex'}", "{'sex': 1}", "[]"),
+    "value_labels": _of("None", "{'sex': {'F': 'f'}}", "{'sex': {'F': 'f', 'M': 'f'}}", "{'x': 1}"),
     "budget": _of("1", "0.5", "math.inf", "0", "None"),
     "original": lambda s: audited(s, 0),
     "released": lambda s: audited(s, 1),

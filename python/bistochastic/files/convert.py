@@ -38,10 +38,12 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     protected = {c for attribute in certificate.plan.attributes for c in attribute.columns}
     table = opened(path, "source", known, dialect=dialect)
     try:
-        if form == ".parquet":
+        if form != ".csv":
             table.decide(list(table.schema.names))
         with written(target, "out") as part:
-            sink = created(part, form, table.schema, protected, dialect)
+            plan = certificate.plan
+            labels = plan.column_labels, plan.value_labels
+            sink = created(part, form, table.schema, protected, dialect, labels)
             for batch in table.batches():
                 sink.write(batch)
             sink.note(notes(certificate))

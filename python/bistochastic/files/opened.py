@@ -33,7 +33,8 @@ def open(
 ) -> Release[Any]:
     """Open a protected file with its certificate and its plan.
 
-    ``path`` is a CSV, Parquet or Arrow file that was protected. Its certificate is searched for
+    ``path`` is a file that was protected: CSV, Parquet, Arrow, SPSS or Stata. Its certificate is
+    searched for
 
     1. next to the file, as ``protect`` writes it: ``FILE.certificate.json``;
     2. in the same folder under any other name, with the file's SHA-256 in it;

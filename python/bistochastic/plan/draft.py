@@ -157,7 +157,13 @@ def of_columns(
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
     names = {each for some in left_out.values() for each in some}
     rest = tuple(column.name for column in listed if column.name in names)
-    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones)
+    left = {*drop, *rest}
+    leaving = [_in_its_type(c, declared.get(c.name)) for c in listed if c.name not in left]
+    plan = Plan(
+        attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones,
+        column_labels={c.name: c.label for c in leaving if c.label is not None},
+        value_labels={c.name: dict(c.texts) for c in leaving if c.texts},
+    )  # fmt: skip
     return Draft(plan, sentences, _warn_of_blanks(attributes))
 
 
@@ -244,12 +250,17 @@ def _attribute(
     """What happens to a column that holds no numbers, or why it is left out."""
     cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
+        codes = [code for code in column.missing if type(code) is type(column.levels[0])]
+        # Who is missing is protected, too, if the file says that there are such.
+        if column.missing and missing == "raise":
+            missing = "category"
         return Categorical(
             column.name,
             column.levels,
             "randomized_response",
             missing=missing,
             categories_from_data=not column.declared,
+            recode=dict.fromkeys(codes) or None,
             **wanted,
         )
     if column.holds == "something else":
@@ -276,4 +287,4 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values
-    return replace(column, holds="levels", levels=levels, declared=True)
+    return replace(declared, type=column.type, holds="levels", levels=levels, declared=True)

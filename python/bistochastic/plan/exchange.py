@@ -163,7 +163,14 @@ def plain(plan: Plan) -> Fields:
             if plan.requirement
             else {}
         ),
+        **({"column_labels": plan.column_labels} if plan.column_labels else {}),
+        **({"value_labels": _value_labels(plan)} if plan.value_labels else {}),
     }
+
+
+def _value_labels(plan: Plan) -> Fields:
+    labels = plan.value_labels.items()
+    return {c: [[_label(value), text] for value, text in pairs.items()] for c, pairs in labels}
 
 
 def to_json(plan: Plan) -> str:
@@ -289,12 +296,12 @@ def _brk(here: Here) -> Any:
     return value
 
 
-def _recode(here: Here) -> dict[Any, Any]:
-    """Pairs of values and categories, no value twice."""
+def _pairs(here: Here, what: str = "category") -> dict[Any, Any]:
+    """Pairs of values and categories, or labels, no value twice."""
     pairs = [_labels(pair) for pair in here.items()]
     for pair, item in zip(pairs, here.items(), strict=True):
         if len(pair) != 2:
-            raise item.refuse("be a value and a category", f"{len(pair)}")
+            raise item.refuse(f"be a value and a {what}", f"{len(pair)}")
     found = dict(pairs)
     if len(found) < len(pairs):
         raise here.refuse("name each value once", "one twice")
@@ -330,13 +337,13 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
             options["groups"] = _groups(here["groups"], size)
         if joint:
             if "recode" in here:
-                by = [_recode(item) for item in here["recode"].items()]
+                by = [_pairs(item) for item in here["recode"].items()]
                 if len(by) != len(columns):
                     raise here["recode"].refuse("be a list for each column", f"{len(by)}")
                 options["recode"] = dict(zip(columns, by, strict=True))
             return Joint(columns, lists, impossible=impossible, **options)
         if "recode" in here:
-            options["recode"] = _recode(here["recode"])
+            options["recode"] = _pairs(here["recode"])
         found = Categorical(columns, lists, **options)  # type: ignore[arg-type]
         padding = found.matrices[0].padding
         if "padding" in here and here["padding"].whole(0, 2**53) != padding:
@@ -404,7 +411,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement")
+    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement",
+            "column_labels", "value_labels")  # fmt: skip
     here.keys(("version", "attributes"), more)
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
@@ -422,6 +430,14 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
     if "requirement" in here:
         lists["requirement"] = _numbers(here["requirement"])
+    if "column_labels" in here:
+        labels = here["column_labels"]
+        labels.table()
+        lists["column_labels"] = {column: labels[column].text() for column in labels.value}
+    if "value_labels" in here:
+        labels = here["value_labels"]
+        labels.table()
+        lists["value_labels"] = {c: _pairs(labels[c], "label") for c in labels.value}
     return kind(attributes, name=name, keep=keep, **lists)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.kept import kept
-from bistochastic.plan import definitions
+from bistochastic.plan import definitions, texts
 from bistochastic.plan.attributes import (
     Attribute,
     Categorical,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.protect import Release
     from bistochastic.plan.respond import Quick
     from bistochastic.plan.stream import ProtectedBatches
+    from bistochastic.plan.texts import ColumnLabels, ValueLabels
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
     from bistochastic.tables.collector import Collector
@@ -76,6 +77,8 @@ class _Fields:
     undecided: tuple[str, ...] = ()
     units: tuple[str, ...] | None = None
     _required: tuple[tuple[str, Any], ...] = ()
+    _column_labels: ColumnLabels = ()
+    _value_labels: ValueLabels = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -99,6 +102,9 @@ class Plan(_Fields):
 
     ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
     the plan and shown in reports, and nothing is protected by a plan that does not meet it.
+
+    ``column_labels`` and ``value_labels`` are written into files of SPSS and Stata. Labels of the
+    original file never leave by themselves.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -125,6 +131,8 @@ class Plan(_Fields):
         units: Iterable[str] | None = None,
         impossible: Iterable[Mapping[str, Any]] = (),
         requirement: Mapping[str, float | tuple[int, float]] | None = None,
+        column_labels: Mapping[str, str] | None = None,
+        value_labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -145,8 +153,32 @@ class Plan(_Fields):
             dict.fromkeys([*_columns("units", units or ()), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones, grouping, required)
+        of_all = [column for a in listed for column in a.columns]
+        known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
+        labels = texts.of_columns(column_labels or {}, known)
+        values = texts.of_values(value_labels or {}, listed, known)
+        super().__init__(
+            tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values
+        )
         self._check()
+
+    @property
+    def column_labels(self) -> dict[str, str]:
+        """Labels of columns, for files of SPSS and Stata.
+
+        >>> import bistochastic as bs
+        >>> sex = bs.Categorical("sex", [1, 2], "randomized_response", beta=0.6)
+        >>> labels = {"sex": {1: "female", 2: "male"}}
+        >>> plan = bs.Plan([sex], column_labels={"sex": "Sex of person"}, value_labels=labels)
+        >>> plan.column_labels, plan.value_labels == labels
+        ({'sex': 'Sex of person'}, True)
+        """
+        return dict(self._column_labels)
+
+    @property
+    def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
+        """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
+        return {column: dict(pairs) for column, pairs in self._value_labels}
 
     @kept
     def _coded(self) -> tuple[Categorical | Joint, ...]:
@@ -219,7 +251,8 @@ class Plan(_Fields):
 
         ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a DuckDB relation, a
         dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
-        ``category``, TOML, or a Table Schema as JSON). ``codebook`` adds categories to a frame.
+        ``category``, TOML, a Table Schema as JSON, or a file of SPSS, Stata or SAS, of which the
+        labels are read). ``codebook`` adds categories to a frame.
 
         Declared are the categories of an Enum (polars, DuckDB), of booleans and of a codebook. The
         categories of strings, of a Categorical and of an Arrow dictionary are those that happen to
@@ -241,7 +274,8 @@ class Plan(_Fields):
 
         ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
         ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
-        numbers take no missing values.
+        numbers take no missing values. A column for which a file declares missing codes has
+        ``"category"`` in the place of ``"raise"``, and recodes them.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
@@ -391,7 +425,8 @@ class Plan(_Fields):
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
         return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    units=self.units, requirement=self.requirement or None)  # fmt: skip
+                    units=self.units, requirement=self.requirement or None,
+                    column_labels=self.column_labels, value_labels=self.value_labels)  # fmt: skip
 
     @property
     def requirement(self) -> dict[str, Any]:
