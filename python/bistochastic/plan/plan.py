@@ -858,7 +858,7 @@ class Plan(_Fields):
         ``"column=category"`` for each category of a protected column. Its sum estimates how many
         true values are that category, in any group of unprotected columns. Products of columns of
         different attributes estimate combinations. Columns of integers also get ``"column score"``,
-        for totals and means.
+        for totals and means. A missing value that is kept is NULL in the corrected columns.
 
         DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
         ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
