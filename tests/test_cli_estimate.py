@@ -133,7 +133,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.txt", "--plan", "plan.json", "--by", "sex"], "must end in .csv, .parquet, .arrow"),
         (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none at"),
         (["file.csv", "--plan", "plan.json", "--by", "job"],
-         "must be asked of an invertible matrix"),
+         "must be used with an invertible matrix"),
         (["file.csv", "--plan", "plan.json", "--by", "sex", "--method", "magic"],
          "`method` must be"),
     ],
@@ -203,7 +203,7 @@ def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path
     wrong = run(tmp_path, "file.csv", "--plan", "plan.other.toml", "--by", "sex")
     assert wrong.exit_code != 0
     assert (
-        "must be the one that protected the file, as its certificate says; "
+        "must be the one that protected the table, as its certificate says; "
         "got one whose matrix of `sex` differs" in wrong.stderr
     )
     assert "\n" not in wrong.stderr.strip()

@@ -138,7 +138,8 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
         (
             ["plan", "none.txt"],
             1,
-            "`file` must end in .csv, .parquet, .arrow or .feather; got .txt",
+            "`file` must end in .csv, .parquet, .arrow, .feather, .sav, .zsav, .dta, "
+            ".sas7bdat or .xpt; got .txt",
         ),
         (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
         (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),

@@ -319,8 +319,9 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
     return {
         "no file": (("none.csv", "out.csv"), "`in` must be a file; got none at"),
         "an ending of in": (("plan.toml", "out.csv"),
-                            "`in` must end in .csv, .parquet, .arrow or .feather; got"),
-        "an ending of out": (("in.csv", "out.txt"), "`out` must end in .csv or .parquet; got .txt"),
+                            "`in` must end in .csv, .parquet, .arrow, .feather, .sav, .zsav,"),
+        "an ending of out": (("in.csv", "out.txt"),
+                             "`out` must end in .csv, .parquet, .sav or .dta; got .txt"),
         "no folder": (("in.csv", "no/out.csv"),
                       "`out` must be in a folder that there is; got none at"),
         "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got a folder"),

@@ -25,7 +25,7 @@ from bistochastic.adapters.frames import distinct
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic.adapters.arrow_cells import Cells
@@ -134,6 +134,24 @@ class CsvSource:
             for name, texts in zip(names, batch.columns, strict=True):
                 spellings[name].add(texts)
         self._decided({name: spelling.kind for name, spelling in spellings.items()})
+
+    def spelled(self) -> tuple[dict[str, Any], Callable[[pa.RecordBatch], pa.RecordBatch]]:
+        """Read decided columns as texts again; return their types, and what gives them back."""
+        kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
+        types = {name: _TYPES[kind] for name, kind in kinds.items()}
+        for name in kinds:
+            del self._kinds[name]
+            at = self.schema.get_field_index(name)
+            self.schema = self.schema.set(at, pa.field(name, pa.string()))
+
+        def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+            columns = {
+                name: self._typed(column, name, kinds[name], 0) if name in kinds else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            return pa.RecordBatch.from_pydict(columns)
+
+        return types, typed
 
     def _decided(self, kinds: Mapping[str, str]) -> None:
         for name, kind in kinds.items():
@@ -414,6 +432,9 @@ class CsvSink:
         stop = int(np.frombuffer(offsets, np.int64)[lines.offset + rows])
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A CSV file has no metadata."""
 
     def close(self) -> None:
         self._file.close()

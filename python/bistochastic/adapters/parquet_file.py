@@ -12,7 +12,7 @@ from bistochastic.adapters.arrow_file import TypedSource
 from bistochastic.adapters.frames import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Mapping
     from pathlib import Path
 
     import pyarrow.parquet as pq
@@ -62,12 +62,12 @@ def _is_listed(file: pq.ParquetFile, name: str) -> bool:
 
 
 class ParquetSink:
-    """A new Parquet file, written by pyarrow: names, types and cells, and nothing else.
+    """A new Parquet file, written by pyarrow: names, types, cells and what is noted.
 
     Groups have the same number of rows, each column of a group is written in one piece, and the
-    codec is always the same: so the bytes of a file depend on its cells only. Protected strings
-    are stored as places in a dictionary, the categories of the plan; any other dictionary is
-    spelled out.
+    codec is always the same: so the bytes of a file depend on its cells and notes only. Protected
+    strings are stored as places in a dictionary, the categories of the plan; any other dictionary
+    is spelled out.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:
@@ -94,6 +94,10 @@ class ParquetSink:
             part = table.slice(start, min(GROUP, whole - start))
             self._writer.write_table(cast(part, self._plain).combine_chunks())
         self._held, self._rows = table.slice(whole).to_batches(), len(table) - whole
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add notes to the metadata of the file."""
+        self._writer.add_key_value_metadata(notes)
 
     def close(self) -> None:
         if self._writer.is_open:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.adapters.frames import distinct, library, module_of
@@ -21,8 +21,9 @@ Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 class Column:
     """What is known of a column before any row of it is protected.
 
-    ``levels`` are None if none can be had. They are ``declared`` if the type lists
-    them, and otherwise happen to occur in the data.
+    ``levels`` are None if none can be had. They are ``declared`` if the type lists them, and
+    otherwise happen to occur in the data. A statistical file also has a ``label`` of the column,
+    ``texts`` for values, and codes that stand for ``missing`` values.
     """
 
     name: str
@@ -30,6 +31,9 @@ class Column:
     type: str
     levels: tuple[Any, ...] | None = None
     declared: bool = False
+    label: str | None = field(default=None, repr=False)
+    texts: tuple[tuple[Any, str], ...] = field(default=(), repr=False)
+    missing: tuple[Any, ...] = field(default=(), repr=False)
 
 
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:

@@ -17,10 +17,11 @@ import numpy as np
 from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import levels, opened
 from bistochastic.plan.attributes import Binned, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables.estimates import read_design
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of, score_row
-from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
+from bistochastic.tables.sheet import read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,7 @@ def read_records(
     With ``midpoints``, classes of a binned column are numbers rather than categories.
     """
     design = read_design(plan, survey)
-    certificate, frame = certificate_of(frame), table_of(frame)
+    certificate, frame = certificate_of(frame, plan), table_of(frame)
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)

@@ -23,6 +23,7 @@ from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import ask, levels_of
 from bistochastic.tables.tabulate import beside, place
@@ -238,7 +239,8 @@ class Collector(Shown):
 
     def update(self, frame: object) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
-        table = opened(frame)
+        certificate_of(frame, self._plan)
+        table = opened(sheets.table_of(frame))
         found = []
         for each in self._tables.values():
             sheet = sheets.of_table(each.question, table, sheets.Design(), empty=True)

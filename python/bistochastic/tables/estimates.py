@@ -14,9 +14,10 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part, refuse_undecided
-from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
+from bistochastic.tables.sheet import Design, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def estimate(
     survey: Survey,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
-    certificate, frame = certificate_of(frame), table_of(frame)
+    certificate, frame = certificate_of(frame, plan), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     design = read_design(plan, survey)
