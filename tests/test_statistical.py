@@ -261,6 +261,23 @@ def _cells(path: Path) -> Any:
     return dict(found), meta.variable_value_labels, meta.original_variable_types
 
 
+def test_households_are_consistent_in_every_output(tmp_path: Path) -> None:
+    drafted(tmp_path)
+    text = (tmp_path / "plan.toml").read_text()
+    at = text.index('column = "roof"')
+    (tmp_path / "plan.toml").write_text(f'{text[:at]}unit = "hid"\n{text[at:]}')
+    outs = [tmp_path / f"out.{form}" for form in ("csv", "parquet", "sav", "dta")]
+    done = run("protect", tmp_path / "in.sav", *outs, "--plan", tmp_path / "plan.toml")
+    assert done.exit_code == 0, done.output
+    tables = [pd.read_csv(outs[0]), pd.read_parquet(outs[1])]
+    tables += [pyreadstat.read_sav(outs[2])[0], pyreadstat.read_dta(outs[3])[0]]
+    for table in tables:
+        assert table.groupby("hid")["roof"].nunique().max() == 1
+        np.testing.assert_array_equal(table["roof"].to_numpy(), tables[0]["roof"].to_numpy())
+    # Their draws are not all the truth.
+    assert (tables[0]["roof"] != frame()["roof"]).any()
+
+
 def test_shuffled_rows_are_in_one_order_in_all_files(tmp_path: Path) -> None:
     drafted(tmp_path)
     outs = [tmp_path / f"out.{form}" for form in ("csv", "sav", "parquet")]
