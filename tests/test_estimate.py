@@ -108,7 +108,7 @@ def test_what_cannot_be_told_is_said() -> None:
     np.testing.assert_allclose(totals.frequencies, 1 / 3)
     assert bs.uniform(4).estimate(counts=[1, 2, 3, 4], classes=True).counts.tolist() == [10]
     assert bs.identity(2).estimate(counts=[1, 2], classes=True).counts.tolist() == [1, 2]
-    with pytest.raises(ValueError, match="`classes` must be asked of"):
+    with pytest.raises(ValueError, match="`classes` must be used with"):
         bs.tridiagonal(0.2, size=6).estimate(counts=counts, classes=True)
 
 

@@ -55,7 +55,7 @@ class Choice(Shown):
         return None if self.matrix is None else self.matrix.epsilon
 
     def cells(self) -> list[str]:
-        """The row of a table."""
+        """Write the row of a table."""
         column = [] if self.column is None else [self.column]
         if self.matrix is None:
             return [*column, self.family, "-", "-", "-", "-", self.note]
@@ -98,17 +98,16 @@ def strongest(
 ) -> Strongest:
     """Find the largest beta of each family at which every estimated proportion is close enough.
 
-    It inverts :meth:`Matrix.required_records`: with ``records`` records every proportion is within
-    ``tolerance`` of the truth with probability ``confidence``, at the stated beta and at every
-    smaller one. The result is a table with one row per family.
+    It inverts :meth:`Matrix.required_records`: with ``records`` records every estimate is within
+    ``tolerance`` of the true proportion with probability ``confidence``, at the stated beta and at
+    every smaller one. The result is a table with one row per family.
 
     * ``share``: the true proportion for which it must hold. By default it holds for all.
-    * ``design_effect``: how many times larger the variances are than those of a simple random
-      sample.
+    * ``design_effect``: how many times larger the variances are than in a simple random sample.
     * ``family``: one name or several, by default all that have a beta
     * ``cost``: a table of costs. It adds :func:`gibbs`, and the expected cost of each matrix.
 
-    Beta and epsilon are different currencies: the family with the largest beta seldom has the
+    Beta and epsilon measure different things: the family with the largest beta seldom has the
     least epsilon. :func:`difference_set` is chosen by epsilon, and its beta follows.
 
     Raises ``ValueError`` if not even unprotected records reach the tolerance.
@@ -131,7 +130,7 @@ def strongest(
 
 
 def by_column(columns: Iterable[tuple[str, str, int]], goal: Goal) -> Strongest:
-    """The strongest matrix of each column's own family: see :meth:`bistochastic.Plan.strongest`."""
+    """Find the best matrix of each column's family, see :meth:`bistochastic.Plan.strongest`."""
     known: dict[tuple[str, int], Choice] = {}
     found = []
     for name, family, size in columns:
@@ -173,7 +172,7 @@ class Goal:
     def of(
         cls, records: object, tolerance: object, share: object, confidence: object, effect: object
     ) -> Goal:
-        """Read what a caller asks for; raise if not even unprotected records are enough."""
+        """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
         more = _core.as_real("design_effect", "be a positive number", effect)
         if not 0 < more < math.inf:
@@ -189,7 +188,7 @@ class Goal:
         return goal
 
     def within(self, matrix: Matrix) -> float:
-        """How close every proportion is."""
+        """Compute how close every proportion is."""
         if operators.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
@@ -199,7 +198,7 @@ class Goal:
         return self.within(matrix) <= self.tolerance * (1 + 1e-13)
 
     def choice(self, family: str, size: int, cost: Any = None) -> Choice:
-        """The strongest matrix of a family, or why there is none."""
+        """Find the strongest matrix of a family, or why it has none."""
         if family == "k_anonymous":
             return Choice(family, None, None, CLASSES)
         if family == "difference_set":
@@ -216,7 +215,7 @@ class Goal:
         return Choice(family, matrix, far)
 
     def _by_sets(self, size: int) -> Matrix:
-        """The least epsilon, by closed form: sets are constructed once it is found."""
+        """Find the least epsilon by closed form, and only then construct a set."""
 
         def holds(minus: float) -> bool:
             spread = designs.spread(size, -minus, self.share)
@@ -225,7 +224,7 @@ class Goal:
         epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
         matrix = families.difference_set(size, epsilon=epsilon)
         while not self.holds(matrix):
-            # Rounding onto the grid took a little.
+            # Rounding onto the grid cost a little.
             epsilon *= 1 + 1e-9
             matrix = families.difference_set(size, epsilon=epsilon)
         return matrix

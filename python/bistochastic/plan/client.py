@@ -85,7 +85,7 @@ def _column(name: str, labels: Labels) -> dict[str, Any]:
 
 
 def _describe_bins(attribute: Binned) -> dict[str, Any]:
-    """The classes of a column of numbers."""
+    """Describe the classes of a column of numbers."""
     bins, name = attribute._bins, prefix(attribute.columns)
     if bins.dated:
         raise ValueError(f"{name}must hold numbers for a client; got classes of dates")
@@ -108,7 +108,7 @@ def _strings(numbers: Iterable[int]) -> list[str]:
 
 
 def draw_of(matrix: Matrix) -> dict[str, Any]:
-    """How a client draws from a matrix: the form of the draw and its integers.
+    """Say how a client draws from a matrix: the form of the draw and its integers.
 
     >>> import bistochastic as bs
     >>> draw_of(bs.randomized_response(2, keep=0.75))
@@ -158,6 +158,6 @@ def draw_of(matrix: Matrix) -> dict[str, Any]:
     if rows is not None:
         listed = [_strings(row) for row in rows.tolist()]
         return form | {"form": "rows", "counts": listed, "total": str(int(rows[0].sum()))}
-    # Only randomized response is left: the truth, or any other category.
+    # Only randomized response is left: the true category, or any other.
     keep = matrix.parameters["keep"]
     return form | {"form": "truth", "keep": _strings([keep.numerator, keep.denominator])}

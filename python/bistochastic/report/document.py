@@ -140,7 +140,7 @@ class Report:
         self.odds = self._together()
 
     def _together(self) -> Fraction | None:
-        """Of all protected columns of a person: the ratios multiply."""
+        """Multiply the ratios of all protected columns of a person."""
         each = [column.odds for column in self.columns]
         if math.isinf(self.plan.epsilon) or None in each:
             return None
@@ -175,7 +175,7 @@ class Report:
 
     @property
     def _title(self) -> str:
-        """What the caller says, or what the plan or the protected file is called."""
+        """The caller's title, or the name of the plan or of the protected file."""
         if "title" in self.cover:
             return self.cover["title"]
         files = self.certificate.files if self.certificate is not None else None
@@ -223,7 +223,7 @@ class Report:
         return join(element("p", each, class_="bs-tiles"), facts(lines))
 
     def _unchanged(self) -> int:
-        """How many columns are published as they are, or so that anyone can undo it."""
+        """Count the columns that are published unchanged or in a way that anyone can undo."""
         clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
@@ -354,7 +354,7 @@ class Report:
         return join(found)
 
     def _example(self) -> Markup | None:
-        """The row of the worst column as a sentence."""
+        """Write the row of the worst column as a sentence."""
         known = [column for column in self.coded if column.odds is not None and column.odds > 1]
         if not known:
             return None
@@ -388,7 +388,7 @@ class Report:
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
     def _units(self) -> list[object]:
-        """What pooled records of one unit reveal: every column by itself, and all of them."""
+        """Say what pooled records of one unit reveal: every column by itself, and all of them."""
         by = names(self.plan.units or ())
         text = ("All limits above hold for one record. If records of one unit, by "
                 f"{by}, have the same true value, their reported values can be pooled: columns "
@@ -409,7 +409,7 @@ class Report:
         ]
 
     def _households(self) -> list[object]:
-        """What several records with the same true value reveal."""
+        """Say what several records with the same true value reveal."""
         if self.plan.units:
             return self._units()
         known = [column for column in self.columns if column.odds is not None]
@@ -525,7 +525,7 @@ class Report:
         return found
 
     def _ranges(self, known: list[Column]) -> Markup | None:
-        """True proportions and the range of their estimates, for the least accurate column."""
+        """Draw true proportions and the range of their estimates, for the least accurate column."""
         worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
         many = worst.units or self._spoken_of
         each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
@@ -692,7 +692,7 @@ def _figure(picture: Markup, caption: str) -> Markup:
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
-    """The largest factor by which ``m`` records of one unit favour one true value over another."""
+    """Find the largest factor by which ``m`` records of one unit favour one true value."""
     epsilon = pooled(plan, m)
     return None if math.isinf(epsilon) else exponential(epsilon)
 

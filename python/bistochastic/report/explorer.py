@@ -1,8 +1,8 @@
 """``bs.explore``: a page with a slider for beta, and the same slider for a report.
 
 The core computes every number for each step of the slider. They are in the page as strings, and
-its script looks them up. Cells of a matrix are whole percents: those that are the same at all steps
-are written once.
+its script looks them up. Cells of a matrix are in whole percent. Cells that are the same at all
+steps are written once.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Scene:
-    """What can be chosen: a column of some size, its families, and where the slider starts."""
+    """The choices of a page: a column of some size, its families, and the start of the slider."""
 
     name: str
     size: int
@@ -172,7 +172,7 @@ def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
 def law(
     label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
 ) -> Law:
-    """Compute one family at every beta; a step says so if there is no such matrix."""
+    """Compute one family at every beta; a step says so if the family has no such matrix."""
     steps = []
     for beta in betas:
         try:
@@ -276,7 +276,7 @@ def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
 
 
 def _share(code: int) -> float:
-    """A proportion that is shown like all that are written as this code."""
+    """Return a proportion that is shown like all proportions with this code."""
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
 
 
@@ -294,7 +294,7 @@ def _embedded(law: Law) -> dict[str, object]:
 
 
 def _two(number: int) -> str:
-    """Two digits of base 36."""
+    """Write a number in two digits of base 36."""
     return _DIGITS[number // 36] + _DIGITS[number % 36]
 
 
@@ -311,7 +311,7 @@ def package() -> str:
 
 
 def _names(given: object) -> list[str]:
-    """The names of the categories, or their codes if there are none."""
+    """List the names of the categories, or their codes if they have no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
         raise TypeError(f"`size_or_categories` must {must}; got {type(given).__name__}")

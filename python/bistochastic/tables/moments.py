@@ -258,7 +258,7 @@ def _ratio(
     values, totals, spread = _totals(rows, [top, base], who)
     above, below = (float(x) for x in totals)
     if domain.is_exact and not below > 0:
-        raise ValueError(f"`{name}` must be asked of a domain with records; got none in it")
+        raise ValueError(f"`{name}` must be used with a subgroup with records; got none in it")
     nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
     value = above / below if below else math.nan
     error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
@@ -349,7 +349,7 @@ def _centre(
     totals = sample.totals(values)
     whole = float(totals[0])
     if not whole > 0:
-        raise ValueError(f"`{what}` must be asked of a domain with records; got none in it")
+        raise ValueError(f"`{what}` must be used with a subgroup with records; got none in it")
     found = []
     for i, j, k in pairs:
         product = float(totals[i] * totals[j]) / whole**2
@@ -362,7 +362,7 @@ def _centre(
 def _correlate(found: Sequence[float]) -> float:
     cross, first, second = found
     if not (first > 0 and second > 0):
-        must = "`correlation` must be asked of columns that vary"
+        must = "`correlation` must be used with columns that vary"
         raise ValueError(f"{must}; got an estimated variance that is not positive")
     return cross / math.sqrt(first * second)
 
