@@ -326,6 +326,19 @@ def test_user_missing_numbers_are_missing(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("source", ["in.sav", "in.csv"])
+def test_means_of_integers_are_floats(tmp_path: Path, source: str) -> None:
+    """A file of SPSS has no other numbers, and a CSV file does not say what they are."""
+    data = pd.DataFrame({"income": np.arange(N)})
+    pyreadstat.write_sav(data, tmp_path / "in.sav")
+    data.to_csv(tmp_path / "in.csv", index=False)
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=4, how="average")])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    protected(tmp_path, source, "out.csv")
+    means = pd.read_csv(tmp_path / "out.csv")["income"]
+    assert means.tolist() == [i // 4 * 4 + 1.5 for i in range(N)]
+
+
 def test_booleans_dates_and_missing_strings_are_read_as_written(tmp_path: Path) -> None:
     smokes = bs.Categorical("smokes", [False, True], "randomized_response", beta=0.6,
                             missing="keep")  # fmt: skip
