@@ -125,6 +125,14 @@ PLANS: dict[str, Callable[[], bs.Plan]] = {
     "one category": lambda: bs.Plan([bs.Categorical("country", ["AT"], RR, beta=0.6)]),
     "undecided": lambda: survey(undecided=["household", "weight"]),
     "all undecided": lambda: bs.Plan([], undecided=["household"]),
+    "labels": lambda: survey(
+        column_labels={"sex": "Sex of person", "region": "täp ✓"},
+        value_labels={
+            "year": {3: "third", 1: "first"},
+            "region": {2**60: "n", -1: "s"},
+            "votes": {True: "yes"},
+        },
+    ),
     "required": lambda: survey(requirement={"epsilon": 9.5, "min_beta": 0.25}),
     **{f"law {name}": lambda law=law: of_law(law) for name, law in LAWS.items()},  # type: ignore[misc]
 }

@@ -133,7 +133,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.txt", "--plan", "plan.json", "--by", "sex"], "must end in .csv, .parquet, .arrow"),
         (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none at"),
         (["file.csv", "--plan", "plan.json", "--by", "job"],
-         "must be asked of an invertible matrix"),
+         "must be used with an invertible matrix"),
         (["file.csv", "--plan", "plan.json", "--by", "sex", "--method", "magic"],
          "`method` must be"),
     ],
@@ -151,7 +151,7 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     (folder / "file.csv").write_text("sex,job,region\n" + "F,1,N\nM,secret,N\n" * 3)
     done = run(folder, "file.csv", "--plan", "plan.json", "--by", "sex", "--where", "job=1")
     assert done.exit_code == 1
-    must = "column `job`: must hold whole numbers, as its categories are"
+    must = "column `job`: must hold integers, as its categories are"
     assert f"{must}; got 3 other values, the first in row 1\n" in done.output
     assert "secret" not in done.output
     (folder / "file.parquet").write_bytes(b"PAR1 secret")
@@ -203,7 +203,7 @@ def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path
     wrong = run(tmp_path, "file.csv", "--plan", "plan.other.toml", "--by", "sex")
     assert wrong.exit_code != 0
     assert (
-        "must be the one that protected the file, as its certificate says; "
+        "must be the one that protected the table, as its certificate says; "
         "got one whose matrix of `sex` differs" in wrong.stderr
     )
     assert "\n" not in wrong.stderr.strip()

@@ -138,7 +138,8 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
         (
             ["plan", "none.txt"],
             1,
-            "`file` must end in .csv, .parquet, .arrow or .feather; got .txt",
+            "`file` must end in .csv, .parquet, .arrow, .feather, .sav, .zsav, .dta, "
+            ".sas7bdat or .xpt; got .txt",
         ),
         (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
         (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),
@@ -158,7 +159,7 @@ def test_bad_input_is_one_sentence(words: list[str], code: int, sentence: str) -
     ("name", "text", "sentence"),
     [
         ("plan.toml", "version = = 1\n", "must be TOML; got something else in line 1, column 11"),
-        ("plan.json", '{"version": 1', "must be JSON; got a text that ends too soon"),
+        ("plan.json", '{"version": 1', "must be JSON; got a string that ends too soon"),
         ("plan.toml", "version = 1\n", ": `attributes` must be given; got nothing"),
         ("plan.json", '{"version": 1}', ": `attributes` must be given; got nothing"),
     ],

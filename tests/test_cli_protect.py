@@ -319,8 +319,9 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
     return {
         "no file": (("none.csv", "out.csv"), "`in` must be a file; got none at"),
         "an ending of in": (("plan.toml", "out.csv"),
-                            "`in` must end in .csv, .parquet, .arrow or .feather; got"),
-        "an ending of out": (("in.csv", "out.txt"), "`out` must end in .csv or .parquet; got .txt"),
+                            "`in` must end in .csv, .parquet, .arrow, .feather, .sav, .zsav,"),
+        "an ending of out": (("in.csv", "out.txt"),
+                             "`out` must end in .csv, .parquet, .sav or .dta; got .txt"),
         "no folder": (("in.csv", "no/out.csv"),
                       "`out` must be in a folder that there is; got none at"),
         "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got a folder"),
@@ -353,9 +354,9 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
         "twice": (("twice.csv", "out.csv"), "got `sex` twice"),
         "broken": (("broken.parquet", "out.csv"), "`in` must be a file of its kind"),
         "a level": (("level.csv", "out.csv"), "got 1 other value, the first in row 1"),
-        "a whole number": (("whole.csv", "out.csv"), "column `grade`: must hold whole numbers, "
+        "a whole number": (("whole.csv", "out.csv"), "column `grade`: must hold integers, "
                            "as its categories are; got 1 other value, the first in row 1"),
-        "a truth value": (("truth.csv", "out.csv"), "column `smokes`: must hold truth values"),
+        "a truth value": (("truth.csv", "out.csv"), "column `smokes`: must hold booleans"),
         "missing": (("missing.csv", "out.csv"), "column `sex`: must hold no missing values; got 1"),
         "a column too few": (("column.csv", "out.csv"), "column `degree`: must be in `in`"),
         "a column too many": (("more.csv", "out.csv"), "`in` must hold columns that the plan"),

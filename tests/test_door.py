@@ -38,11 +38,13 @@ from bistochastic import adapters, cli
 from bistochastic.adapters import arrays, arrow_cells, door, frames, parquet_file
 from bistochastic.adapters.arrow_table import codes_of
 from bistochastic.labels import Labels
-from bistochastic.plan import protect, run
+from bistochastic.plan import carried, protect, run
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 ROWS = 300
 WORDS = ["no", "not yet", "ja, schön"]
+# What a schema says of a protected table.
+NOTES = {b"bistochastic.plan_digest", b"bistochastic.certificate"}
 # Every seventh cell is missing; the others repeat, the last of them first.
 CELLS = [None if i % 7 == 3 else (4 - i % 5) for i in range(ROWS)]
 DAY = datetime.date(2020, 2, 29)
@@ -323,11 +325,12 @@ def test_arrow_tables_leave_by_their_cells(name: str, options: str) -> None:
     found = made[0].data["kept"].to_pylist()
     order = Fixed(ROWS).sample_permutation() if given.get("shuffle") else range(ROWS)
     assert found == [cells[i] for i in order]
-    assert made[0].data.schema.metadata is None
+    assert set(made[0].data.schema.metadata) == NOTES
     assert all(f.metadata is None and f.nullable for f in made[0].data.schema)
     # What has left can go through the door again.
     again = pa.table({n: arrow_cells.column(c) for n, c in zip(
         made[0].data.column_names, made[0].data.columns, strict=True) if n == "kept"})  # fmt: skip
+    again = again.replace_schema_metadata(carried.notes(made[0].certificate))
     assert serialised(again) == serialised(made[0].data.select(["kept"]))
 
 
@@ -906,7 +909,7 @@ def test_files_leave_by_their_cells(name: str, tmp_path: Path) -> None:
             found.add((tmp_path / f"out.{form}").read_bytes())
     assert [len(found) for found in written.values()] in ([1, 1], [1, 0])
     file = pq.ParquetFile(tmp_path / "out.parquet")
-    assert file.metadata.metadata is None
+    assert set(file.metadata.metadata) == NOTES
     found = file.read()
     assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
     # Parquet has no durations and no zones, unless a note beside the types says so.
@@ -925,6 +928,8 @@ def rewritten(folder: Path, found: Any, protected: Any = ("answer",)) -> bytes:
     sink = parquet_file.ParquetSink(folder / "again.parquet", found.schema, protected)
     for batch in found.combine_chunks().to_batches(77):
         sink.write(batch)
+    text = (folder / "out.parquet.certificate.json").read_text("utf-8")
+    sink.note(carried.notes(bs.Certificate.from_json(text)))
     sink.close()
     return (folder / "again.parquet").read_bytes()
 

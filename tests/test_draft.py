@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "none.toml": ("sex = []", "must have a list of categories; got none"),
     "book.json": ("{}", "must be a Table Schema"),
     "deep.json": ("[" * 100_000, "must be a Table Schema"),
-    "book.txt": ("", "must end in .csv, .toml, .json; got .txt"),
+    "book.txt": ("", "must end in .csv, .toml, .json, .sav, .zsav, .dta, .sas7bdat, .xpt; got"),
 }
 
 

@@ -101,5 +101,5 @@ def test_a_partition_of_another_type_stops_the_work(client: Any, options: dict[s
     good = people(40).to_pandas()
     bad = good.assign(person=[f"p{i}" for i in range(40)])
     frame = dd.from_delayed([dask.delayed(good), dask.delayed(bad)], meta=good, verify_meta=False)
-    with pytest.raises(TypeError, match="column `person`: must stay of type int64; got texts"):
+    with pytest.raises(TypeError, match="column `person`: must stay of type int64; got strings"):
         plan().on(frame, **options).compute()

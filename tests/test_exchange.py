@@ -142,10 +142,10 @@ def test_shared_parts_are_written_once() -> None:
 
 
 HOSTILE: dict[str, tuple[str, str]] = {
-    "nothing": ("", "`text` must be JSON; got a text that ends too soon"),
+    "nothing": ("", "`text` must be JSON; got a string that ends too soon"),
     "cut off": (
         law("uniform", '{"size": 3}')[:-4],
-        "`text` must be JSON; got a text that ends too soon",
+        "`text` must be JSON; got a string that ends too soon",
     ),
     "no JSON": ("size = 3", "`text` must be JSON; got a fault in line 1, column 1"),
     "two of them": (
@@ -209,24 +209,22 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "NaN": (
         law("uniform", '{"size": NaN}'),
-        "`parameters.size` must be a whole number from 0 to below 2^63, beyond 2^53 as text; "
-        "got NaN",
+        "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; got NaN",
     ),
     "minus infinity": (
         law("blocks", '{"sizes": [1, -Infinity]}'),
-        "`parameters.sizes[1]` must be a whole number from 0 to below 2^63, beyond 2^53 as text; "
+        "`parameters.sizes[1]` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
         "got -Infinity",
     ),
     "a negative number": (
         law("uniform", '{"size": -3}'),
-        "`parameters.size` must be a whole number from 0 to below 2^63, beyond 2^53 as text; "
-        "got -3",
+        "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; got -3",
     ),
-    "true": (law("uniform", '{"size": true}'), "`parameters.size` must be a whole number from 0"),
-    "a float": (law("uniform", '{"size": 2.5}'), "`parameters.size` must be a whole number from 0"),
+    "true": (law("uniform", '{"size": true}'), "`parameters.size` must be an integer from 0"),
+    "a float": (law("uniform", '{"size": 2.5}'), "`parameters.size` must be an integer from 0"),
     "a number that many would round": (
         law("uniform", f'{{"size": {2**53 + 1}}}'),
-        "`parameters.size` must be a whole number from 0 to below 2^63, beyond 2^53 as text; "
+        "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
         "got a number beyond 2^53",
     ),
     "a huge size": (
@@ -235,12 +233,12 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "thousands of digits": (
         law("uniform", '{"size": ' + "9" * 10**5 + "}"),
-        "`parameters.size` must be a whole number from 0 to below 2^63, beyond 2^53 as text; "
+        "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
         "got a number of 100000 digits",
     ),
     "an odd digit": (
         law("uniform", '{"size": "\u0663"}'),
-        "`parameters.size` must be a whole number from 0",
+        "`parameters.size` must be an integer from 0",
     ),
     "no fraction": (
         law("randomized_response", '{"size": 3, "keep": 0.5}'),
@@ -256,7 +254,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "rows that are none": (
         law("dense", '{"counts": [1, 2], "total": 1}'),
-        "`parameters.counts[0]` must be a list of whole numbers; got a whole number",
+        "`parameters.counts[0]` must be a list of integers; got an integer",
     ),
     "no rows": (law("dense", '{"counts": [], "total": 1}'), "`parameters.counts` must be a"),
     "sums that are off": (
@@ -302,7 +300,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "parts that are none": (
         law("uniform", '{"size": 3}', ', "parts": 3'),
-        "`parts` must be a list of matrices; got a whole number",
+        "`parts` must be a list of matrices; got an integer",
     ),
     "an unknown request": (
         law("uniform", '{"size": 3}', ', "requested": {"name": 1}'),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -134,32 +133,6 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
         bad = table.set_column(1, "few", pa.array(values))
         with pytest.raises(ValueError, match=r"got 1 other value, .* row 17 of its batch"):
             f.table(bad)
-
-
-def test_columns_of_one_type_lie_together_in_a_frame_of_pandas(key_file: Path) -> None:
-    """pandas copies each of them twice where they do not, as soon as it copies the frame."""
-    numbers = {"a": np.arange(900) % 3, "b": np.arange(900) % 5, "c": np.arange(900) % 2}
-    given = pd.DataFrame({"person": range(900)} | numbers).astype({"a": "int32", "b": "int32"})
-    before = given.copy()
-    source = bs.KeySource.file(key_file)
-    for columns, blocks in (["a", "b"], 1), (["b", "a"], 1), (["a"], 1), (["a", "b", "c"], 3):
-        of = {"a": 3, "b": 5, "c": 2}
-        here = bs.Plan(
-            [
-                bs.Categorical(name, list(range(of[name])), "randomized_response", beta=0.5)
-                for name in columns
-            ]
-        )
-        f = here.batch_function(key=source, id_column="person", after="first")
-        frame = given[["person", *columns]]
-        found = f.frame(frame)
-        wanted = f.table(pa.Table.from_pandas(frame, preserve_index=False)).to_pandas()
-        pd.testing.assert_frame_equal(found, wanted)
-        assert len(found._mgr.blocks) == blocks
-        # Its columns are still columns of their own.
-        found.iloc[:, 0] = 0
-        pd.testing.assert_frame_equal(found.iloc[:, 1:], wanted.iloc[:, 1:])
-    pd.testing.assert_frame_equal(given, before)
 
 
 def test_reports_are_drawn_into_an_array_like_the_codes(key_file: Path) -> None:

@@ -155,12 +155,7 @@ PARTS = (
     "build",
     "circulant,reflected,geometric",
     "tridiagonal,permutation,blocks,randomized_response",
-    pytest.param(
-        "dense,kron,mix,product",
-        marks=pytest.mark.xfail(
-            strict=False, reason="under load, an allocation of decompose can still end the process"
-        ),
-    ),
+    "dense,kron,mix,product",
 )
 
 

@@ -73,6 +73,7 @@ def test_options_are_called_as_in_python() -> None:
         "regress": set(parameters(bs.Plan.regress)),
         "transitions": set(parameters(bs.Plan.transitions)),
         "ledger": set(parameters(bs.Ledger.add)) | {"add"},
+        "verify": set(parameters(bs.open)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

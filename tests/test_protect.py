@@ -510,13 +510,13 @@ def test_a_missing_stratum_is_refused() -> None:
         (
             "sex",
             np.ones(300),
-            "column `sex`: must hold texts, as its categories are; got dtype float64",
+            "column `sex`: must hold strings, as its categories are; got dtype float64",
         ),
-        ("sex", [1] * 300, "column `sex`: must hold texts.*; got int"),
+        ("sex", [1] * 300, "column `sex`: must hold strings.*; got int"),
         ("year", [True] * 300, "column `year`: must hold integers"),
-        ("votes", [1] * 300, "column `votes`: must hold truth values"),
-        ("votes", ["True"] * 300, "column `votes`: must hold truth values"),
-        ("sex", np.array([b"F"] * 300), "column `sex`: must hold texts"),
+        ("votes", [1] * 300, "column `votes`: must hold booleans"),
+        ("votes", ["True"] * 300, "column `votes`: must hold booleans"),
+        ("sex", np.array([b"F"] * 300), "column `sex`: must hold strings"),
         ("sex", ["F"] * 299, "columns of one length; got 299, 300"),
         ("sex", np.array([["F"]] * 300), "arrays of one axis; got 2"),
         ("sex", ("F",) * 300, "arrays or lists; got tuple"),
@@ -557,7 +557,7 @@ def test_what_was_noted_about_a_table_is_left_out() -> None:
     one = bs.Plan([bs.Categorical("x", [1, 2], "uniform")])
     assert one.protect(frame).data.attrs == {}
     table = pa.table({"x": [1, 2]}).replace_schema_metadata({"secret": "secret"})
-    assert one.protect(table).data.schema.metadata is None
+    assert b"secret" not in one.protect(table).data.schema.metadata
 
 
 # The certificate.
@@ -629,7 +629,7 @@ def test_a_certificate_depends_on_no_value() -> None:
         (lambda d: d.update(certificate_version=2), "wrote, of version 1; got version 2"),
         (lambda d: d.update(beta=0.99), "`beta` must be at most 0.*, as the plan gives; got 0.99"),
         (lambda d: d.update(records=-1), "`records` must be from 0 to [0-9]*; got -1"),
-        (lambda d: d.update(records=300.0), "`records` must be a whole number; got a number"),
+        (lambda d: d.update(records=300.0), "`records` must be an integer; got a number"),
         (lambda d: d["plan"].update(name="other"), "`plan_digest` must be "),
         (lambda d: d.pop("key"), "`key` must be given; got nothing"),
         (lambda d: d["attributes"].pop(), "`attributes` must hold 3, as the plan gives; got 2"),

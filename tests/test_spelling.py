@@ -316,9 +316,9 @@ def test_digits_are_those_of_python(number: int) -> None:
 
 REFUSED: dict[str, tuple[list[Any], Any, str]] = {
     "texts and integers": (
-        ["1", "2", "x"], [1, 2], "must hold texts, as its categories are; got int"),
+        ["1", "2", "x"], [1, 2], "must hold strings, as its categories are; got int"),
     "texts and floats": (
-        ["1", "x"], np.array([1.0, 1.0]), "must hold texts, as its categories are; got dtype"),
+        ["1", "x"], np.array([1.0, 1.0]), "must hold strings, as its categories are; got dtype"),
     "digits and booleans": (
         ["0", "1"], [True, False],
         "must hold integers, or strings of their digits, as its categories are; got bool"),
@@ -340,7 +340,7 @@ REFUSED: dict[str, tuple[list[Any], Any, str]] = {
         [1, 10**6], [0, 5, 10**7, 1], "got 3 other values, the first in row 0$"),
     "halves": ([1, 2], [1.0, 2.5], "got 1 other value, the first in row 1$"),
     "others": (["F", "M"], ["f", "m"], r"row 0 \(the categories are strings, such as 'F'\)$"),
-    "other numbers": ([1, 2], ["3", "4"], r" \(the categories are whole numbers, such as 1\)$"),
+    "other numbers": ([1, 2], ["3", "4"], r" \(the categories are integers, such as 1\)$"),
     "one other": (["F", "M"], ["F", "m"], "got 1 other value, the first in row 1$"),
     "blanks": (["1", "2"], [" 1", "2"], r"row 0 \(are there blanks around the values\?\)$"),
     "a mixture": (["1", "2"], [1, "2"], "strings of their digits, .*; got int and str$"),

@@ -202,7 +202,7 @@ def test_columns_and_types_are_checked_before_a_row_is_read() -> None:
     for schema, match in (
         (table.schema.remove(1), "^column `sex`: must be in `frame`; got none"),
         (table.schema.append(pa.field("more", pa.int8())), "; got `more`$"),
-        (table.schema.set(1, pa.field("sex", pa.float32())), "^column `sex`: must hold texts"),
+        (table.schema.set(1, pa.field("sex", pa.float32())), "^column `sex`: must hold strings"),
         (table.schema.append(pa.field("sex", pa.int8())), "each column once; got `sex` twice"),
     ):
         reader = pa.RecordBatchReader.from_batches(schema, none())

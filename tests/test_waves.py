@@ -351,7 +351,7 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
             {"after": None},
             '`after` must be "first" or the certificate of the wave before; got none',
         ),
-        ({"after": "second"}, "got a text beyond these"),
+        ({"after": "second"}, "got a string beyond these"),
         ({"after": 3}, "got int"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),

@@ -1,8 +1,8 @@
-"""Privacy by bistochastic matrices: exact laws, measured in bits.
+"""Privacy by bistochastic matrices: exact probabilities, measured in bits.
 
-A bistochastic matrix says with which probability a true category ``u`` is reported as ``v``. Beta
-is the average entropy of its rows, divided by log2 of the number of categories: 0 hides nothing, 1
-hides everything.
+A bistochastic matrix holds the probability that each true category ``u`` is reported as each ``v``.
+Beta is the average entropy of its rows, divided by log2 of the number of categories: 0 hides
+nothing, 1 hides everything.
 
 >>> import bistochastic as bs
 >>> m = bs.randomized_response(12, beta=0.6)
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.plan.suggest import suggest
@@ -62,12 +63,12 @@ __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
-    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
+    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
     "permutation", "plot", "randomized_response", "reflected", "results", "risk", "strongest",
     "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
-# What few need and takes a while to import waits until it is asked for.
+# Names that few users need and that are slow to import: imported at first use.
 _LATER = {
     "cluster": "bistochastic.tables.cluster",
     "suggest": "bistochastic.plan.suggest",
@@ -82,6 +83,7 @@ _LATER = {
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",
     "explore": "bistochastic.report.explorer",
+    "open": "bistochastic.files.opened",
     "optimal": "bistochastic.choose.optimal",
     "risk": "bistochastic.audit.risk",
     "strongest": "bistochastic.choose.strongest",

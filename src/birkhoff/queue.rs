@@ -56,7 +56,8 @@ impl Queue {
     pub fn push(&mut self, item: Item) {
         if !self.front.is_empty() && item.0 >= self.floor {
             let place = self.front.partition_point(|other| other.0 <= item.0);
-            self.front.insert(place, item);
+            memory::push(&mut self.front, item);
+            self.front[place..].rotate_right(1);
         } else {
             self.file(item);
         }
@@ -93,7 +94,7 @@ impl Queue {
                 // Bucket `i` spans the values from `floor` to `floor + 2^(i-1) - 1`, bucket 0 one.
                 self.floor = self.last >> i << i;
                 self.last = self.floor + ((1u64 << i) / 2).saturating_sub(1);
-                self.front.append(&mut items);
+                std::mem::swap(&mut self.front, &mut items);
                 self.front.sort_unstable_by_key(|item| item.0);
             } else {
                 self.last = items.iter().map(|item| item.0).max().unwrap_or(0);

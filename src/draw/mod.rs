@@ -16,5 +16,4 @@ pub mod respond;
 pub mod sampler;
 pub mod spelled;
 pub mod tally;
-pub mod texts;
 pub mod word;

@@ -192,9 +192,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::draw::randomize::{IdKeys, Ids, Randomizer};
-    use crate::law::battery::{joined, mix, response, sized, table, with};
-    use crate::law::parameters::Value;
 
     #[test]
     fn words_differ_and_are_erased() {
@@ -241,67 +238,5 @@ mod tests {
         let words: HashSet<u64> =
             with_words(|words| (0..3 * WORDS).map(|_| words.next()).collect()).unwrap();
         assert_eq!(words.len(), 3 * WORDS);
-    }
-
-    fn matrices() -> Vec<Matrix> {
-        let rr = |size| response(size, 0.6);
-        let geometric = |size| with("geometric", size, "temperature", Value::Real(2.0));
-        // A law a row, and many words that decide nothing.
-        let rows = |n: i64| table(n as usize, (0..n * n).map(|i| (i / n + i % n) % n + 1));
-        let identity = sized("identity", 12);
-        let product = joined("product", &[rr(12), geometric(12)]);
-        let deep = mix(&[rr(12), product.clone(), identity.clone(), rows(12)]);
-        vec![
-            rr(12),
-            rr(70_000),
-            rr(1 << 40),
-            rows(200),
-            joined("kron", &[rr(3), deep.clone(), geometric(300)]),
-            identity,
-            product,
-            deep,
-        ]
-    }
-
-    #[test]
-    fn one_record_is_drawn_as_among_many() {
-        let (key, labels) = (Key::insecure(5), Label::stream("x"));
-        let long = "long ".repeat(300);
-        for m in matrices() {
-            let size = m.family.size();
-            let any = Randomizer::<IdKeys>::new(&m, &key, &labels).unwrap();
-            let n = if cfg!(miri) { 5 } else { 300 };
-            let codes: Vec<u64> = (0..n).map(|i| i * 7919 % size).collect();
-            let texts: Vec<String> = (0..n)
-                .map(|i| format!("{i}{}", if i % 50 == 3 { &long } else { "" }))
-                .collect();
-            let signed = |i: u64| (i as i64 - 5) * 1_000_003;
-            let kinds: [Vec<Id<'_>>; 4] = [
-                (0..n).map(|i| Id::Integer(signed(i).into())).collect(),
-                (0..n).map(|i| Id::Integer((u64::MAX - i).into())).collect(),
-                texts.iter().map(|id| Id::Text(id)).collect(),
-                texts.iter().map(|id| Id::Bytes(id.as_bytes())).collect(),
-            ];
-            for ids in kinds {
-                let each = codes.iter().zip(&ids);
-                let each = each.map(|(&code, &id)| keyed(&m, &key, &labels, code, id).unwrap());
-                let mut out = codes.clone();
-                any.run(None, &mut out, Ids::Mixed(&ids), 1).unwrap();
-                assert_eq!(each.collect::<Vec<_>>(), out, "{size}");
-            }
-        }
-    }
-
-    #[test]
-    fn refuses_what_there_is_not() {
-        let (key, labels, m) = (Key::insecure(5), Label::stream("x"), &matrices()[0]);
-        let error = keyed(m, &key, &labels, 12, Id::Integer(7))
-            .unwrap_err()
-            .to_string();
-        let want = "`code` must be an integer from 0 to 11; got a number outside";
-        assert_eq!(error, want);
-        let beyond = Id::Integer(1 << 64);
-        let error = keyed(m, &key, &labels, 0, beyond).unwrap_err().to_string();
-        assert!(error.starts_with("`id` must be"), "{error}");
     }
 }

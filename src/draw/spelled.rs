@@ -3,7 +3,7 @@
 //! Arrow holds strings so, with offsets. NumPy holds characters or bytes of a fixed width. From either a copy is made,
 //! which no other code can change. There is room behind it, so whole blocks of any id can be read.
 
-use crate::draw::hashing::{BLOCK, Messages, Take, word_of};
+use crate::draw::hashing::{BLOCK, Messages, word_of};
 use crate::system::stop::Paced;
 use crate::system::{erase, memory, stop};
 
@@ -344,12 +344,6 @@ impl<const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Prefixed<'_,
         let then = |k, word| put(P / 4 + k, word);
         self.ids.words(id, 0, bytes - P, then);
     }
-
-    fn all(&self, i: usize, take: Take<'_>) {
-        let (id, prefix) = (self.at)(i);
-        take(&prefix);
-        take(self.ids.id(id));
-    }
 }
 
 #[cfg(test)]
@@ -411,37 +405,6 @@ mod tests {
         let found = added(|all| all.add_wide(30, &wide)).unwrap();
         assert_eq!(found.check_texts(), Ok(()));
         assert_eq!(found.all().id(99).len(), 120);
-    }
-
-    #[test]
-    fn offsets_that_point_nowhere_are_refused() {
-        let fault = |offsets: &[i64]| added(|all| all.add_offsets(offsets, b"abc")).err();
-        for (offsets, at) in [
-            (&[0, 2, 1, 3][..], 1),
-            (&[0, 2, 9, 3], 1),
-            (&[0, 4], 0),
-            (&[-1, 2], 0),
-            (&[2, 1], 0),
-        ] {
-            assert_eq!(fault(offsets), Some(Fault::Nowhere(at)));
-        }
-        let short = added(|all| all.add_fixed(2, b"abc\0ef"));
-        assert_eq!(short.err(), Some(Fault::Short(1)));
-    }
-
-    #[test]
-    fn texts_are_unicode_and_do_not_end_in_a_zero() {
-        let fault = |ids: &[&[u8]]| Spelled::of(ids.iter().copied()).check_texts().unwrap_err();
-        assert_eq!(fault(&[b"a", b"\xff", b"c"]), Fault::NotUnicode(1));
-        // A character that is cut in two, which is one together.
-        assert_eq!(fault(&[b"a", b"\xc3", b"\xb6"]), Fault::NotUnicode(1));
-        assert_eq!(fault(&[b"\xc3", b"", b"\xb6"]), Fault::NotUnicode(0));
-        assert_eq!(fault(&[b"a", b"", b"b\0"]), Fault::EndsInZero(2));
-        assert_eq!(fault(&[b"\xed\xa0\x80"]), Fault::NotUnicode(0));
-        for bad in [0xd800, 0x11_0000] {
-            let found = added(|all| all.add_wide(1, &[97, bad])).unwrap_err();
-            assert_eq!(found, Fault::NotUnicode(1));
-        }
     }
 
     #[test]

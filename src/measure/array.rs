@@ -45,19 +45,3 @@ pub fn array_entropy_rate(array: &[f64], size: usize) -> Result<f64> {
         .hi
         .clamp(0.0, max_bits(size as u64)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_array_is_checked_before_it_is_measured() {
-        assert_eq!(array_entropy_rate(&[0.5; 4], 2), Ok(1.0));
-        assert_eq!(array_entropy_rate(&[1.0, 0.0, 0.0, 1.0], 2), Ok(0.0));
-        let error = |a: &[f64]| array_entropy_rate(a, 2).unwrap_err().to_string();
-        assert!(error(&[1.0, 0.0, 1.0, 0.0]).ends_with("a sum of 2 in column 0, off by 1.0e0"));
-        assert!(error(&[0.5, 0.25, 0.5, 0.75]).contains("in row 0, off by -2.5e-1"));
-        assert!(error(&[f64::NAN, 0.5, 0.5, 0.5]).ends_with("NaN at (0, 0)"));
-        assert!(error(&[1.0, 0.0, 1.5, -0.5]).ends_with("-0.5 at (1, 1)"));
-    }
-}

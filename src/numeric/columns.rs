@@ -229,23 +229,6 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_column_counts_nothing() {
-        let rows = [0.1, 1.0, 0.1, 2.0, 0.1, 3.0];
-        let got = on_one_scale(&rows, &[Kind::Number, Kind::Scaled]);
-        assert_eq!(got, [0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
-    }
-
-    #[test]
-    fn means_of_the_largest_numbers_are_finite() {
-        let rows = [f64::MAX; 6];
-        assert_eq!(means(&rows, 1, &[0; 6], &[6]), [f64::MAX]);
-        // The other column is as it was.
-        let rows = [f64::MAX, 3e-300, f64::MAX, 5e-300];
-        assert_eq!(means(&rows, 2, &[0; 2], &[2]), [f64::MAX, 4e-300]);
-        assert_eq!(means(&[1.0, 2.0, 5.0], 1, &[0, 1, 0], &[2, 1]), [3.0, 2.0]);
-    }
-
-    #[test]
     fn classes_are_numbered_as_they_occur() {
         let mut classes = [3, 1, 3, 0, 1];
         assert_eq!(numbered(&mut classes), [2, 2, 1]);

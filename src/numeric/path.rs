@@ -148,7 +148,6 @@ fn resolve(words: &mut [u64]) {
 mod tests {
     use super::super::tree::{Tree, check_marginals};
     use super::*;
-    use crate::draw::keystream::Keystream;
 
     #[test]
     fn marginals_are_the_tridiagonal() {
@@ -201,24 +200,5 @@ mod tests {
                 assert_eq!(words[i / 64] >> (i % 64) & 1 == 1, before, "{i}");
             }
         }
-    }
-
-    #[test]
-    fn nobody_goes_further_than_one_step() {
-        let source = Keystream::new(&[8; 32]);
-        let n = 100_000u32;
-        let x: Vec<u32> = (0..n).collect();
-        let mut out = vec![0; x.len()];
-        swap(&source, &Alphas::Constant(3), 10, &x, &mut out);
-        assert!(out.iter().zip(&x).all(|(&a, &b)| a.abs_diff(b) <= 1));
-        let moved = out.iter().zip(&x).filter(|(a, b)| a != b).count() as f64;
-        // Six standard errors and more: pairs are no further apart than coins.
-        assert!((moved / f64::from(n) - 0.6).abs() < 0.02);
-        let vector = Alphas::Vector(vec![3i64; x.len() - 1].into());
-        let mut other = vec![0; x.len()];
-        swap(&source, &vector, 10, &x, &mut other);
-        assert_eq!(out, other);
-        out.sort_unstable();
-        assert_eq!(out, x);
     }
 }

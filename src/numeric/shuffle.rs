@@ -202,7 +202,6 @@ pub(super) fn share<T: Send, S: Send>(
 mod tests {
     use super::super::tree::{Tree, check_marginals};
     use super::*;
-    use crate::draw::keystream::Keystream;
 
     fn runs(classes: &[(u64, u64)]) -> Vec<Run> {
         let mut start = 0;
@@ -242,33 +241,5 @@ mod tests {
             let orders: usize = (0..n).map(|u| u - class(u).0 + 1).product();
             assert_eq!(leaves, orders, "{classes_of:?}");
         }
-    }
-
-    #[test]
-    fn every_class_keeps_its_values_whatever_the_threads() {
-        let runs = runs(&[(5, 20_000), (1, 3), (70_000, 2), (17, 1), (400, 3), (3, 4)]);
-        let n = runs.iter().map(|r| r.class_size * r.classes).sum::<u64>() as u32;
-        let x: Vec<u32> = (0..n).collect();
-        let source = Keystream::new(&[1; 32]);
-        let mut out = vec![0; x.len()];
-        classes(&source, &runs, &x, &mut out);
-        for run in &runs {
-            let n = run.class_size as usize;
-            let places = run.start as usize..run.start as usize + n * run.classes as usize;
-            for (class, x) in out[places.clone()].chunks(n).zip(x[places].chunks(n)) {
-                let mut sorted = class.to_vec();
-                sorted.sort_unstable();
-                assert_eq!(sorted, x);
-            }
-        }
-        let wide: Vec<u64> = x.iter().map(|&u| u64::from(u) << 20).collect();
-        let mut other = vec![0; x.len()];
-        classes(&source, &runs, &wide, &mut other);
-        assert!(
-            other
-                .iter()
-                .zip(&out)
-                .all(|(&a, &b)| a >> 20 == u64::from(b))
-        );
     }
 }

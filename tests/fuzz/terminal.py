@@ -99,6 +99,8 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "max_terms": _one("1", "5"),
     "restarts": _one("1", "3"),
     "top": _one("0", "3", "-1"),
+    "outs": lambda rng: rng.choice(["str(path('out.csv'))", "str(path('out.parquet'))",
+    "str(path('out.sav'))", "str(path('out.dta'))", "str(path('no/out.csv'))", "'x'"]),
     "out": lambda rng: rng.choice(["str(path('out.npz'))", "str(path('out.html'))",
     "str(path('out.csv'))", "str(path('no/out.csv'))", "'x'",
                                    "'/no/such/place.csv'"]),

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
 
 
 def check(unknown: Mask, missing: Mask | None) -> None:
-    """Refuse rows that hold no declared category and are not missing."""
+    """Reject rows that hold no declared category and are not missing."""
     if missing is not None:
         unknown = unknown & ~missing
     if unknown.any():
@@ -101,7 +101,7 @@ def of_values(
 
 
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of whole numbers, of any width: their own memory where they are codes already."""
+    """The codes of integers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
     if not len(values):
@@ -150,7 +150,7 @@ def of_floats(
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of truth values."""
+    """The codes of booleans."""
     table = np.zeros(2, np.uint8)
     known = np.zeros(2, bool)
     for code, value in enumerate(labels.values):
@@ -264,7 +264,7 @@ def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) 
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """The codes of NumPy's own texts."""
+    """The codes of NumPy's own strings."""
     given = np.array(labels.values)
     order = np.argsort(given)
     at = np.searchsorted(given, values, sorter=order)
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
-    """Refuse numbers of a type that cannot hold every report."""
+    """Reject numbers of a type that cannot hold every report."""
     low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
@@ -286,7 +286,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
-    """The numbers or truth values that these codes stand for; a missing float is NaN."""
+    """The numbers or booleans that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -315,10 +315,8 @@ def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    together: ClassVar[bool] = False
-
     def __init__(self, frame: Mapping[str, Any]) -> None:
-        self._names = distinct(list(frame))
+        self.names = distinct(list(frame))
         self._objects: dict[str, Holds] = {}
         self._given = dict(frame)
         lengths = set()
@@ -333,24 +331,12 @@ class Arrays:
         if len(lengths) > 1:
             listed = ", ".join(str(n) for n in sorted(lengths))
             raise ValueError(f"`frame` must hold columns of one length; got {listed}")
-        self._rows = lengths.pop() if lengths else 0
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return self._names
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return self._rows
+        self.rows: int = lengths.pop() if lengths else 0
 
     def column(self, name: str) -> Any:
-        """A column, as it was given."""
         return self._given[name]
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         column = self._given[name]
         kind, labels = self._spelled(name, labels)
         if isinstance(column, list):
@@ -383,7 +369,6 @@ class Arrays:
         return kind, spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column like that one, with these codes."""
         column = self._given[name]
         holds, labels = self._spelled(name, labels)
         if isinstance(column, list):
@@ -408,14 +393,12 @@ class Arrays:
         return found
 
     def can_be_missing(self, name: str) -> bool:
-        """Whether a column like that one can hold missing values."""
         column = self._given[name]
         if isinstance(column, list | np.ma.MaskedArray) or column.dtype.kind in "Of":
             return True
         return hasattr(column.dtype, "na_object")
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, and which rows are missing, if any."""
         column = self._given[name]
         array = column
         if isinstance(column, list):
@@ -430,7 +413,6 @@ class Arrays:
         return plain, nans(plain, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column of the categories' own type in the place of that one."""
         if isinstance(self._given[name], list):
             return objects_of(labels, labels.kind, codes, missing).tolist()
         if missing is None:
@@ -438,7 +420,6 @@ class Arrays:
         return objects_of(labels, labels.kind, codes, missing)
 
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A column of dates, and which rows are missing, if any."""
         column = self._given[name]
         masked = None if isinstance(column, list) else _masked(column)
         plain = np.ma.getdata(column)
@@ -456,7 +437,6 @@ class Arrays:
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Any:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         column = self._given[name]
         if isinstance(column, list):
             return _with_none(values.astype(object), missing).tolist()
@@ -472,7 +452,6 @@ class Arrays:
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or texts, or a list; which are missing."""
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -484,7 +463,6 @@ class Arrays:
         raise WrongType(f"dtype {plain.dtype}")
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of texts."""
         return np.array(values, dtype=str)
 
     def is_declared(self, name: str) -> bool:
@@ -492,7 +470,6 @@ class Arrays:
         return False
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A dict of the columns by name, None for one that stays; rows in order."""
         found = {}
         for name, new in columns.items():
             known = new is not None and order is None
@@ -565,7 +542,7 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
 
 
 def whole(values: np.ndarray) -> np.ndarray:
-    """Whole numbers in eight bytes."""
+    """Integers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
     return solid(values, np.dtype(wide))

@@ -28,7 +28,6 @@ class TypedSource:
         raise NotImplementedError
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Record batches of all columns, or of these alone."""
         self._read = 0
         with said(self._name):
             for batch in self._each(columns):
@@ -39,7 +38,6 @@ class TypedSource:
         """The types of the columns say what they hold."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
@@ -47,7 +45,6 @@ class TypedSource:
         """Columns are read as they are."""
 
     def about(self) -> int:
-        """How many rows there are."""
         return self.rows or 0
 
     def share(self) -> float:
@@ -55,7 +52,6 @@ class TypedSource:
         return self._read / self.rows if self.rows else 1.0
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
-from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type
-from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.adapters.arrow_cells import is_string, nulls, value_type
+from bistochastic.adapters.frames import Frame, WrongType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -25,53 +25,36 @@ class ArrowTable(Frame):
     """A table, in chunks of whatever length. Engines give many small ones, so calls are few."""
 
     def __init__(self, native: Any) -> None:
-        distinct(native.column_names)
-        super().__init__(native)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._native.column_names)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._native.num_rows)
+        super().__init__(native, native.column_names)
 
     def column(self, name: str) -> Cells:
-        """A column, in chunks."""
         return self._native.column(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         return codes_of(self.column(name), labels)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
         column = self.column(name)
         if pa.types.is_integer(column.type) and not column.null_count:
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """A column without a dictionary: whole numbers in it stay whole numbers."""
+        """A column without a dictionary: integers in it stay integers."""
         column = self.column(name)
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """A column of the categories' own type in the place of that one."""
         kinds = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
         return labelled_as(kinds[labels.kind], labels, codes, missing)
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Cells:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         if missing is not None:
             # Nothing is left under a mask.
             values = np.where(missing, np.zeros(1, values.dtype), values)
@@ -79,11 +62,9 @@ class ArrowTable(Frame):
         return pa.chunked_array([found if own else found.cast(self.column(name).type)])
 
     def texts(self, values: Sequence[str]) -> Cells:
-        """A column of texts."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
     def is_declared(self, name: str) -> bool:
-        """Whether a column like that one lists its categories in an order that is kept."""
         return arrow_cells.is_declared(self.column(name).type)
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
@@ -108,7 +89,7 @@ class ArrowTable(Frame):
 
 
 class PlacedTable(ArrowTable):
-    """A table that gives protected texts as places among the categories, however they came."""
+    """A table that gives protected strings as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """Return a column of such places for strings."""
@@ -119,7 +100,6 @@ class PlacedTable(ArrowTable):
         return labelled_as(value_type(kind), labels, codes, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """The same of a new column."""
         if labels.kind != "text":
             return super().relabelled(name, labels, codes, missing)
         return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
@@ -129,11 +109,9 @@ class Batch(ArrowTable):
     """A record batch."""
 
     def __init__(self, native: Any) -> None:
-        distinct(native.schema.names)
         super().__init__(pa.Table.from_batches([native]))
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A record batch."""
         found = self._columns(columns, order)
         return pa.record_batch({name: _single(column) for name, column in found.items()})
 
@@ -160,10 +138,6 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionary(column, labels)
     missing = nulls(column)
     if holds == "text":
-        known = codes_of_views(_views(column), labels, missing)
-        if known is not None:
-            return known, missing
-        # Some string is not a category. Find its row for the error message.
         if pa.types.is_string_view(kind):
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
@@ -173,38 +147,6 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         return codes.astype(arrays.narrow(len(labels))), missing
     plain = column if missing is None else column.fill_null(False if holds == "boolean" else 0)
     return arrays.of_values(plain.to_numpy(), labels, missing)
-
-
-def _views(column: Cells) -> list[pa.Array] | None:
-    """The strings of a column as views, in chunks; None if this pyarrow does not make them."""
-    try:
-        return list(column.cast(pa.string_view()).chunks)
-    except pa.ArrowNotImplementedError:
-        return None
-
-
-def codes_of_views(
-    chunks: list[pa.Array] | None, labels: Labels, missing: Mask | None
-) -> Codes | None:
-    """The codes of strings, from the memory of their views; None if one is no category.
-
-    pyarrow's `index_in` takes four times as long.
-    """
-    if chunks is None:
-        return None
-    dtype = arrays.narrow(len(labels))
-    parts, start = [np.empty(0, dtype)], 0
-    for chunk in chunks:
-        _valid, first, *rest = chunk.buffers()
-        views = memory(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        none = None if missing is None else missing[start : start + len(chunk)]
-        data = [memory(buffer, "u1") for buffer in rest]
-        codes = labels._texts.codes_of_views(views, data, none, dtype)
-        if codes is None:
-            return None
-        parts.append(codes)
-        start += len(chunk)
-    return parts[-1] if len(parts) == 2 else np.concatenate(parts)
 
 
 def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:

@@ -18,7 +18,7 @@ class Dialect:
     """What is said of a CSV file beside its name.
 
     ``separator`` is None if it was not given; it is then a comma, and a header that looks as if
-    it had another one is refused. ``max_line_ends`` is the most line ends that a field may hold.
+    it had another one is rejected. ``max_line_ends`` is the most line ends that a field may hold.
     """
 
     separator: str | None = None
@@ -73,7 +73,7 @@ def _codec(given: str) -> str:
         found = codecs.lookup(given)
     except (LookupError, ValueError, TypeError, UnicodeError):
         raise ValueError(f"{must}; got {shown(given)}") from None
-    # Some codecs of Python turn bytes into bytes, or wrap a text into another one.
+    # Some codecs of Python turn bytes into bytes, or wrap a string into another one.
     if not found._is_text_encoding or found.incrementaldecoder is None:
         raise ValueError(f"{must}; got {shown(given)}")
     return found.name

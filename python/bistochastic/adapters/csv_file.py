@@ -1,7 +1,7 @@
 """CSV files: strings in, strings out, quoted only if needed.
 
 An empty field is missing, and is written like that. An empty text is written as ``""``. A line end
-inside a field is refused unless the dialect admits some, and so is a quote that does not end:
+inside a field is rejected unless the dialect admits some, and so is a quote that does not end:
 either may have swallowed rows.
 """
 
@@ -25,7 +25,7 @@ from bistochastic.adapters.frames import distinct
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic.adapters.arrow_cells import Cells
@@ -39,7 +39,7 @@ _TYPES = {
     "float": pa.float64(),
     "date": pa.date32(),
 }
-# What other columns than texts may be spelled with.
+# What other columns than strings may be spelled with.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
 # Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
@@ -47,10 +47,10 @@ _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
 
 class CsvSource:
-    """A CSV file with a header. Columns are texts, unless ``kinds`` says otherwise.
+    """A CSV file with a header. Columns are strings, unless ``kinds`` says otherwise.
 
     Columns of ``kinds`` are protected, choose a law or hold ids, and never hold line ends. A column
-    of the kind ``"number"`` has whole numbers in a batch if all of the batch are, else floats.
+    of the kind ``"number"`` has integers in a batch if all of the batch are, else floats.
     """
 
     rows: int | None = None
@@ -106,7 +106,6 @@ class CsvSource:
         return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Record batches of all columns, or of these alone."""
         wanted = self.schema.names if columns is None else columns
         read = [name for name in wanted if name not in self._nothing] or self.schema.names[:1]
         done = 0
@@ -136,6 +135,24 @@ class CsvSource:
                 spellings[name].add(texts)
         self._decided({name: spelling.kind for name, spelling in spellings.items()})
 
+    def spelled(self) -> tuple[dict[str, Any], Callable[[pa.RecordBatch], pa.RecordBatch]]:
+        """Read decided columns as texts again; return their types, and what gives them back."""
+        kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
+        types = {name: _TYPES[kind] for name, kind in kinds.items()}
+        for name in kinds:
+            del self._kinds[name]
+            at = self.schema.get_field_index(name)
+            self.schema = self.schema.set(at, pa.field(name, pa.string()))
+
+        def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+            columns = {
+                name: self._typed(column, name, kinds[name], 0) if name in kinds else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            return pa.RecordBatch.from_pydict(columns)
+
+        return types, typed
+
     def _decided(self, kinds: Mapping[str, str]) -> None:
         for name, kind in kinds.items():
             if kind != "text":
@@ -162,7 +179,7 @@ class CsvSource:
     def _opened(
         self, columns: list[str], *, threads: bool, block: int, ragged: object = None
     ) -> Any:
-        """A reader of texts over the file, from its first row.
+        """A reader of strings over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
         """
@@ -189,7 +206,7 @@ class CsvSource:
         return self._reader
 
     def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
-        """Record batches of texts. What cannot be read is refused with its row."""
+        """Record batches of strings. What cannot be read is rejected with its row."""
         admits = self._dialect.max_line_ends > 0
         # Line ends in columns that are not read are counted, too.
         read = self.schema.names if admits else columns
@@ -324,7 +341,7 @@ class CsvSource:
         return ValueError(f"{must}; got {ends} in {where}: {cure}")
 
     def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
-        """A column of texts as its kind; ``done`` rows were before."""
+        """A column of strings as its kind; ``done`` rows were before."""
         if kind == "text":
             return texts
         if kind == "whole":
@@ -357,7 +374,6 @@ class CsvSource:
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
     def replaced(self, types: Mapping[str, object]) -> None:
-        """From now on these columns hold nothing, of these types: others take their place."""
         self._nothing = dict(types)
         fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]
         self.schema = pa.schema(fields)
@@ -367,7 +383,6 @@ class CsvSource:
         return self._size // (2 * len(self.schema.names))
 
     def share(self) -> float:
-        """How much of the file the latest reading has gone through, from 0 to 1."""
         if self._bytes is None or self._bytes.closed or not self._size:
             return 1.0
         return min(1.0, self._bytes.place / self._size)
@@ -402,7 +417,6 @@ class CsvSink:
         self._lines(header, 1)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         if batch.num_rows:
             self._lines(batch.columns, batch.num_rows)
 
@@ -413,19 +427,21 @@ class CsvSink:
         none = pa.array([""], pa.large_string())[0]
         joined = pc.binary_join_element_wise(*fields, mark) if len(fields) > 1 else fields[0]
         lines = pc.binary_join_element_wise(joined, none, end)
-        # The texts of an array stand one after another: they are the file.
+        # The strings of an array stand one after another: they are the file.
         _, offsets, data = lines.buffers()
         stop = int(np.frombuffer(offsets, np.int64)[lines.offset + rows])
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """A CSV file has no metadata."""
+
     def close(self) -> None:
-        """Write what is left; the file is then whole."""
         self._file.close()
 
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
-    """A column as the texts of fields."""
+    """A column as the strings of fields."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not is_string(column.type):

@@ -1,6 +1,6 @@
-"""Texts of a CSV file that are numbers, digit for digit.
+"""Strings of a CSV file that are numbers, digit for digit.
 
-A text is a whole number if it is spelled as Python spells one and fits into 64 bits: no zeros in
+A string is an integer if it is spelled as Python spells one and fits into 64 bits: no zeros in
 front, no plus. It is a number if it is a decimal one without zeros in front, and a double keeps
 its value: the shortest spelling of the double is the same decimal number.
 """
@@ -24,17 +24,17 @@ _EXPONENT = r"([eE][-+]?[0-9]+)?$"
 _FORMS = {False: r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?" + _EXPONENT,
           True: r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT}  # fmt: skip
 _WHOLE = {False: r"^(0|-?[1-9][0-9]*)$", True: r"^-?[0-9]+$"}
-_WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers",
+_WORDS = {"integer": "integers, as its categories are", "number": "numbers",
           "date": "days such as 2026-01-31",
-          "boolean": "truth values, as its categories are",
+          "boolean": "booleans, as its categories are",
           "exact": "numbers that can be kept digit for digit: whole ones below 2^63 in magnitude, "
                    "or all of them with up to 15 digits"}  # fmt: skip
 # Every decimal number of this many digits survives a double.
 _SHORT = 15
-# So many texts mostly show what all of them are.
+# So many strings mostly show what all of them are.
 _FIRST = 64
 _SMALL, _LARGE = 1e-290, 1e290
-# Whole numbers up to here are doubles.
+# Integers up to here are doubles.
 _EXACT = 1 << 53
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
@@ -65,7 +65,7 @@ def pointed(texts: object, decimal: str) -> Cells:
 
 
 def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
-    """Texts as numbers: whole ones if all of them are, else doubles; then two masks.
+    """Strings as numbers: whole ones if all of them are, else doubles; then two masks.
 
     The first mask marks strings that are not numbers, the second numbers that no double holds.
     ``loose`` allows zeros in front, ``.5`` and ``5.``, for columns that the plan calls numbers.
@@ -138,7 +138,7 @@ def lost_in_doubles(whole_numbers: Cells) -> Cells:
 
 
 def check_in_doubles(parts: list[Cells], name: str) -> None:
-    """Refuse whole numbers of a column of floats, in parts, that would be other ones as floats."""
+    """Reject integers of a column of floats, in parts, that would be other ones as floats."""
     done = 0
     for part in parts:
         if part.dtype.kind in "iu":
@@ -147,7 +147,7 @@ def check_in_doubles(parts: list[Cells], name: str) -> None:
 
 
 def check(wrong: Cells, name: str, kind: str, done: int) -> None:
-    """Refuse a column with such rows by a sentence with the first; ``done`` rows were before."""
+    """Reject a column with such rows by a sentence with the first; ``done`` rows were before."""
     if wrong.any():
         several = int(wrong.sum())
         got = f"{several} other value{'s' * (several > 1)}"
@@ -167,7 +167,7 @@ def wrong_whole(texts: Cells) -> Cells:
 
 
 class Spelling:
-    """What all texts of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``."""
+    """What all strings of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal = decimal
@@ -177,11 +177,11 @@ class Spelling:
 
     @property
     def kind(self) -> str:
-        """The kind; a column without any cell is one of texts."""
+        """The kind; a column without any cell is one of strings."""
         return self._kind if self.cells else "text"
 
     def add(self, texts: Cells) -> None:
-        """More texts of the column."""
+        """More strings of the column."""
         texts = texts.drop_null()
         self.cells += len(texts)
         if not len(texts) or self._kind == "text":

@@ -39,9 +39,9 @@ def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kinds(frame: pd.DataFrame) -> dict[str, str]:
-    """The type of every column, in a word. Texts have several types, which hold the same."""
+    """The type of every column, in a word. Strings have several types, which hold the same."""
     words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
     return {
-        name: "texts" if word in ("object", "str", "string") else word
+        name: "strings" if word in ("object", "str", "string") else word
         for name, word in words.items()
     }

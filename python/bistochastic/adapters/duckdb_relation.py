@@ -25,21 +25,18 @@ class Relation(ArrowTable):
         super().__init__(table)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column like that one, with these codes."""
         if self._types[name].startswith("ENUM"):
             entries = ", ".join(_quoted(str(value), "'") for value in labels.values)
             self._types[name] = f"ENUM({entries})"
         return super().labelled(name, labels, codes, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column of the categories' own type in the place of that one."""
         self._types.pop(name)
         return super().relabelled(name, labels, codes, missing)
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Any:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         if own:
             self._types.pop(name)
         return super().numbered(name, values, missing, own=own)

@@ -22,7 +22,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
     read whole for that.
     """
     is_csv = source.rows is None
-    texts = columns_of(source.schema)
+    texts = source.described() if hasattr(source, "described") else columns_of(source.schema)
     if is_csv:
         source.decide(source.schema.names)
     numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}
@@ -43,7 +43,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
 
 
 def _is_open(column: Column) -> bool:
-    return column.levels is None and column.holds in ("texts", "levels")
+    return column.levels is None and column.holds in ("strings", "levels")
 
 
 def _known(column: Column, seen: _Seen) -> Column:

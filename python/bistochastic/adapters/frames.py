@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -85,9 +85,6 @@ def kind_of(column: object) -> str:
 class Table(Protocol):
     """A table that can be read by column and made again with other ones."""
 
-    together: ClassVar[bool]
-    """Whether columns of one type should lie in one array."""
-
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
@@ -123,10 +120,10 @@ class Table(Protocol):
         """A column like that one, with these numbers or dates; ``own``: of the values' type."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
+        """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of texts."""
+        """A column of strings."""
 
     def is_declared(self, name: str) -> bool:
         """Whether a column that stays publishes all its categories, in an order of their own."""
@@ -205,10 +202,8 @@ def is_arrow(given: object, kind: str) -> bool:
 class Frame:
     """A pandas, polars or pyarrow table, through narwhals."""
 
-    together: ClassVar[bool] = False
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: Any, names: Sequence[Any]) -> None:
+        self._native, self.names, self.rows = native, distinct(names), len(native)
 
     def __init_subclass__(cls) -> None:
         for name in ("codes", "numbers", "ids"):
@@ -221,31 +216,18 @@ class Frame:
 
         return nw.from_native(self._native, eager_only=True)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._frame.columns)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self._frame)
-
     def column(self, name: str) -> Any:
-        """A column, as its library has it."""
         return self._frame.get_column(name).to_native()
 
     def spelled_out(self, name: str) -> Any:
-        """A column without categories: whole numbers among them stay whole numbers."""
+        """A column without categories: integers among them stay integers."""
         return self.column(name)
 
     def can_be_missing(self, name: str) -> bool:
-        """Whether a column like that one can hold missing values."""
         return True
 
     @reading
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
 
         series = self._frame.get_column(name)
@@ -261,7 +243,6 @@ class Frame:
 
     @reading
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A column of dates without a time zone, and which rows are missing, if any."""
         import narwhals.stable.v2 as nw
 
         series = self._frame.get_column(name)
@@ -274,7 +255,6 @@ class Frame:
 
     @reading
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         import narwhals.stable.v2 as nw
 
         from bistochastic.adapters.arrays import id_list, whole
@@ -301,7 +281,7 @@ class Frame:
 
 
 def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Refuse other columns, another order or other types than those that were said."""
+    """Reject other columns, another order or other types than those that were said."""
     from bistochastic.words import shown
 
     names, before = list(found), list(expected)
@@ -319,7 +299,7 @@ def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
 
 
 def distinct(names: Sequence[Any]) -> list[str]:
-    """Names of columns, each a text, none twice."""
+    """Names of columns, each a string, none twice."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")

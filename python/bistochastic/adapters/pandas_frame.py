@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bistochastic.adapters import arrays
-from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.adapters.frames import Frame, WrongType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 class PandasFrame(Frame):
     """A frame with a plain index: any other would be an unprotected column without a name."""
 
-    # pandas puts them together whenever it copies a frame, and copies each twice for that.
-    together = True
-
     def __init__(self, native: pd.DataFrame) -> None:
-        distinct(list(native.columns))
+        super().__init__(native, list(native.columns))
         index = native.index
         plain = pd.RangeIndex(len(native))
         if index.nlevels > 1 or index.name is not None or not index.equals(plain):
@@ -33,11 +30,9 @@ class PandasFrame(Frame):
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
             raise ValueError(f"{must}; got {kind}: {cure}")
-        super().__init__(native)
         self._objects: dict[str, arrays.Holds] = {}
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
         if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
@@ -82,7 +77,6 @@ class PandasFrame(Frame):
         return kind, arrays.spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
-        """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         if isinstance(dtype, pd.ArrowDtype):
             from bistochastic.adapters.arrow_table import labelled_as
@@ -116,7 +110,7 @@ class PandasFrame(Frame):
         return pd.Series(taken)
 
     def spelled_out(self, name: str) -> pd.Series:
-        """A column without categories: whole numbers among them stay whole numbers."""
+        """A column without categories: integers among them stay integers."""
         series = self.column(name)
         if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
             return series.astype(series.dtype.categories.dtype)
@@ -130,7 +124,6 @@ class PandasFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pd.Series:
-        """A column of the categories' own type in the place of that one."""
         dtype = {"text": "str", "integer": "Int64", "boolean": "boolean"}[labels.kind]
         if missing is None and labels.kind != "text":
             dtype = dtype.lower().removesuffix("ean")
@@ -139,7 +132,6 @@ class PandasFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pd.Series:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         kind: Any = values.dtype if own else self.column(name).dtype
         if own and missing is not None and values.dtype.kind == "i":
             kind = "Int64"
@@ -153,7 +145,6 @@ class PandasFrame(Frame):
         return pd.Series(values, dtype="str")
 
     def is_declared(self, name: str) -> bool:
-        """Whether a column like that one lists its categories in an order that is kept."""
         dtype = self.column(name).dtype
         if isinstance(dtype, pd.ArrowDtype):
             from bistochastic.adapters.arrow_cells import is_declared
@@ -171,9 +162,6 @@ class PandasFrame(Frame):
                 continue
             found[name] = column if order is None else column.take(order)
             found[name].index = plain
-        block = _block([column.to_numpy() for column in found.values() if _is_plain(column.dtype)])
-        if block is not None and len(block) == len(found):
-            return pd.DataFrame(block.T, columns=list(found), index=plain, copy=False)
         # Not put together in blocks, which would copy every column once more.
         return pd.DataFrame(found, index=plain, copy=False)
 
@@ -258,33 +246,8 @@ def labels_made(index: pd.Index) -> pd.Index:
 
 
 def _is_plain(dtype: object) -> bool:
-    """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
+    """Whether it is NumPy's, of integers or booleans, which cannot be missing."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub"
-
-
-def _block(columns: list[np.ndarray]) -> np.ndarray | None:
-    """The array whose rows these columns are, all of them in order, if there is one.
-
-    >>> block = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.uint32)
-    >>> _block([block[0].view(np.int32), block[1].view(np.int32)])
-    array([[0, 1, 2],
-           [3, 4, 5]], dtype=int32)
-    >>> _block([block[1], block[0]]) is None
-    True
-    """
-    if not columns or len({column.dtype for column in columns}) > 1:
-        return None
-    base: Any = columns[0]
-    while isinstance(base, np.ndarray) and base.ndim == 1:
-        base = base.base
-    if not isinstance(base, np.ndarray) or base.ndim != 2 or len(base) != len(columns):
-        return None
-    if base.itemsize != columns[0].itemsize or not base.flags.c_contiguous:
-        return None
-    starts = [row.ctypes.data for row in base]
-    same = [column.ctypes.data for column in columns] == starts
-    whole = all(column.shape == base.shape[1:] and column.flags.c_contiguous for column in columns)
-    return base.view(columns[0].dtype) if same and whole else None
 
 
 def _arrow(series: pd.Series) -> Any:

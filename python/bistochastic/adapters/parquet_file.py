@@ -12,7 +12,7 @@ from bistochastic.adapters.arrow_file import TypedSource
 from bistochastic.adapters.frames import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Mapping
     from pathlib import Path
 
     import pyarrow.parquet as pq
@@ -32,7 +32,7 @@ class ParquetSource(TypedSource):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str, places: Iterable[str] = ()) -> None:
-        """Texts in the columns ``places`` are read as places in a dictionary, if stored so."""
+        """Strings in the columns ``places`` are read as places in a dictionary, if stored so."""
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
         distinct(file.schema_arrow.names)
         listed = [column for column in places if _is_listed(file, column)]
@@ -49,7 +49,7 @@ class ParquetSource(TypedSource):
 
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:
-    """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
+    """Whether all groups of rows hold a column as a dictionary of strings and places in it."""
     schema = file.schema_arrow
     if name not in schema.names or not is_string(schema.field(name).type):
         return False
@@ -62,11 +62,12 @@ def _is_listed(file: pq.ParquetFile, name: str) -> bool:
 
 
 class ParquetSink:
-    """A new Parquet file, written by pyarrow: names, types and cells, and nothing else.
+    """A new Parquet file, written by pyarrow: names, types, cells and what is noted.
 
     Groups have the same number of rows, each column of a group is written in one piece, and the
-    codec is always the same: so the bytes of a file depend on its cells alone. Protected texts come
-    as places in a dictionary, the categories of the plan; any other dictionary is spelled out.
+    codec is always the same: so the bytes of a file depend on its cells and notes only. Protected
+    strings are stored as places in a dictionary, the categories of the plan; any other dictionary
+    is spelled out.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:
@@ -80,7 +81,6 @@ class ParquetSink:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         self._held.append(batch)
         self._rows += batch.num_rows
         if self._rows >= GROUP:
@@ -95,8 +95,11 @@ class ParquetSink:
             self._writer.write_table(cast(part, self._plain).combine_chunks())
         self._held, self._rows = table.slice(whole).to_batches(), len(table) - whole
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add notes to the metadata of the file."""
+        self._writer.add_key_value_metadata(notes)
+
     def close(self) -> None:
-        """Write what is left; the file is then whole."""
         if self._writer.is_open:
             self._flush(all_of_it=True)
             self._writer.close()

@@ -21,33 +21,20 @@ class PolarsFrame(Frame):
     """A frame in memory. An engine hands over many small ones, so calls are few."""
 
     def __init__(self, native: pl.DataFrame) -> None:
-        super().__init__(native)
+        super().__init__(native, native.columns)
         self._enums: dict[str, pl.Enum] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._native.columns)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self._native.height)
-
     def column(self, name: str) -> pl.Series:
-        """A column."""
         found: pl.Series = self._native.get_column(name)
         return found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
         return super().ids(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
         kind, labels = _spelled(dtype, labels)
@@ -56,10 +43,6 @@ class PolarsFrame(Frame):
             physical = series.to_physical()
             indices = (physical if missing is None else physical.fill_null(0)).to_numpy()
             return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
-        if dtype == pl.String:
-            known = _of_texts(series, labels, missing)
-            if known is not None:
-                return known, missing
         if kind == "text":
             # Not strict: what is none of them becomes null, and no message can quote it.
             found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
@@ -71,7 +54,6 @@ class PolarsFrame(Frame):
         return arrays.of_values(plain.to_numpy(), labels, missing)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
-        """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         kind, labels = _spelled(dtype, labels)
         if kind != "text":
@@ -110,7 +92,6 @@ class PolarsFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pl.Series:
-        """A column of the categories' own type in the place of that one."""
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)
@@ -119,13 +100,11 @@ class PolarsFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pl.Series:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
         found = pl.Series(values)
         found = found if own else found.cast(self.column(name).dtype)
         return found if missing is None else found.set(pl.Series(missing), None)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
-        """A column of texts."""
         return pl.Series(values, dtype=pl.String)
 
 
@@ -160,7 +139,7 @@ def _cells(series: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.Enum):
         return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))
     if isinstance(dtype, pl.Categorical):
-        # Spelled out and read again: what is exported lists texts as they come in these rows.
+        # Spelled out and read again: what is exported lists strings as they come in these rows.
         return _cells(series.cast(pl.String)).cast(dtype)
     if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
                                "128" not in str(dtype)):  # fmt: skip
@@ -192,17 +171,3 @@ def _is_declared(dtype: object) -> bool:
 def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataFrame:
     """The cells of a frame as a new one, rows in order."""
     return pl.DataFrame([made(column, order) for column in frame.get_columns()])
-
-
-def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of strings, from their memory; None if one is not a category, or without pyarrow.
-
-    A cast to an Enum would take twice as long as all else that a release of texts takes.
-    """
-    try:
-        from bistochastic.adapters.arrow_table import codes_of_views
-    except ImportError:
-        return None
-    newest = pl.CompatLevel.newest()
-    chunks = [chunk.to_arrow(compat_level=newest) for chunk in series.get_chunks()]
-    return codes_of_views(chunks, labels, missing)

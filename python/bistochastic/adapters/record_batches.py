@@ -51,7 +51,7 @@ def id_kind(kind: pa.DataType) -> str:
 
 
 def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
-    """Refuse other columns, another order or other types than those of the first batch."""
+    """Reject other columns, another order or other types than those of the first batch."""
     if found.equals(expected):
         return
     unchanged(_kinds(found), _kinds(expected))

@@ -94,7 +94,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
     if values.dtype.kind in "iub":
         least, most = int(values.min()), int(values.max())
         if most - least < min(len(values), 1 << 20):
-            # Few whole numbers are counted rather than sorted.
+            # Few integers are counted rather than sorted.
             away = values.astype(np.int64, copy=False)
             away = away - least if least else away
             seen = np.bincount(away) > 0
@@ -107,7 +107,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def declared(table: Table, name: str) -> tuple[Any, ...]:
-    """The levels that the type of a column lists: those of an Enum, in order, or truth values.
+    """The levels that the type of a column lists: those of an Enum, in order, or booleans.
 
     >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
     (False, True)

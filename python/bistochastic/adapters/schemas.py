@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.adapters.frames import distinct, library, module_of
@@ -10,19 +10,20 @@ from bistochastic.adapters.frames import distinct, library, module_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Texts with more different values than this are free text or ids rather than categories.
+# Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
 
 
-Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 
 
 @dataclass(frozen=True)
 class Column:
     """What is known of a column before any row of it is protected.
 
-    ``levels`` are None if none can be had. They are ``declared`` if the type lists
-    them, and otherwise happen to occur in the data.
+    ``levels`` are None if none can be had. They are ``declared`` if the type lists them, and
+    otherwise happen to occur in the data. A statistical file also has a ``label`` of the column,
+    ``texts`` for values, and codes that stand for ``missing`` values.
     """
 
     name: str
@@ -30,6 +31,9 @@ class Column:
     type: str
     levels: tuple[Any, ...] | None = None
     declared: bool = False
+    label: str | None = field(default=None, repr=False)
+    texts: tuple[tuple[Any, str], ...] = field(default=(), repr=False)
+    missing: tuple[Any, ...] = field(default=(), repr=False)
 
 
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
@@ -61,11 +65,11 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
                                   _categories(frame[name]))  # fmt: skip
             found.append(Column(name, "levels", word, levels or None, declared is not None))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
-            found.append(Column(name, "whole numbers", word))
+            found.append(Column(name, "integers", word))
         elif dtype.is_float():
             found.append(Column(name, "numbers", word))
         elif dtype in (nw.String, nw.Object):
-            found.append(Column(name, "texts", word, _different(frame, name) if look else None))
+            found.append(Column(name, "strings", word, _different(frame, name) if look else None))
         else:
             found.append(Column(name, "something else", word))
     return found

@@ -29,7 +29,7 @@ def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> Dat
         raise TypeError(f"`obj` must be a DataFrame of Spark; got {type(frame).__name__}")
     named = {field.name: field.dataType for field in frame.schema.fields}
     arrow = to_arrow_schema(frame.schema)
-    # What is new is a pseudonym, a text.
+    # What is new is a pseudonym, a string.
     out = StructType(
         [StructField(name, named.get(name, StringType())) for name in f.schema(arrow).names]
     )
@@ -53,7 +53,7 @@ class Ordered:
 
 
 def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows without types that Spark refuses: dictionaries, and integers without a sign.
+    """The same rows without types that Spark rejects: dictionaries, and integers without a sign.
 
     >>> import pyarrow as pa
     >>> codes = pa.array([0, 1], pa.uint8())

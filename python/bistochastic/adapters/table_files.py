@@ -1,6 +1,7 @@
 """Tables in files, as record batches: opened for reading, and written a batch at a time.
 
-``csv_file``, ``parquet_file`` and ``arrow_file`` have one format each. All need pyarrow.
+``csv_file``, ``parquet_file`` and ``arrow_file`` have one format each, ``statistical`` those of
+SPSS, Stata and SAS. All need pyarrow.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.frames import Table
 
-WRITTEN = (".csv", ".parquet")
-READ = (*WRITTEN, ".arrow", ".feather")
+WRITTEN = (".csv", ".parquet", ".sav", ".dta")
+# Read whole, with labels.
+STATISTICAL = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
+READ = (".csv", ".parquet", ".arrow", ".feather", *STATISTICAL)
 
 
 class Source(Protocol):
@@ -37,7 +40,7 @@ class Source(Protocol):
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
+        """These columns, whole; those in ``texts`` stay strings, whatever they are spelled like."""
 
     def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
@@ -57,6 +60,9 @@ class Sink(Protocol):
 
     def write(self, batch: object) -> None:
         """Add a record batch, or a table."""
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add notes to the metadata, if the format has any."""
 
     def close(self) -> None:
         """Write what is left; the file is then whole."""
@@ -108,6 +114,10 @@ def opened(
             from bistochastic.adapters.parquet_file import ParquetSource
 
             return ParquetSource(path, name, places)
+        if form in STATISTICAL:
+            from bistochastic.adapters.statistical import StatisticalSource
+
+            return StatisticalSource(path, name, kinds or {})
         from bistochastic.adapters.arrow_file import ArrowSource
 
         return ArrowSource(path, name)
@@ -119,12 +129,20 @@ def created(
     schema: object,
     protected: Container[str],
     dialect: Dialect | None = None,
+    labels: tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]] = ({}, {}),
 ) -> Sink:
-    """A new file of that form for batches of that schema, in which these columns are protected."""
+    """A new file of that form for batches of that schema, in which these columns are protected.
+
+    ``labels`` are of columns and of their values, for the formats that have such.
+    """
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
 
         return CsvSink(path, schema, dialect)
+    if form in STATISTICAL:
+        from bistochastic.adapters.statistical import StatisticalSink
+
+        return StatisticalSink(path, form, schema, labels)
     from bistochastic.adapters.parquet_file import ParquetSink
 
     return ParquetSink(path, schema, protected)

@@ -150,7 +150,7 @@ def ids_of(name: str, given: object) -> SpelledIds | None:
 def refuse_other_order(
     name: str, given: object, *, columns: bool = True, size: int | None = None
 ) -> None:
-    """Refuse pandas labels that say another order of the codes, as counts sorted by frequency do.
+    """Reject pandas labels that say another order of the codes, as counts sorted by frequency do.
 
     A table's ``columns`` are codes too, unless each of them is a vector of its own. If ``size`` is
     given, the numbers are counts. Then integer labels of that many rows are 0, 1, 2, and so on, and

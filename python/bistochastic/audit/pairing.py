@@ -15,6 +15,7 @@ from bistochastic import _core
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
 from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.protect import Release
 from bistochastic.plan.waves import Ids, read_ids
 from bistochastic.sources import key_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-    from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -73,10 +73,8 @@ def pair_rows(
     if isinstance(original, Release):
         must = "`original` must be the table before it was protected"
         raise TypeError(f"{must}; got a Release: are the two swapped?")
-    certificate = None
-    if isinstance(released, Release):
-        certificate, released = released.certificate, released.data
-        refuse_other_plan(certificate, plan)
+    certificate = certificate_of(released, plan)
+    released = released.data if isinstance(released, Release) else released
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
@@ -182,20 +180,6 @@ def _open(name: str, frame: object) -> Table:
         # The sentence is about `frame`, and here there are two.
         error.args = (str(error).replace("`frame`", f"`{name}`", 1),)
         raise
-
-
-def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
-    """Raise an error for a plan that is not the one of the certificate."""
-
-    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
-        return {each.columns: each for each in given._coded}
-
-    then, now = laws(certificate.plan), laws(plan)
-    if then != now:
-        must = "`plan` must be the one that protected the table, as its certificate says"
-        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
-        listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got a different law of {listed}")
 
 
 def _codes(own: object, theirs: object, column: str) -> tuple[Places, Places]:

@@ -16,6 +16,7 @@ from bistochastic.cli import (
     risk,
     shows,
     transitions,
+    verify,
 )
 from bistochastic.cli.group import main
 
@@ -36,4 +37,5 @@ __all__ = [
     "risk",
     "shows",
     "transitions",
+    "verify",
 ]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.plan import Certificate, Plan
-    from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.keywords import Survey
 
 
@@ -56,7 +55,7 @@ _SURVEY = (
 
 
 def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a sampling design to a command, which takes them as ``survey``."""
+    """Add the options of a sampling design to a command, which gets them as ``survey``."""
     names = ("weights", "strata", "cluster", "replicates", "replicate_scale")
 
     @wraps(command)
@@ -70,7 +69,7 @@ def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def survey_of(typed: Mapping[str, Any], names: Sequence[str]) -> Survey:
-    """The design that was typed, for a file with these columns."""
+    """Read the design that was typed, for a file with these columns."""
     listed = columns_named("replicates", typed["replicates"], names)
     found: Survey = {**typed, "replicates": listed or None}  # type: ignore[typeddict-item]
     return found
@@ -87,24 +86,16 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
 
 
 def check_law(file: Path, plan: Plan) -> Certificate | None:
-    """Compare the plan with the certificate next to the file; print a note if there is none."""
-    from bistochastic.cli.plans import certificate_beside
+    """Compare the plan with the certificate of the file; print a note if there is none."""
+    from bistochastic.files.opened import find_certificate
+    from bistochastic.plan.carried import refuse_other_plan
 
-    certificate = certificate_beside(file)
+    certificate = find_certificate(file)
     if certificate is None:
         say("Note: there is no certificate next to the file, so it was not checked that this plan "
             "protected it", err=True)  # fmt: skip
         return None
-
-    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
-        return {each.columns: each for each in given._coded}
-
-    then, now = laws(certificate.plan), laws(plan)
-    if then != now:
-        must = "`plan` must be the one that protected the file, as its certificate says"
-        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
-        listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got one whose matrix of {listed} differs")
+    refuse_other_plan(plan, certificate)
     return certificate
 
 

@@ -12,7 +12,7 @@ from bistochastic.cli.columns import columns_named
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.keys import read_key
-from bistochastic.cli.plans import certificate_beside, is_certificate, read_certificate, read_plan
+from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -151,15 +151,16 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
 
 def _check_order(original: Path, released: Path, plan: Plan) -> None:
     """Raise an error if the certificate is next to the original, and not next to the release."""
-    from bistochastic.audit.pairing import refuse_other_plan
+    from bistochastic.files.opened import find_certificate
+    from bistochastic.plan.carried import refuse_other_plan
 
-    if not original.name or not released.name or certificate_beside(released) is not None:
+    if not original.name or not released.name or find_certificate(released) is not None:
         return
     try:
-        found = certificate_beside(original)
+        found = find_certificate(original)
         if found is None:
             return
-        refuse_other_plan(found, plan)
+        refuse_other_plan(plan, found)
     except ValueError:
         # The certificate is about another release.
         return
@@ -186,9 +187,10 @@ def _read_released(
 ) -> Release[pa.Table] | pa.Table:
     """Read the protected table, with its certificate if there is one."""
     from bistochastic.adapters.table_files import whole
+    from bistochastic.files.opened import find_certificate
     from bistochastic.plan import Release
 
-    certificate = certificate_beside(path) if path.name else None
+    certificate = find_certificate(path) if path.name else None
     if certificate is None:
         say("Note: there is no certificate next to the protected file, so its rows are taken to be "
             "in the order of the original", err=True)  # fmt: skip

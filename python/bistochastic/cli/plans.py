@@ -85,19 +85,6 @@ def read_certificate(path: Path, name: str) -> Certificate:
         return Certificate.from_json(text)
 
 
-def certificate_beside(file: Path) -> Certificate | None:
-    """Read the certificate next to a file; None if there is none."""
-    from bistochastic.plan import Certificate
-
-    beside = file.with_name(f"{file.name}.certificate.json")
-    try:
-        text = beside.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    with in_file(beside):
-        return Certificate.from_json(text)
-
-
 def is_certificate(path: Path, name: str) -> bool:
     """Whether a JSON file holds a certificate rather than a plan."""
     if path.suffix.lower() != ".json" or not path.is_file():
@@ -111,7 +98,7 @@ def is_certificate(path: Path, name: str) -> bool:
     "--codebook",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Categories of the columns: CSV with column and category, TOML, or a Table Schema.",
+    help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
 @click.option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
 @click.option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
@@ -171,10 +158,12 @@ def _plan(
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
 
-    FILE is a CSV, Parquet or Arrow file, or a Table Schema (JSON). Only names and types of columns
-    are read. A column of a CSV file is numeric if all its fields are numbers. A codebook is enough,
-    too. Review the plan and edit it before you protect the file. To change the matrix of a column,
-    write for example: matrix = {family = "randomized_response", requested = {beta = 0.7}}
+    FILE is a CSV, Parquet or Arrow file, a Table Schema (JSON), or a file of SPSS, Stata or SAS.
+    Only names and types of columns are read. A column of a CSV file is numeric if all its fields
+    are numbers. From SPSS and Stata, value labels become categories, and missing codes are recoded
+    as missing. The labels are written into the plan, and leave only from there. A codebook is
+    enough, too. Review the plan and edit it before you protect the file. To change the matrix of a
+    column, write for example: matrix = {family = "randomized_response", requested = {beta = 0.7}}
 
     Every text column needs a list of categories: from a codebook, from an Enum type, or read from
     the data with --categories-from-data. Other non-numeric columns are dropped, with a warning.
@@ -189,6 +178,7 @@ def _plan(
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
     bistochastic plan survey.parquet --categories-from-data --keep region --out plan.toml
+    bistochastic plan survey.sav --keep weight --drop name --out plan.toml
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """

@@ -25,7 +25,7 @@ _FILE = click.Path(path_type=Path)
 
 @main.command(short_help="Protect a file by a plan.")
 @click.argument("source", metavar="IN", type=_FILE)
-@click.argument("out", type=_FILE)
+@click.argument("outs", metavar="OUT...", nargs=-1, required=True, type=_FILE)
 @click.option("--plan", required=True, type=_FILE, help="The plan, TOML or JSON.")
 @click.option("--key-file", type=_FILE, help="A stored key, to reproduce the noise.")
 @click.option("--release-name", help="Name of this release, e.g. 2026-spring.")
@@ -58,7 +58,7 @@ _FILE = click.Path(path_type=Path)
 @reads_csv
 def protect(
     source: Path,
-    out: Path,
+    outs: tuple[Path, ...],
     plan: Path,
     key_file: Path | None,
     after: str | None,
@@ -71,12 +71,17 @@ def protect(
 ) -> None:
     """Protect the file IN by a plan and write it to OUT, with a certificate next to it.
 
-    IN is a CSV, Parquet or Arrow file and OUT is a CSV or Parquet file, by their ending. An
-    existing OUT is replaced once the new one is complete. Without --key-file, a key is generated
-    and discarded, which is right for a single release.
+    IN is a CSV, Parquet or Arrow file, or one of SPSS, Stata or SAS (.sav, .zsav, .dta, .sas7bdat,
+    .xpt), by its ending. OUT is a .csv, .parquet, .sav or .dta file. An existing OUT is replaced
+    once the new one is complete. Without --key-file, a key is generated and discarded, which is
+    right for a single release.
+
+    Several OUT files hold the same noise in several formats. One certificate, next to the first,
+    lists all of them.
 
     \b
     bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
+    bistochastic protect survey.sav protected.csv protected.sav --plan plan.toml --shuffle
     bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
         --id-column person --after wave1.parquet.certificate.json
 
@@ -88,27 +93,29 @@ def protect(
     A quote that does not end is an error, and so is a line end inside a field: either may have
     swallowed rows. --max-line-ends allows some. Messages count rows from 0, without the header.
     Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
+    Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
 
     Each run draws new noise, unless it has the same key and release name. To publish a release in
-    two formats, protect once and convert the protected file: a second run prints how.
+    two formats, name both files in one run.
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan.options import Options
 
-    if not out.name:
+    if not all(out.name for out in outs):
         raise ValueError("`out` must be a file; got a folder")
+    out = outs[0]
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Certificate | str | None = after
     if after is not None and after != "first":
         wave = read_certificate(Path(after), "after")
     inputs = {"in": source, "plan": plan, "key-file": key_file}
     for name, path in inputs.items():
-        for written, to in (("out", out), ("certificate", target)):
+        for written, to in (*(("out", each) for each in outs), ("certificate", target)):
             if path is not None and _same(path, to):
                 raise ValueError(f"`{written}` must be another file than `{name}`; got the same")
-    if _same(out, target):
+    if any(_same(each, target) for each in outs):
         raise ValueError("`certificate` must be another file than `out`; got the same")
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
@@ -122,11 +129,13 @@ def protect(
     try:
         with steps() as progress:
             found = protect_file(
-                made, source, out, target, settings, dialect=dialect, progress=progress
+                made, source, outs, target, settings, dialect=dialect, progress=progress
             )
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
     say(f"{shown(out)}: {found._line.removeprefix('of ')}")
+    for each in outs[1:]:
+        say(f"{shown(each)}: the same records")
     say(f"{shown(target)}: the certificate")
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
@@ -150,7 +159,7 @@ def _next(source: Path, out: Path, plan: Path, target: Path, found: Certificate)
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:
-    """``COLUMN=NAME`` as a column and a name, each column once."""
+    """Read ``COLUMN=NAME`` as a column and a name, each column once."""
     found = {}
     for pair in pairs:
         column, mark, name = pair.rpartition("=")

@@ -33,7 +33,7 @@ class _Cells(Shown):
     unanswered: int = 0
     """Records without an answer, which are in no cell: those of ``missing="keep"``."""
     digest: str | None = None
-    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
+    """The digest of the plan under which the reports were drawn, which other plans reject. Any plan
     with these categories takes counts without one."""
 
 

@@ -1,4 +1,4 @@
-"""The shares under which reports are likeliest: exactly, or by expectation maximisation."""
+"""The shares under which reports are likeliest: exactly, or by expectation maximization."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
@@ -27,7 +24,7 @@ _GAP, _JOINT_GAP = 1e-10, 1e-6
 _DENSE, _QUICK = 2048, 512
 # Steps at which it stops for good, and those of the last resort.
 _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
-# Steps of expectation maximisation before Newton's, and of conjugate gradients in each of those.
+# Steps of expectation maximization before Newton's, and of conjugate gradients in each of those.
 _WARM, _TURNS = 20, 4000
 
 
@@ -38,7 +35,7 @@ def maximum(
 
     1. If the inverse is a distribution it is the answer, since it explains the reports perfectly.
     2. For randomized response there is a closed form.
-    3. Otherwise expectation maximisation begins. Its step from pi is ``pi * P (reports / P^T pi)``.
+    3. Otherwise expectation maximization begins. Its step from pi is ``pi * P (reports / P^T pi)``.
        With ``g`` that factor, the likelihood is at most ``max g - 1`` nats per record below its
        maximum: it is concave, and its slope towards any distribution is at most that.
     4. Newton's steps inside the simplex go on from there.

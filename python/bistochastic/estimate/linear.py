@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Numbers that tables of clusters hold at a time.
 _HELD = 1 << 22

@@ -13,11 +13,8 @@ from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 4096
@@ -117,7 +114,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
 
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
-    to v maximises ``t h_v + (1 - t) h_max - t^2``.
+    to v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("required_records", matrix))

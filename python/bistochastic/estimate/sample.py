@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 # Weights between these have squares, and products of four, that doubles hold.
 _LEAST, _MOST = 1e-50, 1e50
@@ -78,7 +78,7 @@ class Sample:
     def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
         """The standard error of a statistic, from what it is under the weights of each replicate.
 
-        Infinite if a replicate has none: the statistic is NaN, or refuses its weights.
+        Infinite if a replicate has none: the statistic is NaN, or rejects its weights.
         """
         assert self.replicates is not None
         found = []

@@ -21,11 +21,8 @@ from bistochastic.structure import Kron, composition, wide_factors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Size up to which the information of a report is computed exactly, and probes beyond.
 _EXACT, _PROBES = 1024, 16
@@ -148,10 +145,10 @@ def _climb(
 ) -> tuple[Array, int]:
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
-    Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
+    Each step maximizes the likelihood's tangent less the divergence from the guess times ``rho``
     and that from where we are over ``length``: a weighted geometric mean. It is taken if the
     likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
-    holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
+    holds: noise makes the likelihood flat, and steps long where those of expectation maximization
     are short. From there we go on a little the same way (Nesterov), until that would go down.
 
     The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.

@@ -10,11 +10,8 @@ from bistochastic import _core, arguments
 from bistochastic.structure import Kron, axes, composition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256

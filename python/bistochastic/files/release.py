@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened
+from bistochastic.files.earlier import ENDING
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
+from bistochastic.plan.carried import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.scatter import Scatter
@@ -40,18 +43,23 @@ if TYPE_CHECKING:
 def protect_file(
     plan: Plan,
     source: Path,
-    out: Path,
+    outs: Path | Sequence[Path],
     certificate: Path,
     options: Options,
     *,
     dialect: Dialect | None = None,
     progress: Callable[[str, float | None], None] = lambda _what, _share: None,
 ) -> Certificate:
-    """Protect a file; ``progress`` is told what is done, and the share of it.
+    """Protect a file; ``progress`` receives the step and the fraction of it that is done.
 
-    ``dialect`` says how a CSV file is spelled, the one that is read and the one that is written.
+    All of ``outs`` hold the same draw, each in the format of its ending. ``dialect`` says how a CSV
+    file is spelled, the one that is read and the one that is written.
     """
-    form = ending(out, "out")
+    listed = [outs] if isinstance(outs, Path) else list(outs)
+    forms = [ending(out, "out") for out in listed]
+    names = [_spell(out) for out in listed]
+    if len({*names}) < len(names) or len({*map(os.path.realpath, listed)}) < len(names):
+        raise ValueError("`out` must be files of different names; got one twice")
     known = kinds(plan)
     # A protected column goes from places to places. Only a CSV file has to spell them out.
     places = [column for column, kind in known.items() if kind == "text"]
@@ -59,28 +67,63 @@ def protect_file(
         known.setdefault(options.wave.id_column, "text")
     for unit in options.units(plan):
         known.setdefault(unit, "text")
-    table = opened(source, "in", known, places if form == ".parquet" else (), dialect)
+    table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
     try:
-        if form == ".parquet":
+        typed: Any = ({}, None)
+        if {*forms} != {".csv"}:
             leaving = options.layout(plan, list(table.schema.names))
             table.decide([name for name in leaving if name in table.schema.names])
+            if ".csv" in forms and hasattr(table, "spelled"):
+                typed = table.spelled()
         numbers = _numbers(plan, table, options, progress)
-        with Whole(out, "out") as whole, Whole(certificate, "certificate") as beside:
-            part = whole.new("table")
-            found = _write(plan, table, options, numbers, whole, part, form, dialect, progress)
+        with contextlib.ExitStack() as stack:
+            wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
+            beside = stack.enter_context(Whole(certificate, "certificate"))
+            parts = [whole.new("table") for whole in wholes]
+            sinks = [_Sink(*each, typed, dialect) for each in zip(parts, forms, strict=True)]
+            found = _write(plan, table, options, numbers, wholes[0], sinks, progress)
             said = beside.new("certificate")
             try:
-                found = replace(found, files={_spell(out): digest(part)})
+                found = replace(found, files=dict(zip(names, map(digest, parts), strict=True)))
                 said.write_text(found.to_json() + "\n", encoding="utf-8")
-                with locked(whole, beside):
+                with locked(*wholes, beside):
                     beside.target.unlink(missing_ok=True)
-                    whole.rename(part)
+                    for whole, part in zip(wholes, parts, strict=True):
+                        # An earlier run may have written this file first.
+                        old = whole.target.with_name(whole.target.name + ENDING)
+                        old.unlink(missing_ok=True)
+                        whole.rename(part)
                     beside.rename(said)
             except OSError as error:
                 raise room("out", error) from None
             return found
     finally:
         table.close()
+
+
+class _Sink:
+    """One of the files that a draw is written to."""
+
+    def __init__(self, part: Path, form: str, typed: Any, dialect: Dialect | None) -> None:
+        self._part, self.form, self._dialect = part, form, dialect
+        # A CSV file keeps the spelling of numbers that no other one has.
+        self._types, self._typed = ({}, None) if form == ".csv" else typed
+        self._sink: Any = None
+
+    def open(self, plan: Plan, schema: Any) -> None:
+        for name, kind in self._types.items():
+            schema = schema.set(schema.names.index(name), schema.field(name).with_type(kind))
+        labels = plan.column_labels, plan.value_labels
+        self._sink = created(self._part, self.form, schema, plan._protected, self._dialect, labels)
+
+    def write(self, batch: Any) -> None:
+        self._sink.write(batch if self._typed is None else self._typed(batch))
+
+    def close(self, notes: dict[str, str] | None = None) -> None:
+        if self._sink is not None:
+            if notes is not None:
+                self._sink.note(notes)
+            self._sink.close()
 
 
 def digest(part: Path) -> str:
@@ -90,7 +133,7 @@ def digest(part: Path) -> str:
 
 
 def _spell(path: Path) -> str:
-    """The base name of a file; what of it is not Unicode as Python writes it."""
+    """Write the base name of a file; bytes that are not Unicode are escaped."""
     return path.name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -107,7 +150,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, Numbers]:
-    """The numeric columns, read whole and permuted, one after the other."""
+    """Read and permute the numeric columns, one after the other."""
     from bistochastic.plan.stream import permuted
 
     numeric = {a.column: a for a in plan._numeric}
@@ -134,25 +177,28 @@ def _write(
     options: Options,
     numbers: dict[str, Numbers],
     whole: Whole,
-    part: Path,
-    form: str,
-    dialect: Dialect | None,
+    sinks: list[_Sink],
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
-    """Protect all rows into one part; what the disk does not take is a sentence."""
+    """Protect all rows into all parts; a full disk raises an error of one sentence."""
     from bistochastic.plan.stream import Stream
 
-    stream = Stream(plan, table.schema, options, numbers=numbers, places=form == ".parquet")
+    placed = any(sink.form == ".parquet" for sink in sinks)
+    stream = Stream(plan, table.schema, options, numbers=numbers, places=placed)
     scatter: Scatter | None = None
-    sink: Any = None
     if options.shuffle:
         from bistochastic.adapters.scatter import Scatter
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        protected = plan._protected
-        sink = created(part, form, stream.schema, protected, dialect)
-        first = sink.write if scatter is None else scatter.write
+        for sink in sinks:
+            sink.open(plan, stream.schema)
+
+        def write(batch: Any) -> None:
+            for sink in sinks:
+                sink.write(batch)
+
+        first = write if scatter is None else scatter.write
         # Codes are read ahead, too, so nothing but draws is done between two of them.
         pieces = ahead(stream.pieces(table.batches()))
         with contextlib.closing(abreast(stream.drawn, pieces)) as drawn:
@@ -162,15 +208,17 @@ def _write(
         if scatter is not None:
             progress("shuffling", None)
             for ready in scatter.batches():
-                sink.write(ready)
-        sink.close()
+                write(ready)
+        # A file holds only cells: no type in it lists categories.
+        found = replace(stream.certificate, declared_categories=())
+        for sink in sinks:
+            sink.close(notes(found))
     except OSError as error:
         raise room("out", error) from None
     finally:
-        for each in (scatter, sink):
-            # After an error, a file that is thrown away may not take its last bytes either.
+        for each in (scatter, *sinks):
+            # After an error, writing the last bytes of a discarded file may fail, too.
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    # A file holds cells alone: no type in it lists categories.
-    return replace(stream.certificate, declared_categories=())
+    return found

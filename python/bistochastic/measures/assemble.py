@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from bistochastic.measures import bits, channel, costs, priors, survey
 from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
@@ -18,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-
-    Array = NDArray[np.float64]
 
 # Multiply-adds up to which costs between all pairs of rows are compared.
 _TRIPLES = 1200**3
@@ -141,7 +136,7 @@ def _attacker(
 
 
 def _up(x: Fraction) -> float:
-    """The smallest double not below a fraction."""
+    """Return the smallest double not below a fraction."""
     near = float(x)
     return near if near >= x else math.nextafter(near, math.inf)
 

@@ -24,9 +24,7 @@ from bistochastic.tables.responses import Function
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
 
 # Combinations of protected values that a factor of several axes is taken apart into.
 _MIXED = 64

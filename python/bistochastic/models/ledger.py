@@ -22,12 +22,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, measures, structure
+from bistochastic import measures, structure
+from bistochastic.arguments import positive
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange, formats
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.waves import laws_of
-from bistochastic.words import shown, table, up, visible_lines
+from bistochastic.words import Shown, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ EQUAL = "The best guess is right this often if all categories are equally common
 
 
 @dataclass(frozen=True)
-class Spent:
+class Spent(Shown):
     """What all releases of one column of one data set come to.
 
     >>> import bistochastic as bs, pathlib, tempfile
@@ -77,11 +78,6 @@ class Spent:
     """Whether :attr:`best_guess` is exact rather than a bound."""
     memoised: bool
     """Whether waves by ids are among the releases."""
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts(zip(_HEADER, _row(self), strict=True), caption="Spent"))
 
 
 class Ledger:
@@ -119,11 +115,7 @@ class Ledger:
         if not folder:
             got = f"none at {shown(self.path.parent)}"
             raise ValueError(f"`path` must be in a folder that there is; got {got}")
-        self.budget = None
-        if budget is not None:
-            self.budget = _core.as_real("budget", "be a positive number", budget)
-            if not self.budget > 0:
-                raise ValueError(f"`budget` must be a positive number; got {self.budget:g}")
+        self.budget = None if budget is None else positive("budget", budget, math.inf)
 
     @property
     def entries(self) -> tuple[dict[str, Any], ...]:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 # Protected cells of a row: beyond it, pi has too many unknowns.
 _CELLS = 512

@@ -13,13 +13,10 @@ import numpy as np
 from bistochastic.models.fitting import Expanded, Fitted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 
 def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted:

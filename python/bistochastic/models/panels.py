@@ -29,6 +29,7 @@ from bistochastic.estimate.quantities import Quantity
 from bistochastic.estimate.sample import Sample
 from bistochastic.kept import kept
 from bistochastic.plan.attributes import about, named
+from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.certificate import Certificate
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from bistochastic.tables.question import Coded, Question
     from bistochastic.tables.sheet import Sheet
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 
@@ -147,7 +148,7 @@ class _Wave:
 
     @classmethod
     def of(cls, name: str, plan: Plan, given: object, column: str) -> _Wave:
-        certificate, frame = sheets.certificate_of(given), sheets.table_of(given)
+        certificate, frame = certificate_of(given, plan), sheets.table_of(given)
         table = opened(frame)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
@@ -177,7 +178,7 @@ def _waves(
     if plan2 is not None and not isinstance(plan2, Plan):
         raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
     column = named(said[0], given[said[0]])
-    second = sheets.certificate_of(wave2)
+    second = certificate_of(wave2)
     other = plan2 or (plan if second is None else second.plan)
     one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
     return one, two, column
@@ -405,7 +406,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     squares = one * one
     values = np.linalg.svd(squares, compute_uv=False)
     if not values[-1] > 1e-12 * values[0]:
-        must = "`transitions` must be asked of a matrix under which moves can be told from stays"
+        must = "`transitions` must be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
         raise SingularMatrixError(f"{must}; got {got}")
     diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
@@ -442,7 +443,7 @@ def change(
         raise TypeError("`replicates` must not be given to change; got some")
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
-        raise TypeError(f"`change` must be asked of where or of column; got {got}")
+        raise TypeError(f"`change` must be used with where or column; got {got}")
     one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
     same = len(_matched(one, two)[0])
     (before, first), (after, second) = (
@@ -484,7 +485,7 @@ def _residuals(
     top, below = weights * rows.of(base * what), weights * rows.of(base)
     total = float(below.sum())
     if not total > 0:
-        must = f"`change` must be asked of a subgroup with records in {wave.name}"
+        must = f"`change` must be used with a subgroup with records in {wave.name}"
         raise ValueError(f"{must}; got none")
     value = float(top.sum()) / total
     return value, (top - value * below) / total

@@ -15,7 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.models.cells import Grid
-from bistochastic.models.fitting import Expanded, Fitted, from_starts, limits, maximize
+from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
-
-    Array = NDArray[np.float64]
 
 # Cells of a block that terms put together, and numbers that are held at a time.
 _CELLS = 4096
@@ -211,14 +210,7 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
         own = block.grid.scales(Expanded(model.design.functions[:k], np.arange(k), k))
         np.add.at(scales, model.design.to[block.functions], own)
     most = limits(scales)
-
-    def starts() -> Iterator[Array]:
-        zero = np.zeros(model.size)
-        yield zero
-        naive = maximize(Corrected(replace(records, raw=True), terms, outcome), zero, most)
-        if naive is not None:
-            yield naive[0]
-
-    theta, information, steps = from_starts(model, starts(), most)
+    raw = replace(records, raw=True)
+    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, outcome), most)
     spread = model.spread(theta, records.sample.squares)
     return Fitted(theta, information, model.scores(theta), spread, steps)

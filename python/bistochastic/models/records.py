@@ -17,24 +17,24 @@ import numpy as np
 from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import levels, opened
 from bistochastic.plan.attributes import Binned, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables.estimates import read_design
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of, score_row
-from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
+from bistochastic.tables.sheet import read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
     from bistochastic.tables.sheet import Axis, Sheet
-
-    Array = NDArray[np.float64]
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
@@ -96,7 +96,7 @@ def read_records(
     With ``midpoints``, classes of a binned column are numbers rather than categories.
     """
     design = read_design(plan, survey)
-    certificate, frame = certificate_of(frame), table_of(frame)
+    certificate, frame = certificate_of(frame, plan), table_of(frame)
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)

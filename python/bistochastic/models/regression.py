@@ -21,15 +21,11 @@ from bistochastic.tables.sheet import table_of
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bistochastic.models.fitting import Fitted
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 MODELS = ("linear", "logistic", "multinomial", "poisson")
 METHODS = ("corrected", "likelihood")

@@ -11,23 +11,22 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
 from bistochastic.estimate.result import framed
-from bistochastic.words import shown, table, visible
+from bistochastic.plan.attributes import named
+from bistochastic.words import Shown, shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.models.fitting import Fitted
     from bistochastic.plan.plan import Plan
 
-    Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, repr=False)
-class Wald:
+class Wald(Shown):
     """A test that some combinations of coefficients have given values.
 
     >>> Wald("sex = 0", 3.84, 1, float("inf"))
@@ -58,11 +57,6 @@ class Wald:
             number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
             number += " degrees of freedom"
         return f"<Wald test of {visible(self.hypothesis)}: {number}, p {self.p_value:.4g}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-
-        return fragment(element("p", repr(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,7 +153,7 @@ class Regression:
         A term stands for all of its columns, in all categories of the outcome. Names of
         coefficients with other characters than letters are in backticks.
         """
-        given = _text("hypothesis", hypothesis)
+        given = named("hypothesis", hypothesis)
         name, _, value = given.partition("=")
         plain = name.strip().strip("`")
         indices = self._columns_of(plain)
@@ -304,7 +298,7 @@ class Regression:
 
     def plot(self, *, axes: object = None) -> Figure:
         """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.coefficients import coefficients
+        from bistochastic.plot.shares import coefficients
 
         return coefficients(self, axes=axes)
 
@@ -326,12 +320,6 @@ class Regression:
         caption = self._facts()[0]
         left = tuple(range(len(names)))
         return fragment(html(list(columns), rows, caption=caption, left=left, scroll=False), lines)
-
-
-def _text(name: str, given: object) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
-    return given
 
 
 def _value(typed: str) -> float:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
+
     Vector = Sequence[int | float | Fraction] | np.ndarray
     Exact = list[int | Fraction]
-    Floats = NDArray[np.float64]
 
 # How far sums of floats may be apart, of the sum of the absolute values: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
@@ -24,7 +25,7 @@ SLACK = 1e-12
 
 
 def vector(name: str, values: Any) -> np.ndarray | Exact:
-    """A vector as a float64 or int64 array, or as a list where only that is exact."""
+    """Read a vector as a float64 or int64 array, or as a list if only that is exact."""
     if not isinstance(values, list | tuple):
         values = array(name, "hold numbers in one row", values, by_code=True)
         if values.ndim != 1 or values.dtype.kind not in "iufO":
@@ -49,7 +50,7 @@ def vector(name: str, values: Any) -> np.ndarray | Exact:
 
 
 def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
-    """Both as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
+    """Read two as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
     x, y = vector("p", p), vector("q", q)
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
@@ -68,12 +69,12 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
 
 
 def listed(values: np.ndarray | Exact) -> Exact:
-    """An exact vector as a list of Python numbers."""
+    """List an exact vector as Python numbers."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
-    """What :func:`pair` gives as lists of integers of one unit, exactly."""
+    """Convert the result of :func:`pair` exactly to lists of integers of one unit."""
     if not is_floats(x):
         return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
     mantissa, exponent = np.frexp(np.concatenate([x, y]))
@@ -90,7 +91,7 @@ def is_floats(values: np.ndarray | Exact) -> bool:
 
 
 def against(x: Any, y: Any) -> str:
-    """What speaks against ``x`` majorizing ``y``, or nothing."""
+    """Say what speaks against ``x`` majorizing ``y``; an empty string if nothing does."""
     if isinstance(x, np.ndarray):
         ahead, slack = _ahead_floats(x, y) if is_floats(x) else _ahead_wholes(x, y)
         level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
@@ -112,20 +113,20 @@ def against(x: Any, y: Any) -> str:
 
 
 def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarray, float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
+    """Compute exactly by how much each sum of the largest of ``x`` is ahead."""
     return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
 
 
-def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
+def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
     """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
 
-    Every double is cut into two integers, the second in units so small that what is lost is
-    nothing beside the slack, and these are summed exactly.
+    Every double is split into two integers, the second in units so small that the loss is
+    negligible, and these are summed exactly.
     """
     bits = min(40, 61 - len(x).bit_length())
     exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
 
-    def parts(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def parts(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         # In two steps, as 2^(bits - exponent) itself may be no double.
         scaled = np.ldexp(np.ldexp(np.sort(values)[::-1], -exponent), bits)
         high = np.rint(scaled)
@@ -138,7 +139,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _round(name: str, values: np.ndarray | Exact) -> Floats:
+def _round(name: str, values: np.ndarray | Exact) -> Array:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:
@@ -171,7 +172,7 @@ def _number(name: str, at: int, value: object) -> int | float | Fraction:
         return value
     if isinstance(value, float | np.floating):
         return float(value)
-    # A span of time is an integer of NumPy's, too.
+    # A timedelta is an integer type of NumPy, too.
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")

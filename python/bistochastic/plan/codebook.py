@@ -2,7 +2,8 @@
 
 A CSV file has a header with ``column`` and ``category`` and a line for each category, in order. A
 TOML file has a line such as ``sex = ["F", "M"]`` for each column. A JSON file is a Table Schema
-(Frictionless): fields with a type, and categories as ``constraints.enum`` or ``categories``.
+(Frictionless): fields with a type, and categories as ``constraints.enum`` or ``categories``. A file
+of SPSS, Stata or SAS has value labels.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bistochastic.adapters.schemas import Column, Holds
+from bistochastic.adapters.table_files import STATISTICAL
 from bistochastic.plan.attributes import named
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     import os
 
-ENDINGS = (".csv", ".toml", ".json")
+ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
 _TYPES: dict[str, Holds] = {
-    "integer": "whole numbers", "year": "whole numbers", "number": "numbers", "string": "texts",
+    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
 }  # fmt: skip
 
 
@@ -31,11 +33,15 @@ def is_codebook(given: object) -> bool:
 
 
 def read(path: str | os.PathLike[str]) -> list[Column]:
-    """The columns that a codebook declares, in its order."""
+    """Read the columns that a codebook declares, in its order."""
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         got = shown(file.suffix) or "no ending"
         raise ValueError(f"`codebook` must end in {', '.join(ENDINGS)}; got {got}")
+    if file.suffix.lower() in STATISTICAL:
+        from bistochastic.adapters.statistical import described_in
+
+        return described_in(file, "codebook")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -50,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> list[Column]:
 
 
 def declared(name: str, levels: object) -> Column:
-    """A column with these categories, each given once."""
+    """Make a column with these categories, each given once."""
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.arrays import Arrays
-from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import like
 from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.options import Options
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
 
-_MISSING = np.array([True])
 # Orders of columns that are remembered.
 _LAYOUTS = 64
 
@@ -35,7 +33,7 @@ _LAYOUTS = 64
 def respond(
     plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
 ) -> dict[str, Any]:
-    """The report of one record."""
+    """Randomize one record."""
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
@@ -50,7 +48,7 @@ def respond(
         if coded.unit is not None:
             must = "must not be drawn by unit for one record, as a client holds no other record"
             raise ValueError(f"{prefix(coded.columns)}{must}; got unit `{shown(coded.unit)}`")
-    table: Any = Record({name: record[name] for name in record.keys()})  # noqa: SIM118 - any mapping
+    table = Record({name: [record[name]] for name in record.keys()})  # noqa: SIM118 - any mapping
     run = Run(plan, table.names, options, argument="record", narrowed=False)
     for attribute in run.numeric:
         must = "must not be numeric for one record, as numbers are permuted among records"
@@ -104,7 +102,7 @@ class Quick:
 
 
 class _Part:
-    """What a quick answer needs of one attribute."""
+    """The parts of one attribute that a quick draw needs."""
 
     def __init__(self, attribute: Coded) -> None:
         self.names = list(attribute.columns)
@@ -131,21 +129,14 @@ def prepare(plan: Plan) -> Quick | None:
     return Quick(plan) if plain and not plan._numeric else None
 
 
-class Record:
+class Record(Arrays):
     """The values of one record as a table of one row."""
 
-    together: ClassVar[bool] = False
-    rows = 1
-
-    def __init__(self, given: dict[str, Any]) -> None:
-        self._given = given
-        self.names = list(given)
-
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of the value, 0 if it is missing, and whether it is."""
-        value = self._given[name]
+        """Return the code of the value, 0 if it is missing, and whether it is missing."""
+        (value,) = self._given[name]
         if value is None or (isinstance(value, float) and value != value):
-            return np.zeros(1, np.int64), _MISSING
+            return np.zeros(1, np.int64), np.array([True])
         code = labels.code(value)
         if code is None:
             must = "must hold a declared category"
@@ -155,47 +146,6 @@ class Record:
             raise TypeError(f"{prefix([name])}{must}; got {type(value).__name__}")
         return np.array([code]), None
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """The category of a code, spelled as the value was; None if it is missing."""
-        if missing is not None:
-            return [None]
-        return [(like(labels, self._given[name]) or labels.values)[int(codes[0])]]
-
-    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """The category of a code; None if it is missing."""
-        return [None if missing is not None else labels.values[int(codes[0])]]
-
-    def numbers(self, name: str) -> tuple[Any, Mask | None]:
-        """The number, 0 if it is missing, and whether it is."""
-        return self._one(name, Arrays.numbers)
-
-    def dates(self, name: str) -> tuple[Any, Mask | None]:
-        """The date, and whether it is missing."""
-        return self._one(name, Arrays.dates)
-
-    def _one(self, name: str, read: Any) -> tuple[Any, Mask | None]:
-        value = self._given[name]
-        if value is None or (isinstance(value, float) and value != value):
-            return np.zeros(1, "M8[D]" if read is Arrays.dates else np.int64), _MISSING
-        if isinstance(value, bool):
-            raise WrongType("bool")
-        found: tuple[Any, Mask | None] = read(Arrays({name: [value]}), name)
-        return found
-
-    def numbered(
-        self, name: str, values: Any, missing: Mask | None = None, *, own: bool = False
-    ) -> Any:
-        """The number; None if it is missing."""
-        return [None] if missing is not None else values.tolist()
-
-    def can_be_missing(self, name: str) -> bool:
-        """Whether a value can be missing: any can."""
-        return True
-
-    def is_declared(self, name: str) -> bool:
-        """Whether a value lists categories: none does."""
-        return False
-
-    def made(self, columns: Mapping[str, Any], _order: None) -> dict[str, Any]:
-        """The record with these columns of one row each, None for one that stays."""
-        return {n: self._given[n] if new is None else new[0] for n, new in columns.items()}
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
+        """Return the record with these columns, None for one that stays."""
+        return {n: (self._given[n] if new is None else new)[0] for n, new in columns.items()}

@@ -1,8 +1,8 @@
 """Units: records that share one draw, such as the people of a household.
 
-A column with ``unit=`` is drawn once per unit, under the law of ids with a key of its own for the
-unit's column. All records of a unit have the same code, so each record can be drawn for itself and
-has the same reported value. What must hold for that is checked here: records of a unit agree.
+A column with ``unit=`` is drawn once per unit, in the same way as by ids, with a key of its own for
+the unit's column. All records of a unit have the same code, so each record can be drawn by itself
+and has the same reported value. This file checks that records of a unit agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.plan.attributes import named
 from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
-from bistochastic.words import prefix, row, shown
+from bistochastic.words import Shown, prefix, row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Unit:
-    """What a certificate says of the units of one column.
+class Unit(Shown):
+    """The facts of a certificate about the units of one column.
 
     >>> import bistochastic as bs
     >>> roof = bs.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
@@ -50,7 +50,7 @@ class Unit:
     pseudonym: str | None = None
     """The column that holds a keyed hash of the unit."""
     count: int | None = None
-    """The number of units, if it was asked for."""
+    """The number of units, if it was requested."""
 
     @property
     def _line(self) -> str:
@@ -61,19 +61,14 @@ class Unit:
     def __repr__(self) -> str:
         return f"<Unit `{shown(self.column)}`: {self._line}>"
 
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        return fragment(facts([(shown(self.column), self._line)], caption="Unit"))
-
 
 def drawn_by(plan: Plan) -> tuple[str, ...]:
-    """The columns that attributes are drawn by, each once."""
+    """List the columns that attributes are drawn by, each once."""
     return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
 
 
 def replaced(plan: Plan, given: object) -> dict[str, str]:
-    """The names of the columns that hold hashes in the place of units, as a caller gave them."""
+    """Read the names of the columns with hashes in place of units, as a caller gave them."""
     if given is None:
         return {}
     must = "`unit_pseudonym` must be a dict from columns of units to new names"
@@ -114,7 +109,7 @@ class Met:
         return sum(len(keys) for keys, _ in self._held)
 
     def read(self, table: Table, first: int | None, *, hashed: bool) -> Ids:
-        """The units of some rows, none missing; with their pseudonyms, if asked for."""
+        """Read the units of some rows, none missing; with their pseudonyms, if requested."""
         ids = Ids(read_ids(table, self._column, first))
         self._kinds |= kinds(ids.values)
         if hashed or not isinstance(ids.values, np.ndarray):
@@ -125,7 +120,6 @@ class Met:
         """Raise an error for rows that differ from an earlier record of their unit."""
         if not len(ids.values):
             return
-        keys, at, which = np.unique(_words(ids), return_index=True, return_inverse=True)
         names, every = [], []
         for i, attribute in self._attributes:
             each = encoded[i]
@@ -135,6 +129,10 @@ class Met:
             if each.groups is not None and attribute.groups is not None:
                 names.append((attribute.groups.column,))
                 every.append(each.groups)
+        words = _words(ids)
+        rows, lengths = _runs(words, every)
+        every = [values[rows] for values in every]
+        keys, at, which = np.unique(words[rows], return_index=True, return_inverse=True)
         known = [values[at] for values in every]
         new = np.ones(len(keys), bool)
         for before, values in self._held:
@@ -148,8 +146,9 @@ class Met:
         worst = min(range(len(firsts)), key=firsts.__getitem__, default=0)
         if firsts and firsts[worst] < len(which):
             must = f"must be the same in all records of a unit, by `{shown(self._column)}`"
-            got = f"{int(wrong[worst].sum())} rows that differ from an earlier record of their unit"
-            at_row = row(firsts[worst], first)
+            many = int(lengths[wrong[worst]].sum())
+            got = f"{many} rows that differ from an earlier record of their unit"
+            at_row = row(int(rows[firsts[worst]]), first)
             raise ValueError(f"{prefix(names[worst])}{must}; got {got}, the first in {at_row}")
         self._hold(keys[new], [mine[new] for mine in known])
 
@@ -164,8 +163,24 @@ class Met:
             self._held.append((keys, values))
 
 
+def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the first row and the length of each run of equal records of one unit.
+
+    A file lists households one after another, so there are fewer runs to sort than rows.
+
+    >>> _runs(np.array([7, 7, 7, 5], np.uint64), [np.array([1, 1, 2, 2])])
+    (array([0, 2, 3]), array([2, 1, 1]))
+    """
+    starts = np.ones(len(words), bool)
+    starts[1:] = words[1:] != words[:-1]
+    for values in every:
+        starts[1:] |= values[1:] != values[:-1]
+    rows = np.flatnonzero(starts)
+    return rows, np.diff(rows, append=len(words))
+
+
 def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Eight bytes for each row: an integer itself, of others a keyed hash."""
+    """Make eight bytes for each row: an integer itself, a keyed hash of others."""
     if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
         return ids.values.view(np.uint64)
     assert ids.hashes is not None
@@ -181,7 +196,7 @@ def certified(
     *,
     checked: bool,
 ) -> tuple[Unit, ...]:
-    """What the certificate says of the units that were read, and of those of carried attributes."""
+    """Return the certificate's facts about units that were read, and of carried attributes."""
     wave = options.wave
     before = (
         {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}

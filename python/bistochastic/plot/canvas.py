@@ -1,4 +1,4 @@
-"""What all pictures share: figures of their own, axes of a caller's, titles."""
+"""Shared by all pictures: new figures, a caller's axes, titles."""
 
 from __future__ import annotations
 
@@ -55,6 +55,12 @@ def given_axes(axes: object, panels: int = 1) -> list[Axes]:
         got = f"{len(listed)} axes" if listed else type(axes).__name__
         raise TypeError(f"`axes` must {must}; got {got}")
     return listed
+
+
+def single(axes: object, width: float, height: float) -> Axes:
+    """Return a caller's axes, or those of a new figure."""
+    (found,) = new_figure(width, height)[1] if axes is None else given_axes(axes)
+    return found
 
 
 def plain(ax: Axes, *, grid: Literal["x", "both"], left: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic.arguments import items
 from bistochastic.markup.pictures import LARGEST, cell_text
 from bistochastic.matrix import Matrix
-from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
+from bistochastic.plot.canvas import QUIET, figure_of, single, title
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ def heatmap(
 
     White means a probability of exactly 0: the reported value rules out the true one.
 
-    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale tells small entries apart, but
+    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
       blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
       lightest colour.
     * ``categories`` are their names, in the order of their codes. With more than 30 categories only
@@ -65,11 +65,8 @@ def heatmap(
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
     names = None if categories is None else _names(categories, n)
-    if axes is None:
-        side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
-        _, (ax,) = new_figure(side + 0.8, side)
-    else:
-        (ax,) = given_axes(axes)
+    side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
+    ax = single(axes, side + 0.8, side)
     import matplotlib as mpl
     import numpy as np
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
@@ -87,7 +84,7 @@ def heatmap(
     log = scale == "log"
     floor = max(least, most * 1e-6)
     norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
-    # Blue without its palest fifth, so that white is left for 0; dark is likely, in grey, too.
+    # Blue without its palest fifth, so white is left for 0; dark is likely, in grey, too.
     blues = mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256))
     colours = ListedColormap(blues).with_extremes(bad="white")
     # On a linear scale, too, an entry of 0 differs from a small one.
@@ -126,7 +123,7 @@ def heatmap(
 
 
 def _names(categories: Any, size: int) -> list[str]:
-    """The names of the categories, one for each."""
+    """Read the names of the categories, one for each."""
     must = f"hold {size} names, one for each category"
     if isinstance(categories, str):
         raise TypeError(f"`categories` must {must}; got str")
@@ -137,7 +134,7 @@ def _names(categories: Any, size: int) -> list[str]:
 
 
 def _write_numbers(ax: Axes, dense: np.ndarray, image: Any) -> None:
-    """Two decimals in every cell, dark on light and light on dark, if there is room for them."""
+    """Write two decimals in every cell, dark on light and light on dark, if they fit."""
     box = ax.get_window_extent()
     points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH
     if points < _POINTS[0]:

@@ -13,17 +13,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
-from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
+from bistochastic.plan.run import package
 from bistochastic.progress import watched
-from bistochastic.report import explorer
 from bistochastic.report.categories import category
 from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.definitions import Bits
     from bistochastic.plan.plan import Plan
 
-# Steps of the slider inside a report, which may have many columns.
-_STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
 _INSECURE = (
@@ -84,9 +81,7 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
-    if not 0 < effect < math.inf:
-        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    effect = arguments.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
@@ -140,7 +135,7 @@ class Report:
         self.odds = self._together()
 
     def _together(self) -> Fraction | None:
-        """Of all protected columns of a person: the ratios multiply."""
+        """Multiply the ratios of all protected columns of a person."""
         each = [column.odds for column in self.columns]
         if math.isinf(self.plan.epsilon) or None in each:
             return None
@@ -148,7 +143,6 @@ class Report:
 
     def page(self) -> str:
         """Write the whole page."""
-        scenes = self._scenes()
         insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
@@ -156,7 +150,7 @@ class Report:
             ("not-covered", "What is not covered?", listed(self._not_covered())),
             ("accuracy", "How accurate are estimates?", self._accuracy()),
             ("undo", "Who can undo it?", self._undo()),
-            ("appendix", "Appendix", self._appendix(bool(scenes))),
+            ("appendix", "Appendix", self._appendix()),
         ]
         return page(
             self._title,
@@ -165,17 +159,15 @@ class Report:
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
-            script=explorer.script() if scenes else None,
-            data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
 
     # The cover.
 
     @property
     def _title(self) -> str:
-        """What the caller says, or what the plan or the protected file is called."""
+        """The caller's title, or the name of the plan or of the protected file."""
         if "title" in self.cover:
             return self.cover["title"]
         files = self.certificate.files if self.certificate is not None else None
@@ -223,7 +215,7 @@ class Report:
         return join(element("p", each, class_="bs-tiles"), facts(lines))
 
     def _unchanged(self) -> int:
-        """How many columns are published as they are, or so that anyone can undo it."""
+        """Count the columns that are published unchanged or in a way that anyone can undo."""
         clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
@@ -354,7 +346,7 @@ class Report:
         return join(found)
 
     def _example(self) -> Markup | None:
-        """The row of the worst column as a sentence."""
+        """Write the row of the worst column as a sentence."""
         known = [column for column in self.coded if column.odds is not None and column.odds > 1]
         if not known:
             return None
@@ -388,7 +380,7 @@ class Report:
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
     def _units(self) -> list[object]:
-        """What pooled records of one unit reveal: every column by itself, and all of them."""
+        """Say what pooled records of one unit reveal: every column by itself, and all of them."""
         by = names(self.plan.units or ())
         text = ("All limits above hold for one record. If records of one unit, by "
                 f"{by}, have the same true value, their reported values can be pooled: columns "
@@ -409,7 +401,7 @@ class Report:
         ]
 
     def _households(self) -> list[object]:
-        """What several records with the same true value reveal."""
+        """Say what several records with the same true value reveal."""
         if self.plan.units:
             return self._units()
         known = [column for column in self.columns if column.odds is not None]
@@ -525,7 +517,7 @@ class Report:
         return found
 
     def _ranges(self, known: list[Column]) -> Markup | None:
-        """True proportions and the range of their estimates, for the least accurate column."""
+        """Draw true proportions and the range of their estimates, for the least accurate column."""
         worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
         many = worst.units or self._spoken_of
         each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
@@ -563,7 +555,7 @@ class Report:
 
     # The appendix.
 
-    def _appendix(self, slider: bool) -> Markup:
+    def _appendix(self) -> Markup:
         technical: list[str] = []
         if self.certificate is not None:
             technical = [each for each in self.certificate.notes if each in BLOCKS]
@@ -581,7 +573,6 @@ class Report:
                   caption="Families", left=(0, 1, 2)),
             facts(self._totals()),
             [column.groups() for column in self.coded],
-            self._slider() if slider else None,
             element("h3", "Origin and digests"),
             facts(self._origin()),
             listed(technical) if technical else None,
@@ -603,7 +594,7 @@ class Report:
 
     def _origin(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        version = explorer.package() if certificate is None else certificate.package
+        version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),
@@ -657,33 +648,6 @@ class Report:
                          "compare.")  # fmt: skip
         return found
 
-    # The slider.
-
-    def _scenes(self) -> list[explorer.Scene]:
-        betas = explorer.spread(_STEPS)
-        known: dict[int, list[explorer.Law]] = {}
-        found = []
-        for column in self.coded:
-            law = column.law
-            if law is None or not 2 <= law.size <= LARGEST:
-                continue
-            if law.size not in known:
-                known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
-            title = f"{column.plain} (beta {down(law.beta, 3)})"
-            start = round(law.beta * (_STEPS - 1))
-            found.append(explorer.Scene(title, law.size, known[law.size], start))
-        return found
-
-    def _slider(self) -> Markup:
-        return element(
-            "div",
-            element("h3", "What another beta would do"),
-            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
-                      "release."),
-            explorer.panel(self._spoken_of),
-            class_="bs-screen",
-        )  # fmt: skip
-
 
 def _figure(picture: Markup, caption: str) -> Markup:
     wide = element("div", picture, class_="bs-wide", role="group", tabindex="0",
@@ -692,7 +656,7 @@ def _figure(picture: Markup, caption: str) -> Markup:
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
-    """The largest factor by which ``m`` records of one unit favour one true value over another."""
+    """Find the largest factor by which ``m`` records of one unit favour one true value."""
     epsilon = pooled(plan, m)
     return None if math.isinf(epsilon) else exponential(epsilon)
 

@@ -23,6 +23,7 @@ from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import ask, levels_of
 from bistochastic.tables.tabulate import beside, place
@@ -31,11 +32,8 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 # Cells of all tables together.
 _CELLS = 2**27
@@ -241,7 +239,8 @@ class Collector(Shown):
 
     def update(self, frame: object) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
-        table = opened(frame)
+        certificate_of(frame, self._plan)
+        table = opened(sheets.table_of(frame))
         found = []
         for each in self._tables.values():
             sheet = sheets.of_table(each.question, table, sheets.Design(), empty=True)
@@ -359,7 +358,7 @@ class Collector(Shown):
             records = found["records"]
         except (ValueError, TypeError, KeyError, RecursionError):
             must = "`text` must be the JSON of a collector"
-            raise ValueError(f"{must}; got a text that is cut off or has other fields") from None
+            raise ValueError(f"{must}; got a string that is cut off or has other fields") from None
         if stated[:2] != (FORMAT, 1):
             must = f"`text` must be of format {FORMAT}, version 1"
             raise ValueError(f"{must}; got version {shown(stated[1])}")

@@ -14,23 +14,21 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part, refuse_undecided
-from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
+from bistochastic.tables.sheet import Design, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Sheet
-
-    Array = NDArray[np.float64]
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
@@ -51,7 +49,7 @@ def estimate(
     survey: Survey,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
-    certificate, frame = certificate_of(frame), table_of(frame)
+    certificate, frame = certificate_of(frame, plan), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     design = read_design(plan, survey)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.labels import Labels
     from bistochastic.plan.plan import Plan
 
-    Array = NDArray[np.float64]
     Coded = Categorical | Joint
 
 

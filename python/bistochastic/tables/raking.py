@@ -15,6 +15,7 @@ from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
 from bistochastic.plan.attributes import about, named
+from bistochastic.plan.carried import certificate_of
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import read_design
 from bistochastic.tables.sheet import require, table_of, weight_column
@@ -22,10 +23,9 @@ from bistochastic.tables.sheet import require, table_of, weight_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.plan.attributes import Categorical, Joint
     from bistochastic.plan.plan import Plan
-
-    Array = NDArray[np.float64]
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000
@@ -34,11 +34,12 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 @watched("raking")
 def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
+    certificate_of(frame, plan)
     frame = table_of(frame)
     table = opened(frame)
     coded = plan._coded
     if not coded:
-        raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
+        raise ValueError("`weights` must be used with a plan with categories; got only numbers")
     start = np.ones(table.rows)
     if given is not None:
         read_design(plan, {"weights": given})
@@ -51,7 +52,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
             require(table, "frame", name)
         with about(attribute.columns):
             if attribute.matrices[0].padding:
-                must = "`calibration_weights` must be asked of codes that can all be true"
+                must = "`calibration_weights` must be used with codes that can all be true"
                 got = f"{attribute.matrices[0].padding} that are never true"
                 raise ValueError(f"{must}; got {got}")
             encoded = attribute._encode(table, released=True)

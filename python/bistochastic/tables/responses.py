@@ -21,6 +21,7 @@ from bistochastic.estimate.counts import Counts
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
+from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
@@ -32,20 +33,17 @@ from bistochastic.tables.question import (
     refuse_absent,
     refuse_undecided,
 )
-from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
+from bistochastic.tables.sheet import read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.sheet import Design, Sheet
-
-    Array = NDArray[np.float64]
 
 # Tables of at most this many cells replace rows.
 _CELLS = 1 << 20
@@ -210,7 +208,7 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     """How much of a number its report keeps on average, under randomized response."""
     law = attribute.for_records(records).matrix
     both = None if law is None else structure.two_valued(law)
-    must = f"{prefix([attribute.column])}`{what}` must be asked of the whole table without weights"
+    must = f"{prefix([attribute.column])}`{what}` must be used with the whole table without weights"
     cure = "or of a column permuted by randomized response"
     if attribute.how != "permute" or both is None:
         how = attribute.family if attribute.how == "permute" else "class means"
@@ -266,7 +264,7 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    certificate, frame = certificate_of(frame), table_of(frame)
+    certificate, frame = certificate_of(frame, plan), table_of(frame)
     protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])

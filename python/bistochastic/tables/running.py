@@ -17,11 +17,10 @@ from bistochastic.tables.sheet import Axis, Sheet, read
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.tables.question import Question
     from bistochastic.tables.sheet import Design
-
-    Array = NDArray[np.float64]
 
 
 class Running:

@@ -67,44 +67,4 @@ mod tests {
         }
         assert_eq!(below(1, &mut Fixed(vec![u64::MAX], 0)), 0);
     }
-
-    /// With words of one byte instead of eight the same steps can be counted to the end.
-    #[test]
-    #[cfg_attr(miri, ignore = "too slow")]
-    fn below_gives_every_number_the_same_share() {
-        fn below_bytes(n: u64, bytes: [u64; 2]) -> Option<u64> {
-            let (high, low) = ((bytes[0] * n) >> 8, (bytes[0] * n) & 255);
-            if low + n <= 256 {
-                return Some(high);
-            }
-            let (carry, next) = ((bytes[1] * n) >> 8, (bytes[1] * n) & 255);
-            if low + carry > 255 {
-                return Some(high + 1);
-            }
-            if low + carry < 255 || next + n <= 256 {
-                return Some(high);
-            }
-            None
-        }
-        for n in [1, 2, 3, 5, 7, 12, 100, 255] {
-            let mut seen = vec![0u64; n as usize];
-            let mut undecided = vec![0u64; n as usize];
-            for a in 0..256 {
-                for b in 0..256 {
-                    match below_bytes(n, [a, b]) {
-                        Some(v) => seen[v as usize] += 1,
-                        // Undecided between `v` and `v + 1`.
-                        None => undecided[(((a * 256 + b) * n) >> 16) as usize] += 1,
-                    }
-                }
-            }
-            // Number v owns the words from v 2^16 / n to (v + 1) 2^16 / n, those at the ends in part.
-            for v in 0..n {
-                let (from, to) = ((v << 16).div_ceil(n), ((v + 1) << 16) / n);
-                assert_eq!(seen[v as usize], to - from, "{v} of {n}");
-                let cut = u64::from(((v + 1) << 16) % n != 0);
-                assert_eq!(undecided[v as usize], cut);
-            }
-        }
-    }
 }

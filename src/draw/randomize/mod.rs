@@ -56,7 +56,6 @@ pub mod block;
 mod draw;
 pub(super) mod further;
 mod node;
-mod slow;
 mod work;
 
 pub use crate::draw::code::{Code, RECORDS};
@@ -330,32 +329,6 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_pieces_do_not_matter() {
-        for (i, m) in matrices().into_iter().enumerate() {
-            // Long enough for several chunks, for one of each kind.
-            let n = if i % 3 == 0 { 140_000 } else { 6_000 };
-            let codes = codes(m.family.size(), n);
-            let whole = run(&m, &codes, Rows(77), 1);
-            for threads in [2, 7] {
-                assert_eq!(run(&m, &codes, Rows(77), threads), whole);
-            }
-            for (start, end) in [
-                (0, 1),
-                (1, 2),
-                (5, 1000),
-                (1023, 3000),
-                (65_459, 66_000),
-                (65_000, 140_000),
-            ] {
-                let (start, end) = (start.min(codes.len()), end.min(codes.len()));
-                let part = run(&m, &codes[start..end], Rows(77 + start as u64), 2);
-                assert_eq!(part, whole[start..end], "{start}..{end}");
-            }
-            assert_ne!(run(&m, &codes, Rows(78), 2), whole);
-        }
-    }
-
-    #[test]
     fn ids_address_people_and_the_code_enters() {
         for m in matrices() {
             let size = m.family.size();
@@ -429,22 +402,6 @@ mod tests {
                         }
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn the_first_bad_code_is_found_on_any_number_of_threads() {
-        let m = &matrices()[0];
-        let key = Key::insecure(1);
-        let randomizer = Randomizer::<RowKeys>::new(m, &key, &[]).unwrap();
-        let mut codes = vec![0u8; 300_000];
-        for position in [299_999, 200_000, 70_000, 3] {
-            codes[position] = 12;
-            for threads in [1, 2, 7] {
-                let mut out = vec![0; codes.len()];
-                let got = randomizer.run(Some(&codes), &mut out, Rows(1), threads);
-                assert_eq!(got, Err(Refused::Code(position)));
             }
         }
     }

@@ -390,20 +390,4 @@ mod tests {
                 .contains(&("moved".to_owned(), Value::Real(0.0)))
         );
     }
-
-    #[test]
-    fn refuses_what_is_not_bistochastic() {
-        let error = |size, reals: &[f64]| dense(size, reals).unwrap_err().to_string();
-        assert!(error(2, &[0.5, 0.5, 0.5, 0.6]).ends_with("1.1 in row 1, off by 1.0e-1"));
-        assert!(error(2, &[1.0, 0.0, 1.0, 0.0]).ends_with("a sum of 2 in column 0, off by 1.0e0"));
-        assert!(error(2, &[f64::NAN, 0.0, 0.0, 1.0]).ends_with("NaN at (0, 0)"));
-        assert!(error(2, &[1.5, -0.5, -0.5, 1.5]).ends_with("-0.5 at (0, 1)"));
-        assert!(error(2, &[1.0, 1e-10, 0.0, 1.0]).ends_with("an entry on none at (0, 1)"));
-        let wide = Value::Table(1, 2, Box::new(Value::Reals([0.5, 0.5].into())));
-        let error = make("dense", &[("array", wide)]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "`array` must be a square table of numbers; got 1 x 2"
-        );
-    }
 }

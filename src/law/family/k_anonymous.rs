@@ -79,22 +79,6 @@ mod tests {
     }
 
     #[test]
-    fn by_beta_the_smallest_k_that_reaches_it() {
-        for size in [2u64, 12, 16, 81, 97, 10_000_000] {
-            for beta in [0.0, 0.25, 0.5, 0.6, 0.75, 0.999, 1.0] {
-                let m = k_anonymous(size.into(), "beta", Value::Real(beta)).unwrap();
-                assert!(rate::beta(&*m.family) >= beta);
-                let Value::Whole(k) = m.family.parameters()[1].1 else {
-                    panic!("k is an integer")
-                };
-                assert!(k == 1 || rate::beta(&with_k(size, k as u64 - 1)) < beta);
-            }
-        }
-        let m = k_anonymous(16, "beta", Value::Real(0.5)).unwrap();
-        assert_eq!(m.family.parameters()[1].1, Value::Whole(4));
-    }
-
-    #[test]
     fn by_share_the_smallest_class_that_is_one() {
         for (size, share, k) in [
             (100, 0.07, 7),
@@ -121,17 +105,5 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn refuses_k_beyond_the_size() {
-        let error = k_anonymous(5, "k", Value::Whole(6)).unwrap_err();
-        assert_eq!(error.to_string(), "`k` must be from 1 to 5; got 6");
-        let error = make("k_anonymous", &[("size", Value::Whole(5))]).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("exactly one of k, beta, share; got none")
-        );
     }
 }

@@ -121,6 +121,8 @@ impl Joined for Kron {
 }
 
 impl Family for Kron {
+    composite::joined!();
+
     fn name(&self) -> &'static str {
         "kron"
     }
@@ -157,20 +159,6 @@ impl Family for Kron {
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
     }
 
-    fn precise_row(&self, u: u64) -> Vec<Dd> {
-        match self.written.of(self) {
-            Some(table) => table.precise_row(u, self.size()),
-            None => self.join_precise(u),
-        }
-    }
-
-    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        match self.written.of(self) {
-            Some(table) => table.add_counts(u, total, weight, out),
-            None => self.join_counts(u, total, weight, out),
-        }
-    }
-
     /// Entries of factors that are composites take a row each, so that rows are taken whole.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         if self
@@ -186,10 +174,6 @@ impl Family for Kron {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn canonical(&self) -> Option<Arc<dyn Family>> {
-        None
-    }
-
     fn structure(&self) -> Structure {
         Structure::Kron(Arc::clone(&self.factors))
     }
@@ -198,10 +182,6 @@ impl Family for Kron {
         self.factors.iter().try_fold(1u128, |total, factor| {
             total.checked_mul(factor.total()?).filter(|&t| t < 1 << 127)
         })
-    }
-
-    fn nesting(&self) -> Nesting {
-        self.nesting
     }
 
     fn knows_ergodic(&self) -> bool {
@@ -257,7 +237,7 @@ impl Family for Kron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make, response, sized, wholes};
+    use crate::law::battery::{check_laws, make, sized, wholes};
 
     fn kron(factors: &[Matrix]) -> Result<Matrix> {
         make("kron", &[("matrices", Value::Matrices(factors.into()))])
@@ -276,34 +256,5 @@ mod tests {
         ] {
             check_laws(&kron(factors).unwrap());
         }
-    }
-
-    #[test]
-    fn ten_factors_on_the_grid_have_no_common_total_and_exact_bits() {
-        let factors: Vec<Matrix> = (2..12).map(|n| response(n, 0.6)).collect();
-        let m = kron(&factors).unwrap();
-        assert_eq!(m.family.size(), (2..12).product::<u64>());
-        assert_eq!((m.family.total(), m.family.entry(0, 0)), (None, None));
-        assert!(m.family.probability(0, 0) > 0.0);
-        assert!(m.beta() >= 0.6);
-        assert!(m.family.is_exact());
-    }
-
-    #[test]
-    fn perfect_parts_make_a_perfect_whole() {
-        let uniform = |n| sized("uniform", n);
-        let m = kron(&[uniform(3), uniform(7), uniform(1), uniform(10)]).unwrap();
-        assert_eq!((m.beta(), m.epsilon()), (1.0, 0.0));
-    }
-
-    #[test]
-    fn refuses_a_joint_domain_beyond_the_codes() {
-        let big = sized("uniform", 1 << 30);
-        let error = kron(&[big.clone(), big]).unwrap_err().to_string();
-        assert!(
-            error.ends_with("at most 2^53 cells; got 2 factors with more cells"),
-            "{error}"
-        );
-        assert!(kron(&[]).is_err());
     }
 }

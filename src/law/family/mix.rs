@@ -191,6 +191,8 @@ impl Joined for Mix {
 }
 
 impl Family for Mix {
+    composite::joined!();
+
     fn name(&self) -> &'static str {
         "mix"
     }
@@ -237,10 +239,6 @@ impl Family for Mix {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn canonical(&self) -> Option<Arc<dyn Family>> {
-        None
-    }
-
     fn structure(&self) -> Structure {
         Structure::Mix {
             parts: Arc::clone(&self.parts),
@@ -253,17 +251,6 @@ impl Family for Mix {
         composite::common(self.parts.iter().map(Matrix::total))?
             .checked_mul(self.sum.into())
             .filter(|&t| t < 1 << 127)
-    }
-
-    fn nesting(&self) -> Nesting {
-        self.nesting
-    }
-
-    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        match self.written.of(self) {
-            Some(table) => table.add_counts(u, total, weight, out),
-            None => self.join_counts(u, total, weight, out),
-        }
     }
 
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
@@ -283,13 +270,6 @@ impl Family for Mix {
             }
         }
         sum
-    }
-
-    fn precise_row(&self, u: u64) -> Vec<Dd> {
-        match self.written.of(self) {
-            Some(table) => table.precise_row(u, self.size()),
-            None => self.join_precise(u),
-        }
     }
 
     fn knows_ergodic(&self) -> bool {
@@ -349,8 +329,7 @@ impl Family for Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{check_laws, make, sized, wholes, with};
-    use crate::law::rate;
+    use crate::law::battery::{check_laws, make, sized, wholes};
 
     fn mix(parts: &[Matrix], weights: Value) -> Result<Matrix> {
         let parts = Value::Matrices(parts.into());
@@ -386,14 +365,6 @@ mod tests {
     }
 
     #[test]
-    fn perfect_parts_make_a_perfect_whole() {
-        let rr = with("randomized_response", 7, "epsilon", Value::Real(0.0));
-        let parts = [sized("uniform", 7), rr];
-        let m = mix(&parts, Value::Reals([0.3, 0.7].into())).unwrap();
-        assert_eq!((rate::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
-    }
-
-    #[test]
     fn bounds_are_on_the_safe_side() {
         let parts = [circle(&[5, 3, 1, 1]), wholes("blocks", "sizes", &[2, 2])];
         let mixed = Mix {
@@ -412,25 +383,5 @@ mod tests {
         };
         assert!(bits(&bound) <= bits(&exact));
         assert!(bound.epsilon >= exact.epsilon);
-    }
-
-    #[test]
-    fn refuses_weights_and_sizes_that_do_not_fit() {
-        let parts = [sized("identity", 3), sized("uniform", 3)];
-        let error = |weights| mix(&parts, weights).unwrap_err().to_string();
-        assert!(error(Value::Ratios([(1, 2), (1, 3)].into())).ends_with("got a sum of 5/6"));
-        assert!(error(Value::Wholes([1, 1].into())).ends_with("got a sum of 2/1"));
-        assert!(error(Value::Reals([0.5, 0.6].into())).contains("off by 1.0e-1"));
-        assert!(error(Value::Reals([1.0].into())).ends_with("each of the 2 matrices; got 1"));
-        let error = mix(
-            &[sized("identity", 3), sized("uniform", 4)],
-            Value::Reals([0.5, 0.5].into()),
-        );
-        assert!(
-            error
-                .unwrap_err()
-                .to_string()
-                .ends_with("3 as the first; got 4")
-        );
     }
 }

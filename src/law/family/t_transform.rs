@@ -208,12 +208,4 @@ mod tests {
         }
         check_laws(&t(3, 0, 2, Value::Ratio(1, 3)).unwrap());
     }
-
-    #[test]
-    fn refuses_codes_and_shares_that_are_none() {
-        assert!(t(3, 0, 0, Value::Real(0.5)).is_err());
-        assert!(t(3, 0, 3, Value::Real(0.5)).is_err());
-        assert!(t(3, 0, 1, Value::Real(1.5)).is_err());
-        assert!(t(1, 0, 0, Value::Real(0.5)).is_err());
-    }
 }

@@ -448,13 +448,6 @@ mod tests {
         )
     }
 
-    fn by_beta(size: i128, beta: f64) -> Result<Matrix> {
-        make(
-            "tridiagonal",
-            &[("size", Value::Whole(size)), ("beta", Value::Real(beta))],
-        )
-    }
-
     #[test]
     fn laws() {
         for alphas in [
@@ -515,51 +508,5 @@ mod tests {
         );
         let (a, b) = (rate::beta(&*long.family), rate::beta(&*short.family));
         assert!((a - b).abs() < 1e-14, "{a} {b}");
-    }
-
-    #[test]
-    fn by_beta_the_smaller_alpha() {
-        for size in [2, 3, 4, 12, 1000, 10_000_000] {
-            let most = match by_beta(size, 1.0) {
-                Ok(m) => {
-                    assert_eq!(size, 2);
-                    rate::beta(&*m.family)
-                }
-                Err(error) => {
-                    let text = error.to_string();
-                    let number = text.split(' ').nth(5).unwrap();
-                    number.parse().unwrap()
-                }
-            };
-            for share in [0.0, 1e-9, 0.1, 0.5, 0.9, 0.999_999, 1.0] {
-                let beta = most * share;
-                let m = by_beta(size, beta).unwrap();
-                let got = rate::beta(&*m.family);
-                assert!(got >= beta && got - beta < 1e-12, "{size} {beta} {got}");
-            }
-        }
-        let best = by_beta(12, 0.411_289).unwrap();
-        let (n, d) = best.family.entry(0, 1).unwrap();
-        assert!((n as f64 / d as f64) < 0.3407);
-        let error = by_beta(12, 0.6).unwrap_err().to_string();
-        assert!(
-            error.starts_with("`beta` must be at most 0.411289"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn refuses_alphas_that_leave_no_law() {
-        assert_eq!(
-            vector(&[0.5, 0.7]).unwrap_err().to_string(),
-            "`alphas` must be non-negative, each and with its neighbour at most 1; got 0.7 at 1 after 0.5"
-        );
-        assert!(vector(&[f64::NAN]).is_err());
-        assert!(vector(&[-0.1]).is_err());
-        assert!(vector(&[1.1]).is_err());
-        assert!(constant(Value::Real(0.6), 3).is_err());
-        assert!(constant(Value::Real(0.6), 2).is_ok());
-        assert!(constant(Value::Ratio(2, 3), 3).is_err());
-        assert!(make("tridiagonal", &[("alphas", Value::Real(0.1))]).is_err());
     }
 }

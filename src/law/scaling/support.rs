@@ -156,15 +156,4 @@ mod tests {
             assert_eq!(check(size, |u, v| pattern[u][v]), want, "{pattern:?}");
         }
     }
-
-    /// A ladder that makes the textbook recursion exponential.
-    #[test]
-    fn chains_are_matched_in_linear_phases() {
-        let n = 2000;
-        assert_eq!(check(n, |u, v| u.abs_diff(v) <= 1), Ok(()));
-        assert_eq!(
-            check(n, |u, v| v == u || v == u + 1),
-            Err(Unsupported::Entry(0, 1))
-        );
-    }
 }

@@ -1,0 +1,86 @@
+"""The certificate inside the table: in the schema of an Arrow table and of a Parquet file.
+
+Two fields of the metadata: the digest of the plan, and the certificate without ``files``. A table
+that is filtered, sliced or written again by pyarrow keeps both.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.adapters.frames import library
+from bistochastic.plan import formats
+from bistochastic.plan.certificate import Certificate
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bistochastic.plan.attributes import Attribute
+    from bistochastic.plan.plan import Plan
+
+PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
+
+
+def notes(certificate: Certificate) -> dict[str, str]:
+    """Write the metadata of a protected table."""
+    return {PLAN: certificate.plan.digest, CERTIFICATE: formats.to_text(certificate._data())}
+
+
+def noted(data: Any, certificate: Certificate) -> Any:
+    """Add the metadata to a table, if it is an Arrow table; other tables have no metadata."""
+    if library(data) != "pyarrow":
+        return data
+    return data.replace_schema_metadata(notes(certificate))
+
+
+def read(metadata: Mapping[bytes, bytes] | None) -> Certificate | None:
+    """Read the certificate in the metadata of a schema; None if it has no certificate."""
+    found = (metadata or {}).get(CERTIFICATE.encode())
+    return None if found is None else _certificate(found)
+
+
+@lru_cache(16)
+def _certificate(written: bytes) -> Certificate:
+    try:
+        return Certificate.from_json(written.decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"the certificate in the schema: {error}") from None
+
+
+def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | None:
+    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another.
+
+    >>> import bistochastic as bs, pyarrow as pa
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> table = plan.protect(pa.table({"sex": ["F", "M", "M"]})).data
+    >>> certificate_of(table, plan)
+    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6>
+    """
+    from bistochastic.plan.protect import Release
+
+    if isinstance(frame, Release):
+        found: Certificate | None = frame.certificate
+    else:
+        schema = getattr(frame, "schema", None) if library(frame) == "pyarrow" else None
+        found = read(getattr(schema, "metadata", None))
+    if found is not None and plan is not None:
+        refuse_other_plan(plan, found)
+    return found
+
+
+def refuse_other_plan(plan: Plan, certificate: Certificate) -> None:
+    """Raise an error if the matrices of the certificate are not those of the plan."""
+
+    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
+        return {each.columns: each for each in given._coded}
+
+    if plan.digest == certificate.plan.digest:
+        return
+    then, now = laws(certificate.plan), laws(plan)
+    if then != now:
+        must = "`plan` must be the one that protected the table, as its certificate says"
+        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
+        listed = ", ".join(f"`{shown(column)}`" for column in other)
+        raise ValueError(f"{must}; got one whose matrix of {listed} differs")

@@ -1,0 +1,77 @@
+"""Labels of columns and of their values: what a file of SPSS or Stata says beside the cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.labels import Label, Labels
+from bistochastic.plan.attributes import about, named
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bistochastic.plan.attributes import Attribute
+
+ColumnLabels = tuple[tuple[str, str], ...]
+ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
+
+
+def of_columns(given: Any, known: Collection[str] | None) -> ColumnLabels:
+    """Read a dict from columns to labels; ``known`` are the columns of the plan, None for any."""
+    must = "`column_labels` must be a dict from columns to strings"
+    found = []
+    for column, text in _items(given, must):
+        name = _known("column_labels", column, known)
+        with about([name]):
+            found.append((name, named("column_labels", text)))
+    return tuple(found)
+
+
+def of_values(
+    given: Any, attributes: Collection[Attribute], known: Collection[str] | None
+) -> ValueLabels:
+    """Read a dict from columns to dicts from values to labels.
+
+    Values of a protected column are among its categories.
+    """
+    must = "`value_labels` must be a dict from columns to dicts from values to strings"
+    found = []
+    for column, pairs in _items(given, must):
+        name = _known("value_labels", column, known)
+        with about([name]):
+            listed = _items(pairs, must)
+            values = Labels.of("value_labels", [value for value, _text in listed]).values
+            texts = tuple(named("value_labels", text) for _value, text in listed)
+            twice = len(texts) - len(set(texts))
+            if twice:
+                raise ValueError(f"`value_labels` must be distinct; got {twice} again")
+            for attribute in attributes:
+                if name in attribute.columns and not attribute.whole_column:
+                    _check_declared(attribute, name, values)
+            found.append((name, tuple(zip(values, texts, strict=True))))
+    return tuple(found)
+
+
+def _check_declared(attribute: Any, column: str, values: tuple[Label, ...]) -> None:
+    at = attribute.columns.index(column)
+    labels, recode = attribute.axes[at], dict(attribute.recode[at] if attribute.recode else ())
+    for value in values:
+        if labels.code(value) is None or type(value) is not type(labels.values[0]):
+            is_missing = recode.get(value, value) is None
+            got = "a code that is recoded as missing" if is_missing else "a value that is none"
+            raise ValueError(f"`value_labels` must be of declared categories; got {got}")
+
+
+def _items(given: Any, must: str) -> list[tuple[Any, Any]]:
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return list(given.items())
+
+
+def _known(name: str, given: object, known: Collection[str] | None) -> str:
+    column = named(name, given)
+    if known is not None and column not in known:
+        must = f"`{name}` must be of columns that the plan names"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is none of them")
+    return column
