@@ -143,11 +143,13 @@ def from_starts(model: Model, starts: Iterable[Array], most: Array) -> tuple[Arr
     tried = 0
     for start in starts:
         tried += 1
-        found = maximize(model, start, most)
+        # A step too far is seen in its value, and halved.
+        with np.errstate(all="ignore"):
+            found = maximize(model, start, most)
         if found is not None:
             return found
     must = "`regress` must find a maximum at which the information is positive definite"
-    cure = "use fewer or coarser columns, more records or less noise"
+    cure = "join rare categories, or use fewer columns, more records or less noise"
     raise ValueError(f"{must}; got none from {tried} starts: {cure}")
 
 

@@ -160,7 +160,7 @@ def k_anonymous_classes(
     a column of  is                                    two records differ by
     ===========  ====================================  =========================================
     numbers      numbers, dates                        the difference, in standard deviations
-    nominal      strings, booleans, anything else    0 where they are equal, else 1
+    nominal      strings, booleans, anything else      0 where they are equal, else 1
     ordinal      an ordered categorical of pandas      the difference of ranks, from 0 to 1
     ===========  ====================================  =========================================
 
