@@ -88,7 +88,7 @@ def test_arithmetic_with_arrays_is_refused() -> None:
         (lambda: x * loose, r"\*"),
         (lambda: loose / 2, "/"),
     ):
-        with pytest.raises(TypeError, match=rf"`{sign}` must be asked of arrays, as `to_dense"):
+        with pytest.raises(TypeError, match=rf"`{sign}` must be used with arrays, as `to_dense"):
             calculate()
     assert (loose == DENSE) is False
     assert (DENSE == loose) is False  # noqa: SIM300

@@ -122,7 +122,7 @@ REFUSED: list[tuple[bs.Matrix, str]] = [
 def test_only_projections_onto_class_means_are_released(m: bs.Matrix, got: str) -> None:
     x = np.arange(m.size) * 1.5
     with pytest.raises(
-        InvertibleReleaseError, match="must be asked of uniform or blocks"
+        InvertibleReleaseError, match="must be used with uniform or blocks"
     ) as caught:
         m.average(x)
     assert got in str(caught.value)

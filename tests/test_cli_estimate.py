@@ -133,7 +133,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.txt", "--plan", "plan.json", "--by", "sex"], "must end in .csv, .parquet, .arrow"),
         (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none at"),
         (["file.csv", "--plan", "plan.json", "--by", "job"],
-         "must be asked of an invertible matrix"),
+         "must be used with an invertible matrix"),
         (["file.csv", "--plan", "plan.json", "--by", "sex", "--method", "magic"],
          "`method` must be"),
     ],

@@ -108,7 +108,7 @@ def test_what_cannot_be_told_is_said() -> None:
     np.testing.assert_allclose(totals.frequencies, 1 / 3)
     assert bs.uniform(4).estimate(counts=[1, 2, 3, 4], classes=True).counts.tolist() == [10]
     assert bs.identity(2).estimate(counts=[1, 2], classes=True).counts.tolist() == [1, 2]
-    with pytest.raises(ValueError, match="`classes` must be asked of"):
+    with pytest.raises(ValueError, match="`classes` must be used with"):
         bs.tridiagonal(0.2, size=6).estimate(counts=counts, classes=True)
 
 
@@ -170,7 +170,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: loose.identity(2).estimate(counts=[1, 2], method="best"), ValueError, "one of inv"),
     (lambda: loose.identity(2).estimate(counts=[1, 2], population="all"), ValueError, "one of"),
     (lambda: RR.estimate(counts=[1, 2, 3]).interval(1.0), ValueError, "between 0 and 1; got 1"),
-    (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got nan"),
+    (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got NaN"),
     (lambda: RR.estimate(counts=[1, 2, 3]).contains([1, 0]), ValueError, "`prior` must hold 3"),
     (lambda: RR.required_records(0), ValueError, "`tolerance` must be"),
     (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`records` must be an integer"),

@@ -386,13 +386,13 @@ BAD: list[tuple[Any, str]] = [
         lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])),
         "first at position 2",
     ),
-    (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be asked of"),
+    (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be used with"),
     (
         lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]),
         "rank 1, that separates only this many",
     ),
-    (lambda _: count_of([bs.uniform(2)], [[0]], [[0]]), "`count` must be asked of"),
-    (lambda _: bs.blocks([2]).standard_error([1, 0], 5), "`standard_error` must be asked of"),
+    (lambda _: count_of([bs.uniform(2)], [[0]], [[0]]), "`count` must be used with"),
+    (lambda _: bs.blocks([2]).standard_error([1, 0], 5), "`standard_error` must be used with"),
 ]
 
 

@@ -237,5 +237,7 @@ def test_singular_matrices_without_a_structure_are_refused_by_every_method(metho
     assert not faint.is_singular
     for m in (bs.kron(faint, faint), faint @ faint, rank, whole, bs.kron(whole, faint)):
         assert m.is_singular
-        with pytest.raises(bs.errors.SingularMatrixError, match=r"^`estimate` must be asked of an"):
+        with pytest.raises(
+            bs.errors.SingularMatrixError, match=r"^`estimate` must be used with an"
+        ):
             m.estimate(counts=np.arange(m.size), method=method)

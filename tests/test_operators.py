@@ -106,14 +106,16 @@ def test_what_is_left_is_named() -> None:
             m.solve(np.ones(m.size))
         return str(error.value).partition("got one ")[2]
 
-    assert left(bs.k_anonymous(12, k=3)) == "that tells only the totals of its 4 classes"
-    assert left(bs.uniform(3)) == "that tells only the total of all categories"
+    assert left(bs.k_anonymous(12, k=3)) == "that reveals only the totals of its 4 classes"
+    assert left(bs.uniform(3)) == "that reveals only the total of all categories"
     assert left(bs.t_transform(4, 0, 3, keep=0.5)).endswith("categories 0 and 3 only together")
     assert left(bs.circulant([1, 1, 0, 0])) == (
         "of rank 3 in doubles, that separates only this many Fourier components of 4"
     )
     assert left(bs.kron(bs.uniform(2), bs.identity(2))).startswith("whose factor 0 is one that")
-    assert left(bs.identity(3) @ bs.uniform(3)).startswith("whose factor 1 is one that tells only")
+    assert left(bs.identity(3) @ bs.uniform(3)).startswith(
+        "whose factor 1 is one that reveals only"
+    )
 
 
 def test_a_faint_rest_beside_perfect_secrecy_is_refused() -> None:

@@ -169,7 +169,7 @@ def test_joint_columns_numbers_and_weights_reject_it() -> None:
         bs.Numeric("income", matrix=m)
     with pytest.raises(ValueError, match="for numbers; got"):
         bs.Plan([bs.Numeric("income", "difference_set", epsilon=1)]).for_records(28)
-    with pytest.raises(ValueError, match="`calibration_weights` must be asked of codes"):
+    with pytest.raises(ValueError, match="`calibration_weights` must be used with codes"):
         plan_of().calibration_weights(protected(plan_of(), table(3000)))
     with pytest.raises(ValueError, match=r"must be distinct; got '\(unused 1\)' twice"):
         bs.Categorical("x", ["(unused 1)", *TOWNS[1:]], "difference_set", epsilon=1)

@@ -285,8 +285,8 @@ def test_bad_input_is_one_sentence() -> None:
         (frame, frame, {"columns": ["nobody"]}, "`columns` must name protected columns; got one"),
         (frame, frame, {"columns": []}, "`columns` must name protected columns; got none"),
         (frame, frame, {"pseudonym": "person"}, "`id_column` must name the column of ids, or"),
-        (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be asked of a matrix"),
-        (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be asked of an inv"),
+        (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be used with a matrix"),
+        (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be used with an inv"),
         (frame, frame, {"plan2": 3}, "`plan2` must be a plan; got int"),
     ]  # fmt: skip
     for one, two, more, wrong in calls:
@@ -296,6 +296,6 @@ def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(bs.errors.SingularMatrixError):
         plan.transitions(frame, frame, columns=["c"], id_column="person")
     with pytest.raises(
-        TypeError, match=r"^`change` must be asked of where or of column; got neither"
+        TypeError, match=r"^`change` must be used with where or column; got neither"
     ):
         plan.change(frame, frame, id_column="person")

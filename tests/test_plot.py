@@ -287,7 +287,7 @@ def test_the_standard_error_of_each_structure_is_that_of_the_definition(m: bs.Ma
 @of_every_family(some=10)
 def test_no_matrix_estimates_better_than_no_matrix(name: str, m: bs.Matrix) -> None:
     if m.is_singular:
-        with pytest.raises(SingularMatrixError, match="`standard_error` must be asked of an inv"):
+        with pytest.raises(SingularMatrixError, match="`standard_error` must be used with an inv"):
             mean_standard_error(m)
     else:
         found = mean_standard_error(m)

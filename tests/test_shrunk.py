@@ -197,5 +197,5 @@ def test_information_beyond_the_exact_size_is_probed() -> None:
 
 def test_a_singular_matrix_is_refused() -> None:
     for m in (bs.blocks([1, 2]), bs.kron(bs.uniform(2), bs.identity(2))):
-        with pytest.raises(bs.errors.SingularMatrixError, match="`estimate` must be asked of"):
+        with pytest.raises(bs.errors.SingularMatrixError, match="`estimate` must be used with"):
             m.estimate(counts=np.ones(m.size), method="shrunk")

@@ -649,7 +649,7 @@ ANY: list[Any] = [3, "sex"]
         (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given for columns of categories"),
         (lambda: PLAN.mean(FRAME, "region"), "column `region`: must hold finite numbers"),
         (lambda: PLAN.mean(FRAME, "age", where={"age": None}),
-         "of a domain with records; got none"),
+         "with a subgroup with records; got none"),
         (lambda: PLAN.covariance(FRAME, ["age"]), "`columns` must be two names; got 1"),
         (lambda: PLAN.covariance(FRAME, ["age", "w"], {"sex": [0, 1]}),
          "`scores` must be of the columns asked about; got some for `sex`"),
@@ -678,7 +678,7 @@ def test_columns_that_hold_something_else_than_the_plan_says_are_refused_without
     classes = bs.Plan([bs.Categorical("a", [0, 1, 2, 3], "k_anonymous", k=2)])
     with pytest.raises(bs.errors.SingularMatrixError, match="only the totals of its 2 classes"):
         classes.estimate({"a": [0, 1, 2, 3]}, "a")
-    with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be asked of an inv"):
+    with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be used with an inv"):
         classes.count({"a": [0, 1, 2, 3]}, {"a": 0})
 
 

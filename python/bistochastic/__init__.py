@@ -1,8 +1,8 @@
-"""Privacy by bistochastic matrices: exact laws, measured in bits.
+"""Privacy by bistochastic matrices: exact probabilities, measured in bits.
 
-A bistochastic matrix says with which probability a true category ``u`` is reported as ``v``. Beta
-is the average entropy of its rows, divided by log2 of the number of categories: 0 hides nothing, 1
-hides everything.
+A bistochastic matrix holds the probability that each true category ``u`` is reported as each ``v``.
+Beta is the average entropy of its rows, divided by log2 of the number of categories: 0 hides
+nothing, 1 hides everything.
 
 >>> import bistochastic as bs
 >>> m = bs.randomized_response(12, beta=0.6)
@@ -68,7 +68,7 @@ __all__ = [
     "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
-# What few need and takes a while to import waits until it is asked for.
+# Names that few users need and that are slow to import: imported at first use.
 _LATER = {
     "cluster": "bistochastic.tables.cluster",
     "suggest": "bistochastic.plan.suggest",

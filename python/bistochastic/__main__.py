@@ -7,9 +7,9 @@ from bistochastic.cli import main
 
 
 class _NoPandas(MetaPathFinder):
-    """To ask whether arrays are its own, pyarrow imports pandas, which takes longer than most runs.
+    """A finder that hides pandas, which pyarrow imports and which takes longer than most runs.
 
-    Only formulaic, which reads the formulas of ``regress``, needs it.
+    Only formulaic, which reads the formulas of ``regress``, needs pandas.
     """
 
     def find_spec(self, name: str, *_more: object) -> None:
@@ -18,7 +18,7 @@ class _NoPandas(MetaPathFinder):
 
 
 def run() -> None:
-    """The command line in a process of its own."""
+    """Run the command line in a process of its own."""
     sys.meta_path.insert(0, _NoPandas())
     main(prog_name="bistochastic")
 

@@ -1,4 +1,4 @@
-"""A caller's numbers, codes and labels, read once, whatever holds them.
+"""A caller's numbers, codes and labels, read once from any container.
 
 Imports NumPy, so the package itself imports this file only when it is needed. Columns and tables
 of other libraries are read by ``adapters``.
@@ -6,6 +6,7 @@ of other libraries are read by ``adapters``.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +15,18 @@ from bistochastic import _core
 from bistochastic.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-# Types of Python's that NumPy reads without asking them anything.
+# Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
 
 
 def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
-    """A square array of zeros, for ``what``; OutOfMemoryError if it does not fit."""
+    """Make a square array of zeros, for ``what``; OutOfMemoryError if it does not fit."""
     each = np.dtype(dtype).itemsize
     _core.require_memory(what, size, size, each)
     try:
@@ -34,10 +37,10 @@ def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
-    """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
+    """Convert a sequence, array, Series, DataFrame or Arrow array to a plain array.
 
     Missing values (masked, NA, null) are rejected. ``by_code`` says that positions in the array are
-    codes, so that labels (pandas) must be in the order of the codes.
+    codes, so labels (pandas) must be in the order of the codes.
     """
     if type(given) is np.ndarray:
         return given
@@ -57,7 +60,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         # A matrix that is too large to be an array says so itself.
         raise
     except Exception:
-        # Whatever NumPy and other libraries raise for what is no array of theirs.
+        # Libraries raise all kinds of errors for objects that they cannot convert.
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
         raise TypeError(f"`{name}` must {must}; got {got}") from None
@@ -68,7 +71,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
 
 
 def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
-    """The same as doubles: fractions and the like become the nearest, complex ones are rejected."""
+    """Convert to doubles: fractions become the nearest double, complex numbers are rejected."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
@@ -84,7 +87,7 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Arra
 
 
 def doubles(name: str, plain: np.ndarray) -> Array:
-    """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
+    """Convert NumPy numbers to the nearest doubles; a finite number must stay finite."""
     if plain.dtype.itemsize <= 8:
         return plain.astype(np.float64)
     with np.errstate(over="ignore"):
@@ -94,13 +97,39 @@ def doubles(name: str, plain: np.ndarray) -> Array:
 
 
 def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
-    """What is infinite as a double and was not before would mean something else."""
+    """Reject numbers that become infinite only as doubles."""
     if not np.array_equal(np.isinf(found), infinite):
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
 
 
+def real(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
+    """Read a number that meets a condition, which no NaN does."""
+    found = _core.as_real(name, must, given)
+    if not holds(found):
+        got = "NaN" if found != found else f"{found:g}"
+        raise ValueError(f"`{name}` must {must}; got {got}")
+    return found
+
+
+def share(name: str, given: object) -> float:
+    """Read a number from 0 to 1."""
+    return real(name, "be from 0 to 1", given, lambda x: 0 <= x <= 1)
+
+
+def limit(name: str, given: object) -> float:
+    """Read an epsilon, at least 0, or a share such as beta."""
+    if name not in ("epsilon", "temperature"):
+        return share(name, given)
+    return real(name, "be at least 0", given, lambda x: x >= 0)
+
+
+def positive(name: str, given: object, most: float = sys.float_info.max) -> float:
+    """Read a positive number, finite unless ``most`` is infinite."""
+    return real(name, "be a positive number", given, lambda x: 0 < x <= most)
+
+
 def fault(number: float) -> str:
-    """What is wrong with a number that should be finite and not negative.
+    """Say what is wrong with a number that should be finite and not negative.
 
     >>> fault(-2.0), fault(float("nan"))
     ('a negative number', 'NaN')
@@ -111,9 +140,9 @@ def fault(number: float) -> str:
 
 
 def items(name: str, must: str, given: Any) -> list[Any]:
-    """Things one after the other, as a list."""
+    """List the items of an iterable."""
     kind = type(given)
-    # A lazy frame has an index alone, and Python would take it for a sequence.
+    # A lazy frame has only __getitem__, and Python would read it as a sequence.
     if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):
         try:
             return list(iter(given))
@@ -124,7 +153,7 @@ def items(name: str, must: str, given: Any) -> list[Any]:
 
 
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
-    """One of several words."""
+    """Check that a string is one of the known ones."""
     must = f"`{name}` must be one of {', '.join(known)}"
     if not isinstance(given, str):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -134,7 +163,7 @@ def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
 
 
 def _masked(given: Any) -> NDArray[np.bool_] | None:
-    """Which items are masked; of a list, NumPy would take the numbers behind the masks."""
+    """Find the masked items; in a list, NumPy would use the numbers behind the masks."""
     if isinstance(given, np.ma.MaskedArray):
         mask = np.atleast_1d(np.ma.getmaskarray(given))
         return mask if mask.dtype == bool else None

@@ -84,7 +84,7 @@ def designs(least: int, most: int) -> Iterator[Design]:
 
 
 def _seen(epsilon: float, v: object, k: object) -> tuple[Array, Array]:
-    """How often a report counts for its true category, and for any other."""
+    """Compute how often a reported value counts for its true category, and for any other."""
     v, k = np.asarray(v, float), np.asarray(k, float)
     shared, low = k * (k - 1) / np.maximum(v - 1, 1), math.exp(-epsilon)
     total = k + (v - k) * low
@@ -92,7 +92,7 @@ def _seen(epsilon: float, v: object, k: object) -> tuple[Array, Array]:
 
 
 def error(size: int, epsilon: float, v: object, k: object) -> Array:
-    """Compute n times the squared error of all ``size`` shares, summed, at a uniform truth.
+    """Compute n times the squared error of all ``size`` shares, summed, if all shares are equal.
 
     A reported value counts for category x if it is a shift of x in the set. Its probability is
     ``p`` under x and ``q`` under every other true category. So a share of 1 / size is seen as
@@ -154,7 +154,7 @@ def given(size: int, pair: object) -> tuple[int, Residues]:
 
 
 def counts(v: int, k: int, holds: Callable[[int, int], bool]) -> tuple[int, int]:
-    """The counts of a shift in the set and of another, the farthest apart for which it ``holds``.
+    """Find the counts inside and outside the set that are farthest apart while ``holds`` is true.
 
     Up to 65,536 codes they are out of 2^53, if integers are: ``k inside + (v - k) outside = 2^53``
     has solutions if the common divisor of k and v divides 2^53. Otherwise they are out of less than
@@ -206,11 +206,11 @@ def _primes(most: int) -> Residues:
 
 
 def _singer(v: int, p: int, m: int, n: int) -> Residues:
-    """The i below v for which ``x^i`` is in a hyperplane over ``p^m``, x primitive.
+    """List the i below v for which ``x^i`` is in a hyperplane over ``p^m``, x primitive.
 
-    A coordinate of ``x^i`` is a linear function f over p. Those of ``w x^i``, with w from a basis
-    of the field of ``p^m`` over p, vanish together just in a hyperplane over that field. Its
-    elements are powers of ``x^v``, so all are read off one sequence ``f(x^i)`` of m v numbers.
+    A coordinate of ``x^i`` is a linear function f over p. The coordinates of ``w x^i``, with w from
+    a basis of the field of ``p^m`` over p, are all 0 exactly in a hyperplane over that field. Its
+    elements are powers of ``x^v``, so one sequence ``f(x^i)`` of m v numbers gives all.
     """
     degree = m * n
     step = _primitive(p, degree)

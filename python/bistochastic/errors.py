@@ -4,7 +4,7 @@ from bistochastic import _core
 
 
 class GuaranteeError(ValueError):
-    """A required beta or epsilon is not kept.
+    """A required beta or epsilon that a matrix, plan or release does not have.
 
     >>> import bistochastic as bs
     >>> try:
@@ -16,10 +16,10 @@ class GuaranteeError(ValueError):
 
 
 class OutOfReachError(ValueError):
-    """A beta was asked for that no matrix of the family has.
+    """A requested beta that no matrix of the family has.
 
-    ``most`` is the largest that can be reached and ``least`` the smallest, None if it is not known.
-    Asking again for ``most`` succeeds.
+    ``most`` is the largest possible beta and ``least`` the smallest, ``None`` if it is not known. A
+    second request for ``most`` succeeds.
 
     >>> import bistochastic as bs
     >>> try:
@@ -41,16 +41,16 @@ class OutOfReachError(ValueError):
 
 
 class SingularMatrixError(ValueError):
-    """What was asked for cannot be told from the reports of this matrix.
+    """An estimate that the reported values of this matrix do not determine.
 
-    The sentence says what can be told.
+    The message says what can be estimated.
 
     >>> import bistochastic as bs
     >>> try:
     ...     bs.k_anonymous(6, k=3).solve([3, 3, 3, 1, 1, 1])
     ... except bs.errors.SingularMatrixError as error:
     ...     print(error)  # doctest: +ELLIPSIS
-    `solve` must be asked of an invertible matrix; got one that tells only the totals of ...
+    `solve` must be used with an invertible matrix; got one that reveals only the totals of ...
     """
 
 
@@ -62,12 +62,12 @@ class InvertibleReleaseError(ValueError):
     ...     bs.randomized_response(5, keep=0.5).average([3, 1, 4, 1, 5])
     ... except bs.errors.InvertibleReleaseError as error:
     ...     print(error)  # doctest: +ELLIPSIS
-    `average` must be asked of uniform or blocks ...; got a matrix of rank 5 out of 5, which ...
+    `average` must be used with uniform or blocks ...; got a matrix of rank 5 out of 5, which ...
     """
 
 
 class OutOfMemoryError(MemoryError, ValueError):
-    """What was asked for needs more memory than there is. Nothing was allocated.
+    """A request that needs more memory than is available. Nothing was allocated.
 
     >>> import bistochastic as bs
     >>> try:

@@ -40,22 +40,22 @@ Fields = dict[str, Any]
 FORMAT = "bistochastic.matrix"
 VERSION = 1
 # Up to here every double is an integer of its own.
-_EXACT = 2**53
-# A number, its spelling and its place in a list take about this many bytes.
+EXACT = 2**53
+# A number, its spelling and its place in a list need about this many bytes.
 _BYTES = 64
 
 
 def to_json(matrix: Matrix) -> str:
-    """The text of :meth:`bistochastic.Matrix.to_json`."""
+    """Write the string of :meth:`bistochastic.Matrix.to_json`."""
     # As pickles do: one (family, parameters, requested), or all distinct ones, inner ones first.
     given = matrix.__reduce__()[1]
     laws = given[0] if len(given) == 1 else [given]
     texts: dict[str, int] = {}
-    # Equal ones become one, so that equal matrices have equal strings.
+    # Equal ones become one, so equal matrices have equal strings.
     places: list[int] = []
     for family, parameters, requested in laws:
         written = {name: _written(name, value, places) for name, value in parameters.items()}
-        asked = {name: _number(value) for name, value in requested.items()}
+        asked = {name: number(value) for name, value in requested.items()}
         law = {"family": family, "parameters": written, "requested": asked}
         places.append(texts.setdefault(json.dumps(law, allow_nan=False), len(texts)))
     *parts, last = texts
@@ -65,7 +65,7 @@ def to_json(matrix: Matrix) -> str:
 
 
 def plain(matrix: Matrix) -> Fields:
-    """The same as plain data, for files of which a matrix is a part."""
+    """Return the same as plain data, for files that hold a matrix among other things."""
     found: Fields = json.loads(to_json(matrix))
     return found
 
@@ -75,31 +75,32 @@ def _written(name: str, value: Any, places: list[int]) -> Any:
         return [places[i] for i in value]
     if isinstance(value, np.ndarray):
         _core.require_memory("to_json", 1, value.size, _BYTES)
-        if value.size == 0 or value.max() <= _EXACT:
+        if value.size == 0 or value.max() <= EXACT:
             return value.tolist()
         value = value.tolist()
     if isinstance(value, list):
         return [_written(name, item, places) for item in value]
-    return _number(value)
+    return number(value)
 
 
-def _number(value: float | Fraction) -> int | float | str:
+def number(value: float | Fraction) -> int | float | str:
+    """Write a number as plain data: a string if JSON might lose digits of it, or has none."""
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, int):
-        return value if abs(value) <= _EXACT else str(value)
-    return "inf" if value == np.inf else value
+        return value if abs(value) <= EXACT else str(value)
+    return value if math.isfinite(value) else str(value)
 
 
 def from_json(text: str) -> Matrix:
-    """The matrix of :meth:`bistochastic.Matrix.from_json`."""
+    """Read the matrix of :meth:`bistochastic.Matrix.from_json`."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be JSON as text; got {type(text).__name__}")
     return read(Here(parsed(text, _DEEPEST)))
 
 
 def read(here: Here) -> Matrix:
-    """The matrix of :func:`plain`, which stands at this place of a file."""
+    """Read the matrix that :func:`plain` wrote at this place of a file."""
     laws = ("family", "parameters")
     here.keys(("format", "version", *laws), ("requested", "parts"))
     if here["format"].value != FORMAT:
@@ -122,7 +123,7 @@ def read(here: Here) -> Matrix:
 
 @cache
 def schema() -> Fields:
-    """The format as a JSON Schema (draft 2020-12)."""
+    """Return the format as a JSON Schema (draft 2020-12)."""
     path = Path(__file__).with_name("schemas") / "matrix.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found
@@ -130,7 +131,7 @@ def schema() -> Fields:
 
 @cache
 def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
-    """Of every family its parameters, each with the name of its form, and those it must have."""
+    """List the parameters of every family with the names of their forms, and the required ones."""
     forms = {}
     for law in schema()["$defs"]["law"]["oneOf"]:
         parameters = law["properties"]["parameters"]
@@ -142,7 +143,7 @@ def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
 
 
 def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
-    """One matrix, of those before it."""
+    """Build one matrix from the matrices before it."""
     forms, family = _forms(), here["family"].value
     if not isinstance(family, str) or family not in forms:
         raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
@@ -188,7 +189,7 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     return matrix
 
 
-# What JSON can be, for a sentence; TOML has times, too.
+# The types of JSON in words; TOML has times, too.
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -201,7 +202,7 @@ _KINDS = {
 _SIMPLE = frozenset((str, int, float, bool, type(None)))
 # The deepest place is parts[0].parameters.counts[0][0].
 _DEEPEST = 16
-# A string that does not end goes on to the last character, so that nothing is looked at twice.
+# A string that does not end goes on to the last character, so nothing is read twice.
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.S)
 _MANY_DIGITS = re.compile(r"\d{40}")
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,38}")
@@ -229,7 +230,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _few_digits(digits: str) -> Any:
-    # Python rejects thousands of digits in words of its own, or takes long.
+    # Python rejects thousands of digits with its own message, or is slow.
     return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
 
 
@@ -238,7 +239,7 @@ def _finite(digits: str) -> Any:
 
 
 def parsed(text: str, deepest: int) -> Any:
-    """What a string holds, with things in it that no place may hold marked as such."""
+    """Parse a string; mark what JSON or Python accepts and no field may hold."""
     depth = 0
     here = Here(text)
     for mark in _MARKS.finditer(text):
@@ -268,19 +269,19 @@ OLDER = {
 
 
 class Here:
-    """A piece of plain data, and the path that leads to it."""
+    """Plain data at one place of a file, and the path to it."""
 
     def __init__(self, value: Any, path: str = "") -> None:
         self.value = value
         self.path = path
 
     def refuse(self, must: str, got: str | None = None) -> ValueError:
-        """The error that says what this must be; got what it is, unless that is said."""
+        """Make the error that says what this must be and, unless ``got`` is given, what it is."""
         return ValueError(f"`{self.path or 'text'}` must {must}; got {got or self.short}")
 
     @property
     def kind(self) -> str:
-        """What it is, in a sentence."""
+        """The type of the data in words."""
         if isinstance(self.value, _Odd):
             return self.value.what
         return _KINDS.get(type(self.value), type(self.value).__name__)
@@ -293,19 +294,19 @@ class Here:
         return str(self.value) if type(self.value) is int else self.kind
 
     def below(self, name: str, value: Any) -> Here:
-        """What stands under a name."""
+        """Return the data of a field."""
         name = shown(name if len(name) <= 40 else f"{name[:40]}...")
         return Here(value, f"{self.path}.{name}" if self.path else name)
 
     def table(self) -> None:
-        """Reject what is no object, or holds a name twice."""
+        """Reject anything but an object without repeated names."""
         if isinstance(self.value, _Twice):
             raise self.below(self.value.what, None).refuse("be given once", "it again")
         if not isinstance(self.value, dict):
             raise self.refuse("be an object", self.kind)
 
     def keys(self, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
-        """Reject what is no object, has an unknown name, or lacks one."""
+        """Reject anything but an object that has all required fields and no unknown ones."""
         self.table()
         known = (*needed, *more)
         older = {OLDER[name]: name for name in known if name in OLDER}
@@ -330,7 +331,7 @@ class Here:
         return self.below(name, self.value[name])
 
     def items(self, must: str = "be a list") -> list[Here]:
-        """What a list holds."""
+        """Return the items of a list."""
         if not isinstance(self.value, list):
             raise self.refuse(must, self.kind)
         return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
@@ -380,7 +381,7 @@ def _whole(here: Here) -> int:
         return int(given)
     if isinstance(given, float) and given.is_integer():
         given = int(given)
-    if type(given) is int and 0 <= given <= _EXACT:
+    if type(given) is int and 0 <= given <= EXACT:
         return given
     beyond = type(given) is int and given > 0
     must = "be an integer from 0 to below 2^63, beyond 2^53 as text"
@@ -391,7 +392,7 @@ def _wholes(here: Here) -> list[int]:
     given = here.value
     # Almost always, and many times faster than one by one.
     listed: list[int] = given if isinstance(given, list) else []
-    if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= _EXACT:
+    if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= EXACT:
         return listed
     return [_whole(item) for item in here.items("be a list of integers")]
 
@@ -436,13 +437,13 @@ def _places(here: Here, before: int) -> list[int]:
 
 
 def _request(here: Here) -> int | float | Fraction:
-    """A number as it was asked for."""
+    """Read a number as it was requested."""
     given = here.value
     if given == "inf":
         return float("inf")
     if type(given) is float and math.isfinite(given):
         return given
-    if type(given) is int and abs(given) <= _EXACT:
+    if type(given) is int and abs(given) <= EXACT:
         return given
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**127:
         return int(given)

@@ -1,19 +1,18 @@
-"""The families of bistochastic matrices, one function each.
+"""The families of bistochastic matrices, one function per family.
 
 Every function returns an exact :class:`~bistochastic.Matrix`.
 
-* Floats are rounded to multiples of 2^-53, the grid. Fractions and integers are taken as they
-  are.
-* If you ask for a beta, the reported beta is at least that. If you ask for an epsilon, the reported
+* Floats are rounded to multiples of 2^-53, the grid. Fractions and integers are exact.
+* If you request a beta, the stated beta is at least that. If you request an epsilon, the stated
   epsilon is at most that.
-* Vectors and tables may be lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A
+* Vectors and tables may be lists, NumPy or Arrow arrays, pandas or polars Series and DataFrames. A
   ``numpy.longdouble`` becomes the nearest double.
 * Bad input raises ``ValueError`` or ``TypeError`` with one sentence. Complex numbers and missing
   values are bad input.
 
-``m.parameters`` can be handed back to the function: ``bs.circulant(**m.parameters) == m``, and the
-same for every other family. It holds the probabilities as integers (``counts``, ``kernel``,
-``alphas``, ``first_row``) out of a ``total``. You never have to write these by hand.
+You can pass ``m.parameters`` back to the function: ``bs.circulant(**m.parameters) == m``, and the
+same for every other family. The parameters hold the probabilities as integers (``counts``,
+``kernel``, ``alphas``, ``first_row``) out of a ``total``. You never have to write them by hand.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 
-# What each function takes.
+# The parameters of each function.
 TAKEN: dict[str, tuple[str, ...]] = {}
-# The families that a size and a beta are enough for.
+# The families that need only a size and a beta.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
-# Arrays of fewer rows are done before anyone would look: watching takes as long as a small one.
-# What dense takes is nearly balanced.
+# Arrays with fewer rows get no progress bar: setting one up takes as long as a small matrix.
+# An array for `dense` is nearly balanced, so it may have more rows.
 _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
-    """Reject a name that is no parameter of the family in the sentence of :func:`build`."""
+    """Reject an unknown parameter with the error of :func:`build`."""
     names = tuple(signature(function).parameters)
     TAKEN[function.__name__] = names
 
@@ -63,7 +62,7 @@ def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
 
 
 def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -> Matrix:
-    """Make a matrix from an array, which may take long if it has many rows."""
+    """Build a matrix from an array, with a progress bar if the array has many rows."""
     if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
         return _core.build(family, parameters)
     with watched("building"):
@@ -71,7 +70,7 @@ def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -
 
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
-    """Matrices as a list, since NumPy would make something else of arrays among them."""
+    """List the matrices and check each, since NumPy would convert arrays among them."""
     if isinstance(matrices, Matrix):
         raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
     listed = arguments.items("matrices", "be a sequence of matrices", matrices)
@@ -90,12 +89,12 @@ Family = Literal[
 
 
 def build(family: str, **parameters: object) -> Matrix:
-    """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
+    """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
-    double; a complex number is rejected. Vectors and tables are lists, arrays, Series and frames
-    (pandas, polars) or Arrow arrays, without missing values. An unknown parameter is rejected, and
-    the error lists the known ones.
+    double; a complex number is rejected. Vectors and tables are lists, NumPy or Arrow arrays,
+    pandas or polars Series and DataFrames, without missing values. An unknown parameter raises an
+    error that lists the known ones.
 
     >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)
@@ -113,7 +112,7 @@ def build(family: str, **parameters: object) -> Matrix:
 
 @_family
 def identity(size: int) -> Matrix:
-    """Every category is reported as it is: 0 bits, beta 0.
+    """Report every category unchanged: 0 bits, beta 0.
 
     With one category there is nothing to hide, and beta is 1.
 
@@ -126,7 +125,7 @@ def identity(size: int) -> Matrix:
 
 @_family
 def uniform(size: int) -> Matrix:
-    """Perfect secrecy: every category is reported with probability exactly ``1/size``.
+    """Report every category with probability exactly ``1/size``: perfect secrecy.
 
     >>> import bistochastic as bs
     >>> bs.uniform(3).exact_row(0)
@@ -137,7 +136,7 @@ def uniform(size: int) -> Matrix:
 
 @_family
 def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
-    """Code ``u`` is always reported as ``targets[u]``: a relabelling, which hides nothing.
+    """Always report code ``u`` as ``targets[u]``: a relabelling, which hides nothing.
 
     >>> import bistochastic as bs
     >>> bs.permutation([1, 2, 0]).row(0)
@@ -154,24 +153,23 @@ def randomized_response(
     beta: float | None = None,
     keep: Number | None = None,
 ) -> Matrix:
-    """Report the truth with some probability, else any other category, all equally likely.
+    """Report the true category with some probability, else any other, all equally likely.
 
     Expression (2): ``p_uu = e^epsilon / (size - 1 + e^epsilon)`` and ``p_uv = 1 / (size - 1 +
     e^epsilon)``. This is k-ary randomized response, which is locally differentially private. No
-    matrix with the same epsilon gives more true reports, and no bistochastic matrix with the same
-    beta.
+    matrix with the same epsilon is more truthful, and no bistochastic matrix with the same beta.
 
     Give exactly one of
 
     * ``epsilon`` >= 0. The realized epsilon is at most that. ``epsilon=0`` gives the uniform
       matrix, ``inf`` the identity. Up to size 65,536, finite values above about 36.7 are lowered to
       it.
-    * ``beta`` in [0, 1]. The reported beta is at least that. Of the two solutions it is the one
-      with ``keep >= 1/size``.
-    * ``keep`` in [0, 1], the probability of the truth. A ``Fraction`` (denominator below 2^63) is
+    * ``beta`` in [0, 1]. The stated beta is at least that. There are two solutions; you get the
+      one with ``keep >= 1/size``.
+    * ``keep`` in [0, 1], the truthful probability. A ``Fraction`` (denominator below 2^63) is
       exact. A float is moved towards ``1/size``, by less than ``size`` times 2^-53.
 
-    The matrix is two integers at any size, so ten million categories cost as much as two.
+    The matrix is stored as two integers, so ten million categories cost as much as two.
 
     >>> import bistochastic as bs
     >>> from fractions import Fraction
@@ -190,11 +188,11 @@ def randomized_response(
 
 @_family
 def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
-    """Classes of ``sizes`` consecutive codes. A report tells the class and nothing else.
+    """Report any code of the true code's class; classes are ``sizes`` consecutive codes.
 
     Expression (3), the Anatomy form of k-anonymity: ``p_uv`` is ``1/n`` inside a class of ``n``
-    codes, and 0 between classes. With two or more classes epsilon is infinite, because a report
-    rules out all other classes.
+    codes, and 0 between classes. A reported value reveals the class and nothing else. With two or
+    more classes epsilon is infinite, because a reported value rules out all other classes.
 
     >>> import bistochastic as bs
     >>> bs.blocks([2, 2]).to_dense()
@@ -214,15 +212,15 @@ def k_anonymous(
     beta: float | None = None,
     share: Number | None = None,
 ) -> Matrix:
-    """Classes of at least ``k`` consecutive codes, as many as fit, Expression (3).
+    """Report any code of the true code's class of ``k`` or more codes: Expression (3).
 
-    There are ``size // k`` classes. The first ``size mod classes`` of them have one code more. Give
-    exactly one of
+    The ``size // k`` classes hold consecutive codes. The first ``size mod classes`` of them have
+    one code more. Give exactly one of
 
-    * ``k``, the least number of codes per class
+    * ``k``, the smallest number of codes per class
     * ``beta``, for the smallest ``k`` whose true beta is at least that
-    * ``share``, for the smallest ``k`` that is at least that share of ``size``: 0.05 makes as many
-      classes as there is room for, each of 5 % of the codes or a little more
+    * ``share``, for the smallest ``k`` that is at least that fraction of ``size``: 0.05 makes as
+      many classes as possible, each with 5% of the codes or a little more
 
     >>> import bistochastic as bs
     >>> bs.k_anonymous(12, beta=0.5).parameters
@@ -236,16 +234,16 @@ def k_anonymous(
 
 @_family
 def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
-    """Each row is the one above, shifted right by one: for cyclic categories, Expression (6).
+    """Build a matrix for cyclic categories: each row is the one above, shifted right by one.
 
-    ``p_uv = first_row[(v - u) mod size]``. What ``first_row`` may hold:
+    Expression (6): ``p_uv = first_row[(v - u) mod size]``. ``first_row`` may hold
 
     * Floats that sum to 1 within 1e-9. They are scaled to sum to 1, then rounded to multiples of
       2^-53. No entry moves by more than one multiple, unless tiny entries have to be raised to one.
-    * Integers. The law is exactly ``first_row / sum``.
-    * Fractions that sum to 1. They are taken exactly.
+    * Integers. The probabilities are exactly ``first_row / sum``.
+    * Fractions that sum to exactly 1.
 
-    ``total`` is the sum of integers, as ``parameters`` has it. You need not give it.
+    ``total`` is the sum of integers, as in ``parameters``. You need not give it.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -267,27 +265,27 @@ def difference_set(
     residues: Vector | None = None,
     counts: Vector | None = None,
 ) -> Matrix:
-    """For many unordered categories: the least error of estimated proportions at an epsilon.
+    """Build a matrix for many unordered categories, with the least estimation error at an epsilon.
 
     A circulant (Expression 6) with two values: ``e^epsilon`` on the shifts of a cyclic difference
     set of k residues modulo v, and 1 on all others. Every reported value counts for about ``v / (1
     + e^epsilon)`` categories. At epsilon 1 it needs 9 times fewer records than randomized response
     for 100 categories and 92 times fewer for 1,000.
 
-    The matrix has v codes. Those from ``size`` on are reported and never true: ``m.padding`` of
-    them. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
+    The matrix has v codes. The ``m.padding`` codes from ``size`` on can be reported but are never
+    true. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
     the entropy of a row: a reported value reveals at most ``log2 v - H`` bits under any prior.
     :func:`mix` and ``@`` reject such a matrix, because their input could be any of the v codes.
 
     Give exactly one of
 
-    * ``epsilon``. Among the sets with ``size <= v <= 4 size`` the smallest is taken whose error is
+    * ``epsilon``. Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is
       within 1% of the least. If one residue is best, the result is :func:`randomized_response`:
       for few categories, and always if ``e^epsilon`` is larger than ``size``.
     * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
-    * ``modulus``, ``residues`` and ``counts``, as they stand in ``parameters``
+    * ``modulus``, ``residues`` and ``counts``, as in ``parameters``
 
-    What it is not: a single reported value says almost nothing (truthfulness is about ``(1 +
+    Two limits: a single reported value reveals almost nothing (truthfulness is about ``(1 +
     e^epsilon) / v``), and at the same *beta* randomized response has the smaller error.
 
     >>> import bistochastic as bs
@@ -314,7 +312,7 @@ def difference_set(
         got = " and ".join(asked) or "none"
         must = "`difference_set` must be given exactly one of epsilon, beta"
         raise ValueError(f"{must}; got {got}")
-    # Anything that the family below would reject is rejected in its words.
+    # Randomized response checks the arguments and raises its own errors.
     plain = _core.build("randomized_response", {"size": many, **asked})
     if set is not None:
         v, members = designs.given(many, set)
@@ -347,17 +345,17 @@ def tridiagonal(
     beta: float | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """A report is at most one step from the truth, on an ordered scale, Expression (7).
+    """Report at most one step from the true category, on an ordered scale: Expression (7).
 
-    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, and the diagonal takes the rest. Give one of
+    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, and the diagonal gets the rest. Give one of
 
     * a vector of ``size - 1`` alphas; two neighbours sum to at most 1
     * one alpha and a ``size``
     * a ``size`` and a ``beta``, for the smallest constant alpha that reaches it
 
-    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak is rejected,
-    and the error says the largest that is possible. With ``total`` the alphas are integers out
-    of it, as in ``parameters``.
+    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak raises an
+    error that says the largest possible beta. With ``total`` the alphas are integers out of it, as
+    in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()
@@ -377,7 +375,7 @@ def tridiagonal(
 
 @_family
 def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
-    """A step of random length on an ordered scale, folded back at both ends.
+    """Move the true category by a random step on an ordered scale, folded back at both ends.
 
     ``p_uv = c_{v-u} + c_{u+v+1}``, with indices on a cycle of length ``2r``. The kernel ``c_0, ...,
     c_r`` says how likely each length of a step is, up or down alike. It must satisfy ``c_0 + 2 (c_1
@@ -386,7 +384,7 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     form.
 
     With ``total`` the kernel holds integers out of it, as in ``parameters``. Beyond 2^30 terms
-    the reported beta is a lower bound of the true one, and ``m.is_exact`` is False.
+    the stated beta is a lower bound of the true beta, and ``m.is_exact`` is False.
 
     >>> import bistochastic as bs
     >>> bs.reflected([0.5, 0.25, 0.0, 0.0]).to_dense()
@@ -407,11 +405,11 @@ def geometric(
     kernel: Vector | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """For ordered categories: a report is less likely by ``exp(-1/T)`` per step from the truth.
+    """Build a matrix for ordered categories: each step away is less likely by ``exp(-1/T)``.
 
-    Epsilon per step of distance is at most ``1/T`` (metric privacy): a report is at most
-    ``exp(|u - w| / T)`` times as likely if the truth is ``u`` as if it is ``w``. This holds exactly
-    for the integers that are sampled. Steps beyond the ends are folded back, as in
+    Epsilon per step of distance is at most ``1/T`` (metric privacy): a reported value is at most
+    ``exp(|u - w| / T)`` times as likely for the true category ``u`` as for ``w``. This holds
+    exactly for the integers that are sampled. Steps beyond the ends are folded back, as in
     :func:`reflected`.
 
     Give exactly one of
@@ -421,7 +419,7 @@ def geometric(
     * ``epsilon``, for the lowest temperature whose ``m.epsilon`` is at most that. It is the worst
       case over all pairs of categories, not the epsilon per step. 0 gives the uniform matrix,
       ``inf`` the identity. Finite values above about 32 are lowered to it.
-    * ``kernel`` and ``total``, as they stand in ``parameters``, and nothing else
+    * ``kernel`` and ``total``, as in ``parameters``, and nothing else
 
     >>> import bistochastic as bs
     >>> m = bs.geometric(12, beta=0.6)
@@ -445,23 +443,23 @@ def gibbs(
     counts: Table | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """The least expected cost at a given beta: ``p_uv = x_u y_v exp(-cost_uv / T)``.
+    """Build the matrix with the least expected cost at a beta: ``x_u y_v exp(-cost_uv / T)``.
 
-    ``cost[u][v] >= 0`` is the cost of reporting ``v`` when the truth is ``u``. ``inf`` forbids that
-    report. The costs need not be symmetric. No bistochastic matrix with the same entropy has a
-    lower mean cost, and one more bit costs ``T ln 2``. Equal costs off the diagonal give randomized
+    ``cost[u][v] >= 0`` is the cost of reporting ``v`` for the true category ``u``; ``inf`` forbids
+    it. The costs need not be symmetric. No bistochastic matrix with the same entropy has a lower
+    mean cost, and one more bit costs ``T ln 2``. Equal costs off the diagonal give randomized
     response; costs of 0 and ``inf`` give blocks.
 
     Give exactly one of
 
     * ``temperature`` > 0, the ``T`` above
-    * ``beta``, for the lowest temperature that reaches it; a beta that the allowed reports cannot
-      reach is rejected, and the error says which they can
-    * ``counts`` and ``total``, as they stand in ``parameters``, and nothing else
+    * ``beta``, for the lowest temperature that reaches it. A beta out of reach raises an error that
+      says the largest possible beta.
+    * ``counts`` and ``total``, as in ``parameters``, and nothing else
 
-    At a temperature far below the costs the matrix tends to the cheapest assignment, or to several
-    where they cost the same. Costs are compared exactly there. Costs larger than about 2^60
-    temperatures are rejected.
+    At a temperature far below the costs, the matrix tends to the cheapest assignment, or to a
+    mixture of several that cost the same. Costs are then compared exactly. Costs larger than about
+    2^60 temperatures are rejected.
 
     >>> import bistochastic as bs
     >>> import numpy as np
@@ -478,19 +476,19 @@ def gibbs(
 def dense(
     array: Table | None = None, *, counts: Table | None = None, total: int | None = None
 ) -> Matrix:
-    """A matrix of your own.
+    """Build a matrix from your own numbers.
 
-    What ``array`` may hold:
+    ``array`` may hold
 
     * Floats whose rows and columns sum to 1 within 1e-9. They are balanced, then rounded to
-      multiples of 2^-53, so that all sums are exactly 1. Zeros stay zeros, and no other entry
-      becomes zero. A matrix of such multiples is not changed.
-    * Integers whose rows and columns all sum to one number ``D``. The law is exactly ``array /
-      D``.
-    * Fractions. They are taken exactly.
+      multiples of 2^-53 whose sums are exactly 1. Zeros stay zeros, and no other entry becomes
+      zero. A matrix of such multiples is not changed.
+    * Integers whose rows and columns all sum to one number ``D``. The probabilities are exactly
+      ``array / D``.
+    * Fractions, which stay exact.
 
     ``requested`` says by how much the sums were ``off`` and how far an entry was ``moved``. Instead
-    of ``array`` give ``counts`` and ``total``, as they stand in ``parameters``.
+    of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
@@ -506,13 +504,13 @@ def dense(
 def balance(
     array: Table | None = None, *, counts: Table | None = None, total: int | None = None
 ) -> Matrix:
-    """The bistochastic matrix nearest in relative entropy to an array of non-negative numbers.
+    """Scale an array of non-negative numbers to the bistochastic matrix of least relative entropy.
 
-    ``p_uv = x_u a_uv y_v``: rows and columns are scaled until all sum to 1 (Sinkhorn, then Newton
-    where that is slow), then rounded to multiples of 2^-53. Every positive entry must lie on a
-    positive diagonal: a permutation that picks only positive entries, one of them this one. If one
-    does not, the error names the first. Instead of ``array`` give ``counts`` and ``total``, as they
-    stand in ``parameters``.
+    ``p_uv = x_u a_uv y_v``: rows and columns are scaled until all sum to 1 (by Sinkhorn, or by
+    Newton if Sinkhorn is slow), then rounded to multiples of 2^-53. Every positive entry must be on
+    a positive diagonal: some permutation picks this entry and only positive ones. If an entry is
+    not, the error names the first. Instead of ``array`` you can give ``counts`` and ``total``, as
+    in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.balance([[1, 2], [3, 4]]).row(0).round(6)
@@ -527,7 +525,7 @@ def balance(
 
 @_family
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
-    """Codes ``i`` and ``j`` are swapped with probability ``1 - keep``. All other codes stay.
+    """Swap codes ``i`` and ``j`` with probability ``1 - keep``. All other codes stay.
 
     The matrix is ``keep I + (1 - keep) Q_ij``, with ``Q_ij`` the swap and ``(2/size) h(keep)`` bits
     (``h`` is the entropy of a coin). Products of such matrices make a histogram more even, see
@@ -544,15 +542,15 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
 
 @_family
 def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
-    """Several columns at once, each randomized independently by its own matrix.
+    """Randomize several columns at once, each independently by its own matrix.
 
     The result acts on joint codes in C order, as ``numpy.kron`` does: the last column changes
     fastest. ``np.ravel_multi_index(columns, sizes)`` makes joint codes. Bits and epsilon of the
-    matrices add up; truthfulness multiplies. So Definition 2 with some beta is Definition 3 with
+    components add up; truthfulness multiplies. So Definition 2 with some beta is Definition 3 with
     the same beta for this matrix.
 
-    Up to 2^53 cells are possible, because the joint matrix is never formed. The matrices may also
-    come as one list, ``matrices``, as it stands in ``parameters``.
+    Up to 2^53 cells are possible, because the joint matrix is never formed. You may also give the
+    components as one list, ``matrices``, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> m = bs.kron(bs.uniform(3), bs.identity(2))
@@ -569,14 +567,14 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
 
 @_family
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
-    """One of several matrices of the same size, chosen again for each record with these weights.
+    """Choose one of several matrices at random for each record, with these mixing weights.
 
-    ``p_uv = sum of weight_k p_k(u, v)``. Fractions and integers must sum to exactly 1, floats
-    within 1e-9.
+    All matrices have the same size, and ``p_uv = sum of weight_k p_k(u, v)``. Fractions and
+    integers must sum to exactly 1, floats within 1e-9.
 
-    Use it to get rid of zeros, and with them of an infinite epsilon: ``mix([m, uniform],
-    weights=[1-g, g])`` has sums of exactly 1. Writing a small number in place of the zeros would
-    not: the sums would be above 1, and so could beta.
+    Use it to remove zeros, and with them an infinite epsilon: ``mix([m, uniform], weights=[1-g,
+    g])`` has sums of exactly 1. If you wrote a small number in place of the zeros, the sums would
+    be above 1, and beta could be, too.
 
     Measures are exact up to size 4096, and at any size inside one structured family. Otherwise they
     are bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each

@@ -9,7 +9,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class kept(cached_property[T_co]):  # noqa: N801 - a decorator, as `property` is
-    """``functools.cached_property`` without the lock that Python 3.11 takes for all instances.
+    """``functools.cached_property`` without the lock of Python 3.11, which all instances share.
 
     A process that is forked while another thread holds that lock waits for it for ever. Here two
     threads may both compute the value, and both get the one that was stored first. It works on

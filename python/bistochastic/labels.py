@@ -20,9 +20,9 @@ Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
 
 _KINDS: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
-# What an Arrow, polars or NumPy column of integers holds.
+# The integers that an Arrow, polars or NumPy column can hold.
 _LEAST, _MOST = -(2**63), 2**63 - 1
-# From here on a double stands for several integers.
+# From here on one double represents several integers.
 EXACT = 2**53
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -31,7 +31,7 @@ _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 class Labels(Shown):
     """Categories of one kind: strings, integers or booleans.
 
-    Two lists with the same numbers are equal only where their kinds are: ``True`` is not 1.
+    Two lists with the same numbers are equal only if their kinds are: ``True`` is not 1.
     """
 
     values: tuple[Label, ...]
@@ -42,7 +42,7 @@ class Labels(Shown):
 
     @classmethod
     def of(cls, name: str, given: Any) -> Labels:
-        """What a caller declared; a ``ValueError`` or ``TypeError`` says what is wrong with it."""
+        """Read what a caller declared; raise ``ValueError`` or ``TypeError`` if it is wrong."""
         must = "be a list of strings, integers or booleans"
         name = shown(name)
         if isinstance(given, str | bytes):
@@ -66,7 +66,7 @@ class Labels(Shown):
         return cls(values, _KINDS[type(values[0])])
 
     def code(self, value: Any) -> int | None:
-        """The code of a category, however it is spelled; None of what is none."""
+        """Find the code of a category in any spelling; None if it is not a category."""
         return self._codes.get(spelling(value))
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class Labels(Shown):
 
     @kept
     def _latest(self) -> dict[str, Any]:
-        """What an adapter found last for these categories, and may need again."""
+        """The last result of an adapter for these categories, which may need it again."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Labels(Shown):
 
 
 def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
-    """The same categories as strings or as integers, made once; None if one of them cannot be."""
+    """Convert all categories to strings or to integers, once; None if one cannot be converted."""
     if kind == labels.kind:
         return labels
     if "boolean" in (kind, labels.kind):
@@ -115,7 +115,7 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
 
 
 def padded(labels: Labels, many: int) -> Labels:
-    """The categories, and after them what is only reported: further integers, or strings."""
+    """List the categories and then those that are only reported: more integers or strings."""
     if labels.kind == "boolean":
         must = "`categories` must be strings or integers if some codes are never true"
         raise TypeError(f"{must}; got booleans")
@@ -131,7 +131,7 @@ def padded(labels: Labels, many: int) -> Labels:
 
 
 def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
-    """The categories, of the type of this one; None if one of them cannot be.
+    """Convert the categories to the type of this value; None if one cannot be converted.
 
     >>> like(Labels.of("categories", ["1", "2"]), 2.0)
     (1.0, 2.0)
@@ -148,7 +148,7 @@ def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
 
 
 def spelling(value: Any) -> str | bool | None:
-    """What tells categories apart: the digits of an integer, a string, a boolean; else None."""
+    """Return what distinguishes categories: the digits of an integer, a string or a boolean."""
     value = _plain(value)
     if type(value) is float and value.is_integer() and abs(value) < EXACT:
         value = int(value)
@@ -158,7 +158,7 @@ def spelling(value: Any) -> str | bool | None:
 
 
 def key(value: Any) -> Any:
-    """What values have in common that are the same, however they are spelled.
+    """Return a key that is the same for all spellings of one value.
 
     >>> key("2") == key(2.0) == key(2), key(True) == key(1), key(2.5)
     (True, False, 2.5)
@@ -168,13 +168,13 @@ def key(value: Any) -> Any:
 
 
 def plain_integer(text: str) -> int | None:
-    """The integer that these are the plain digits of."""
+    """Read an integer in plain digits."""
     number = int(text) if _DIGITS.fullmatch(text) else _MOST + 1
     return number if _LEAST <= number <= _MOST else None
 
 
 def _plain(value: Any) -> Any:
-    """A number, text or boolean of NumPy's as Python's."""
+    """Convert a NumPy number, string or boolean to Python's type."""
     if type(value) in _KINDS:
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
@@ -194,5 +194,5 @@ def _readable(name: str, text: str) -> None:
 
 
 def _quoted(value: Label) -> str:
-    """A declared category in a sentence."""
+    """Write a declared category in a sentence."""
     return f"'{shown(value)}'" if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""Masking of individual records: classes of similar ones, Anatomy, and the permutation model.
+"""Masking of single records: classes of similar records, Anatomy, and the permutation model.
 
 >>> import bistochastic as bs
 >>> bs.masking.microaggregate([[1.0], [2.0], [10.0], [11.0]], k=2).sizes.tolist()

@@ -1,7 +1,7 @@
-"""``Matrix``: the class that users see, over the core's law.
+"""``Matrix``: the class that users see, a subclass of the core's ``Law``.
 
 It does little itself. :mod:`operators`, :mod:`estimate`, :mod:`measures` and others do the work.
-Laws, measures and draws are inherited from the core.
+Probabilities, stated measures and randomization are inherited from the core.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 def _refused(sign: str) -> Callable[[object, object], NoReturn]:
-    """Arithmetic that NumPy would else reject in words about something else."""
+    """Make an operator that raises; without it NumPy's error would be about something else."""
 
     def refuse(_self: object, _other: object) -> NoReturn:
-        must = "be asked of arrays, as `to_dense()` gives them"
+        must = "be used with arrays, as `to_dense()` gives them"
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
     return refuse
 
 
 def _randomize(matrix: Matrix, codes: Any, **options: Any) -> Any:
-    """Draw as the core does; a column of another library comes back as one."""
+    """Randomize in the core; a column of another library comes back in its type."""
     if type(codes) is np.ndarray or type(codes) is list:
         return _core.Law.randomize(matrix, codes, **options)
     from bistochastic.adapters import door, values
@@ -52,7 +52,8 @@ class Matrix(_core.Law):
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.
     All rows and columns sum to 1, exactly. Matrices come from the functions of their families
     (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`. They are
-    immutable, hashable and picklable. Two are equal if family and realized parameters are.
+    immutable, hashable and picklable. Two matrices are equal if they have the same family and the
+    same realized parameters.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, beta=0.6)
@@ -62,7 +63,7 @@ class Matrix(_core.Law):
     True
     """
 
-    # Where it is found, whatever file it is written in.
+    # The public module, not the file that defines the class.
     __module__ = "bistochastic"
     __slots__ = ()
 
@@ -70,7 +71,7 @@ class Matrix(_core.Law):
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """``np.asarray(m)``: the same as :meth:`to_dense`, in any dtype.
+        """Return :meth:`to_dense` in any dtype, for ``np.asarray(m)``.
 
         Arithmetic does not use it: ``x @ m`` and ``m + x`` raise ``TypeError``, because the array
         may be far larger than you expect. Every call writes a new array, so ``copy=False`` raises
@@ -104,15 +105,15 @@ class Matrix(_core.Law):
     __truediv__ = __rtruediv__ = _refused("/")
 
     def to_json(self) -> str:
-        """The matrix as JSON, for other programs and machines: :meth:`from_json` reads it.
+        """Return the matrix as JSON, for other programs and machines. :meth:`from_json` reads it.
 
-        It holds the family and the realized parameters, which are the law exactly, and
-        :attr:`requested`. Integers beyond 2^53 and fractions are text, so that no reader
-        rounds them. The matrices inside a composite are listed under ``parts``, each once. Equal
+        The JSON holds the family, the realized parameters, which give all probabilities exactly,
+        and :attr:`requested`. Integers beyond 2^53 and fractions are strings, to save them from
+        rounding. The matrices inside a composite are listed under ``parts``, each once. Equal
         matrices with equal requests give equal strings, on any platform.
 
         ``schemas/matrix.json`` in the package describes the format as a JSON Schema. Raises
-        :class:`bistochastic.errors.OutOfMemoryError` if the text would not fit in memory.
+        :class:`bistochastic.errors.OutOfMemoryError` if the string would not fit in memory.
 
         >>> print(bs.randomized_response(3, keep=0.5).to_json())
         {"format": "bistochastic.matrix", "version": 1, "family": "randomized_response",
@@ -124,11 +125,11 @@ class Matrix(_core.Law):
 
     @staticmethod
     def from_json(text: str) -> Matrix:
-        """The matrix that :meth:`to_json` wrote: equal, with the same :attr:`requested`.
+        """Read a matrix that :meth:`to_json` wrote: it is equal, with the same :attr:`requested`.
 
-        The text may come from a stranger, so everything in it is checked. A fault raises
-        ``ValueError`` with one sentence that names its place. So does a requested beta or epsilon
-        that the matrix does not keep.
+        Everything in ``text`` is checked, because it may come from a stranger. A fault raises
+        ``ValueError`` with one sentence that names the field. So does a requested beta or epsilon
+        that the matrix does not have.
 
         >>> m = bs.kron(bs.randomized_response(12, beta=0.6), bs.uniform(2))
         >>> bs.Matrix.from_json(m.to_json()) == m
@@ -143,11 +144,11 @@ class Matrix(_core.Law):
         return exchange.from_json(text)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
-        """``P.T @ x``: the expected counts of reports, if the true counts are ``x``.
+        """Compute ``P.T @ x``: the expected counts of reported values, if true counts are ``x``.
 
         ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector. The
-        result has the same shape, in float64. Structured families take O(r) or O(r log r) for ``r``
-        categories. :func:`kron` goes axis by axis, ``a @ b`` factor by factor.
+        result has the same shape, in float64. Structured families need O(r) or O(r log r) steps for
+        ``r`` categories. :func:`kron` is applied axis by axis, ``a @ b`` component by component.
 
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
@@ -157,11 +158,12 @@ class Matrix(_core.Law):
         return operators.apply(self, x)
 
     def solve(self, y: ArrayLike) -> NDArray[np.float64]:
-        """The ``x`` with ``apply(x) = y``: counts before randomization, from counts of reports.
+        """Find the ``x`` with ``apply(x) = y``: true counts from the counts of reported values.
 
-        The result is unbiased, so it may be negative. It takes what :meth:`apply` takes. Errors in
-        ``y`` grow by a factor of up to :attr:`condition`. If :attr:`is_singular`, it raises
-        :class:`bistochastic.errors.SingularMatrixError`, which says what can still be told apart.
+        The result is unbiased, so it may be negative. ``y`` has the shapes that :meth:`apply`
+        accepts. Errors in ``y`` grow by a factor of up to :attr:`condition`. A matrix that
+        :attr:`is_singular` raises :class:`bistochastic.errors.SingularMatrixError`, which says what
+        can still be estimated.
 
         >>> m = bs.randomized_response(4, keep=0.5)
         >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
@@ -169,7 +171,7 @@ class Matrix(_core.Law):
         >>> bs.blocks([1, 2]).solve([10, 4, 4])
         Traceback (most recent call last):
             ...
-        bistochastic.errors.SingularMatrixError: `solve` must be asked of an invertible matrix; ...
+        bistochastic.errors.SingularMatrixError: `solve` must be used with an invertible matrix; ...
         """
         from bistochastic import operators
 
@@ -179,11 +181,11 @@ class Matrix(_core.Law):
     def condition(self) -> float:
         """The condition number in the 2-norm: how much errors may grow in :meth:`solve`.
 
-        The largest singular value is 1, so this is one over the smallest. It is ``inf`` if the
-        smallest is 0, or below 2^-50 and found by a transform or elimination, which cannot tell it
-        from 0. Dense matrices take a singular value decomposition. Of a very large product of
-        matrices of different structure it is found by iteration and may be too low;
-        :meth:`profile` says so.
+        The largest singular value is 1, so the condition number is one over the smallest. It is
+        ``inf`` if the smallest is 0, or if a transform or elimination finds it below 2^-50, which
+        neither can distinguish from 0. Dense matrices need a singular
+        value decomposition. For a very large product of matrices of different structure the number
+        comes from an iteration and may be too low; :meth:`profile` says so.
 
         >>> round(bs.randomized_response(12, epsilon=3).condition, 6)
         1.628748
@@ -215,18 +217,20 @@ class Matrix(_core.Law):
         full: bool = False,
         progress: Progress = None,
     ) -> Profile:
-        """All measures of the matrix. Each is exact, a bound, or not computed, with the reason.
+        """Compute all measures: each is exact, a bound, or not computed, with the reason.
 
-        It shows beta beside the worst row and column, what an attacker can do (capacity, guessing,
-        leakage, epsilon, deniability) and what an analyst can still learn (rank, condition).
+        The profile shows beta next to the worst row and column, then what an attacker can do
+        (capacity, guessing, leakage, epsilon, deniability) and what an analyst can still learn
+        (rank, condition).
 
         * ``cost`` is an array of ``size x size`` numbers, or ``"ordinal"`` for ``|u - v|``. It adds
           the metric epsilon (epsilon per unit of cost) and the expected cost.
-        * ``prior`` is a distribution over the categories. It adds what an attacker who knows it is
-          left with.
-        * ``full=True`` computes everything that can be computed. Otherwise what would take long is
-          left out, and says so. That depends on the matrix alone, never on the machine.
-        * ``progress`` is that of :meth:`decompose`; the share is that of the parts of the profile.
+        * ``prior`` is a distribution over the categories. It adds how uncertain an attacker who
+          knows this distribution remains.
+        * ``full=True`` computes everything that can be computed. Otherwise slow measures are left
+          out, with a reason. Which ones depends only on the matrix, never on the machine.
+        * ``progress``: see :meth:`decompose`. The callback receives the fraction of measures
+          computed so far.
 
         >>> p = bs.blocks([10, 1, 1]).profile()
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
@@ -245,7 +249,7 @@ class Matrix(_core.Law):
         row_beta: float | None = None,
         column_beta: float | None = None,
     ) -> None:
-        """Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix keeps all of these.
+        """Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix meets all limits.
 
         * ``beta``: at least this, on average over the categories
         * ``epsilon``: at most this
@@ -266,18 +270,18 @@ class Matrix(_core.Law):
         )
 
     def deniability(self, gamma: float) -> int:
-        """How many truths explain every report about as well as the true one does.
+        """Count the categories that explain a reported value about as well as the true one does.
 
         (k, gamma)-plausible deniability: the minimum, over all ``u, v`` with ``p_uv > 0``, of the
         number of ``w`` with ``1/gamma <= p_uv / p_wv <= gamma``, ``u`` itself included. At gamma 2
-        these are the truths that explain the report at least half as well, and at most twice as
-        well.
+        these are the categories that explain the reported value at least half as well, and at most
+        twice as well.
 
         * At gamma 1 it is the k of k-anonymity.
         * At ``e^epsilon`` it is the size.
-        * At ``inf`` it counts the truths that a report leaves possible.
+        * At ``inf`` it counts the true categories that a reported value leaves possible.
 
-        Of very large matrices it is a lower bound; :meth:`profile` says where.
+        For very large matrices it is a lower bound; :meth:`profile` says so.
 
         >>> bs.k_anonymous(12, k=3).deniability(1)
         3
@@ -289,10 +293,10 @@ class Matrix(_core.Law):
         return measures.deniability(self, gamma)
 
     def posterior(self, v: int, prior: ArrayLike | None = None) -> NDArray[np.float64]:
-        """How likely each truth ``u`` is after a report ``v``: ``Pr(u | v)``.
+        """Compute how likely each true category ``u`` is, given the reported ``v``: ``Pr(u | v)``.
 
-        It is proportional to ``prior[u] * p_uv``. Without a ``prior`` all truths are taken as
-        equally likely before, and the result is column ``v``.
+        It is proportional to ``prior[u] * p_uv``. Without a ``prior`` all true categories are
+        equally likely at first, and the result is column ``v`` of the matrix.
 
         >>> bs.blocks([1, 2]).posterior(2, prior=[0.5, 0.3, 0.2])
         array([0. , 0.6, 0.4])
@@ -316,46 +320,47 @@ class Matrix(_core.Law):
         gap: float | None = None,
         seconds: float | None = None,
     ) -> Estimate:
-        """Frequencies of the original from its reports.
+        """Estimate the true frequencies from reported values.
 
-        Give either the reports, ``codes``, or how many records reported each category, ``counts``.
+        Give either ``codes``, the reported values, or ``counts``, the number of records that
+        reported each category.
 
         ==============  ==========================================================
         ``method``      the result
         ==============  ==========================================================
-        ``"inverse"``   unbiased; may be negative; :meth:`solve` of the shares
-        ``"mle"``       the distribution under which the reports are most likely
+        ``"inverse"``   unbiased; may be negative; :meth:`solve` of the proportions
+        ``"mle"``       the distribution with the largest likelihood
         ``"simplex"``   the distribution nearest to the inverse
         ``"shrunk"``    likelihood drawn towards a guess; for few records or much
                         noise
         ==============  ==========================================================
 
         The guess of ``"shrunk"`` is uniform, or the product of the marginals of a :func:`kron`. The
-        reports decide how far it is drawn.
+        reported values decide how close the result gets to the guess.
 
         ``population`` is ``"sampled"`` if the records are a sample of the people to be described.
-        It is ``"fixed"`` if they are all of them (as in PRAM). Then the errors come from
-        randomization alone.
+        It is ``"fixed"`` if the records are all of these people (as in PRAM). Then the errors come
+        only from randomization.
 
-        Counts of a :func:`kron` may be a table with one axis per factor. Counts with labels
-        (pandas) must be in the order of the codes: integers from 0 up, sorted text, or the
+        Counts of a :func:`kron` may be a table with one axis per component. Counts with labels
+        (pandas) must be in the order of the codes: integers from 0 up, sorted strings, or the
         categories of a categorical.
 
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
-        :func:`k_anonymous` and the like, which are reported as they are.
+        :func:`k_anonymous` and similar matrices, which randomization does not change.
 
         ``categories`` are their names: a list, or a dict with a list for each column of a joint
         table. The result prints and exports them.
 
-        ``weights`` are survey weights, one per report. The errors are then those of a sample drawn
-        with replacement; a plan takes strata, clusters and replicates, too. Never give weighted
-        sums as ``counts``, which are numbers of records: with ``records`` a sum above it is
-        rejected.
+        ``weights`` are survey weights, one per record. The errors are then those of a sample drawn
+        with replacement; ``plan.estimate`` also accepts strata, clusters and replicates. Never give
+        weighted sums as ``counts``: counts are numbers of records, and a sum above ``records``
+        raises an error.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
-        this many nats per record below its maximum, or after this many seconds. ``progress``: a
-        function is called with the gap on the way; else a bar appears after two seconds, as in
-        :meth:`decompose`.
+        this many nats per record below its maximum, or after this many seconds. A ``progress``
+        function is called with the gap during the search. Without one, a bar appears after two
+        seconds, as in :meth:`decompose`.
 
         Raises
 
@@ -383,12 +388,12 @@ class Matrix(_core.Law):
         )  # fmt: skip
 
     def required_records(self, tolerance: float, *, confidence: float = 0.95) -> int:
-        """How many sampled records make every share's error at most ``tolerance``.
+        """Compute how many sampled records keep every error of a proportion within ``tolerance``.
 
-        This holds whatever the true shares are, with the normal interval of that ``confidence``:
-        ``z^2 / tolerance^2`` times the largest variance that one record can add to a share, with
-        ``z`` the normal quantile. The intervals of an estimate are a little wider, by a term of the
-        order of one over the number of records.
+        The number holds for all true proportions, with the normal interval of that ``confidence``.
+        It is ``z^2 / tolerance^2`` times the largest variance that one record can add to a
+        proportion, with ``z`` the normal quantile. The intervals of an estimate are a little wider,
+        by a term of the order of one over the number of records.
 
         Beyond 4096 categories the variance is an upper bound, except for randomized response,
         circulant and :func:`kron`. A ``tolerance`` or ``confidence`` outside (0, 1) raises
@@ -404,12 +409,12 @@ class Matrix(_core.Law):
         return planning.required_records(self, tolerance, confidence)
 
     def standard_error(self, prior: ArrayLike, records: int) -> NDArray[np.float64]:
-        """The standard error that each share will have, before there are any data.
+        """Predict the standard error of each proportion before any data are collected.
 
-        ``prior`` is your guess of the true shares, ``records`` how many will be sampled. The error
-        is that of the method ``"inverse"``: the root of ``(sum over w of G_vw^2 lambda_w -
-        prior_v^2) / records``, with ``G`` the inverse of ``P.T`` and ``lambda = P.T @ prior``.
-        Raises ``ValueError`` if ``prior`` is not a distribution or ``records`` is below 1.
+        ``prior`` is your guess of the true proportions, ``records`` the number of records that will
+        be sampled. With the method ``"inverse"`` the error is the root of ``(sum over w of G_vw^2
+        lambda_w - prior_v^2) / records``, with ``G`` the inverse of ``P.T`` and ``lambda = P.T @
+        prior``. Raises ``ValueError`` if ``prior`` is not a distribution or ``records`` is below 1.
 
         >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
         array([0.1, 0.1])
@@ -428,31 +433,31 @@ class Matrix(_core.Law):
         restarts: int = 1,
         progress: Progress = None,
     ) -> Decomposition:
-        """Theorem 1 (Birkhoff): the matrix as a weighted sum of permutations, exactly.
+        """Write the matrix exactly as a weighted sum of permutations: Theorem 1 (Birkhoff).
 
-        All is done in integers: the weights sum to 1 and the terms to the matrix, with ``==``.
-        The result does not depend on the number of threads. Ctrl-C stops the work.
+        All arithmetic is in integers: the weights sum to 1 and the terms to the matrix, with
+        ``==``. The result does not depend on the number of threads. Ctrl-C stops the work.
 
-        * ``policy="bottleneck"`` always takes the permutation whose smallest entry is largest. It
-          gives few terms, the largest first. ``"any"`` takes the first permutation it finds: up to
+        * ``policy="bottleneck"`` always picks the permutation whose smallest entry is largest. It
+          gives few terms, the largest first. ``"any"`` picks the first permutation it finds: up to
           ``r^2 - 2r + 2`` terms, each close to the one before, at about a microsecond per term.
         * ``bits`` first moves the matrix to the coarser grid ``2**-bits``, which gives fewer terms.
-          It raises if an entry would become 0. A mixture or product whose common denominator
-          reaches 2^63 needs it.
-        * ``mass`` and ``max_terms`` stop early. What is left out is the ``residual``.
-        * ``restarts`` tries other orders for ``"bottleneck"``, on small matrices also shorter
-          steps, and keeps the fewest terms.
-        * ``progress``: a function is called a few times per second with the share that is done.
+          It raises an error if an entry would become 0. A mixture or product whose common
+          denominator reaches 2^63 needs it.
+        * ``mass`` and ``max_terms`` stop early. The rest of the matrix is the ``residual``.
+        * ``restarts`` tries other orders for ``"bottleneck"``, for small matrices also shorter
+          steps, and returns the fewest terms.
+        * ``progress``: a function is called a few times per second with the fraction that is done.
           Without one, a bar appears after two seconds in a terminal or a notebook, and nothing
           elsewhere; ``True`` shows it at once, ``False`` never.
 
         Some families have closed forms, whatever the policy: identity, permutation, T-transform,
         uniform, randomized response, circulant, tridiagonal, blocks and k-anonymity. A ``kron`` is
-        decomposed by its factors. Their permutations are described, not stored.
+        decomposed by its components. Their permutations are described, not stored.
 
-        One of J permutations hides at most log2 J bits of a whole column. Compare ``joint_entropy``
-        with ``entropy_rate`` times the number of records, which records hide that are randomized
-        one by one.
+        One of J permutations hides at most log2 J bits of a whole column. Records that are
+        randomized one by one hide ``entropy_rate`` bits each: compare ``joint_entropy`` with
+        ``entropy_rate`` times the number of records.
 
         >>> m = bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]])
         >>> d = m.decompose()
@@ -475,21 +480,26 @@ class Matrix(_core.Law):
         stream: str | None = None,
         allow_shift: bool = False,
     ) -> Any:
-        """The values of ``size`` individuals, moved by one random permutation.
+        """Move the values of ``size`` records by one random permutation.
 
         ``out[s[u]] = values[u]`` with the ``s`` of :meth:`sample_permutation` for the same key and
-        stream: all values are kept, and ``apply(values)`` is expected in each place. Values
-        of any type, series and Arrow arrays come back in what they came in. Rows of a table or a
-        frame move as a whole: columns that are to part ways are permuted one by one.
+        stream. All values are kept, and ``apply(values)`` is the expected result. Values may have
+        any type; Series and Arrow arrays come back in their type. Rows of a table or a DataFrame
+        move as a whole: to separate columns, permute them one by one.
 
-        ``order`` says who is next to whom: None as the rows stand, ``"rank"`` by the values
-        themselves, ties in random order, or an array with the row at each place, as
-        ``np.argsort(ages)``. :meth:`displacement` tells how far values move.
+        ``order`` says which records are neighbours: ``None`` for the order of the rows, ``"rank"``
+        for the order of the values, ties in random order, or an array that lists the rows in order,
+        e.g. ``np.argsort(ages)``. :meth:`displacement` computes how far values move.
 
-        What a whole column would share is rejected unless ``allow_shift=True``: a :func:`kron` (all
-        classes are shuffled alike), a :func:`mix` (one part is drawn for all; blocks with two or
-        more in every class may be mixed), a :func:`circulant` (one shift for all). Matrices that
-        are drawn entry by entry are rejected beyond 4096 individuals.
+        Some matrices would move all records in the same way. They raise an error unless
+        ``allow_shift=True``:
+
+        * a :func:`kron`, which shuffles all classes alike
+        * a :func:`mix`, which draws one component for all records; blocks with two or more records
+          in every class may be mixed
+        * a :func:`circulant`, which shifts all records by the same number of places
+
+        Matrices that are drawn entry by entry are limited to 4096 records.
 
         >>> incomes = [21, 25, 30, 18, 47, 52]
         >>> key = bs.Key.insecure(1)
@@ -514,18 +524,18 @@ class Matrix(_core.Law):
         key: _core.Key | None = None,
         stream: str | None = None,
     ) -> Any:
-        """Microaggregation: replace the value of each record by the mean of its class.
+        """Replace the value of each record by the mean of its class: microaggregation.
 
-        :meth:`apply` for releases. Only :func:`uniform` and :func:`blocks` with two or more in
-        every class are accepted; their k is ``deniability(1)``. Every other product with a public
-        matrix can be undone by anyone, or by anyone with a few values, so it raises
-        :class:`bistochastic.errors.InvertibleReleaseError` with the rank of the matrix unless
-        ``allow_invertible=True``. Nothing is drawn, so the result has no beta.
+        This is :meth:`apply` for releases. Only :func:`uniform` and :func:`blocks` with two or more
+        records in every class are accepted; their k is ``deniability(1)``. Anyone, or anyone who
+        knows a few values, can undo every other product with a public matrix. Such a matrix raises
+        :class:`bistochastic.errors.InvertibleReleaseError` with its rank, unless
+        ``allow_invertible=True``. The result is not random, so it has no beta.
 
-        ``order`` is that of :meth:`permute`; a key is used for ties of ``"rank"`` alone. One column
-        or several, in float64 and in what they came in. Within one unit in the last place of the
-        exact average for classes, tridiagonal and randomized response, elsewhere within 1e-12 of
-        the largest value.
+        ``order``: see :meth:`permute`; a key is used only for ties of ``"rank"``. ``values`` are
+        one or several columns. They come back in float64, in the type of the input. The result is
+        within one unit in the last place of the exact average for classes, tridiagonal matrices and
+        randomized response, otherwise within 1e-12 of the largest value.
 
         >>> m = bs.k_anonymous(6, k=3)
         >>> m.average([21, 25, 30, 18, 47, 52], order="rank"), m.deniability(1)
@@ -543,10 +553,10 @@ class Matrix(_core.Law):
         )
 
     def displacement(self) -> Displacement:
-        """Compute how far :meth:`permute` moves values, as parts of all places, from the matrix.
+        """Compute how far :meth:`permute` moves values, as fractions of all rows.
 
-        On ranks, neighbours are close, so beta sounds like more than it is. Products and matrices
-        without a structure are limited to 4096 records.
+        With ``order="rank"``, neighbours have similar values, so beta overstates what is hidden.
+        Products and matrices without a structure are limited to 4096 records.
 
         >>> print(bs.k_anonymous(1000, share=0.05).displacement())
         records             1000

@@ -1,7 +1,7 @@
 """``P.T @ x`` and its inverse: checks, and dense matrices through LAPACK.
 
-Structured families are done in the core, which takes composites apart, too, and leaves here what
-has no structure.
+The core handles structured families and composites. Only matrices without a structure are left
+here.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
-# Beyond this condition doubles cannot tell a matrix from a singular one.
+# Beyond this condition doubles cannot distinguish a matrix from a singular one.
 MOST = 2.0**50
 # Size up to which a composite without a common structure is made dense for its condition.
 _DENSE = 2048
 
 
 def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
-    """The vectors as contiguous rows, and the axes that were given."""
+    """Return the vectors as contiguous rows, and the number of axes that were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with one column per vector"
     array = arguments.array(name, must, given)
@@ -57,7 +57,7 @@ def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
     rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
         rows = arguments.doubles(name, np.ascontiguousarray(rows))
-    # Aligned, too: an array may be a look into bytes from anywhere.
+    # Aligned, too: an array may be a view of any bytes.
     if not (rows.flags.c_contiguous and rows.flags.aligned):
         rows = np.require(rows, requirements=["C", "A"])
     at = _core.not_finite(rows)
@@ -72,7 +72,7 @@ def _shaped(rows: Array, axes: int) -> Array:
 
 
 def apply(matrix: Matrix, x: object) -> Array:
-    """``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
+    """Compute ``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
     done = _core.operate_vector(matrix, x, False)
     if done is not None:
         return done
@@ -81,7 +81,7 @@ def apply(matrix: Matrix, x: object) -> Array:
 
 
 def solve(matrix: Matrix, y: object) -> Array:
-    """The ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
+    """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
     done = _core.operate_vector(matrix, y, True)
     if done is not None:
         return done
@@ -90,15 +90,15 @@ def solve(matrix: Matrix, y: object) -> Array:
 
 
 def solve_back(matrix: Matrix, rows: Array) -> Array:
-    """For every row of scores the ``g`` with ``P @ g = scores``.
+    """Find, for every row of scores, the ``g`` with ``P @ g = scores``.
 
-    The mean of ``g`` over the reports of a truth is the score of that truth.
+    The mean of ``g`` over the reported values of a true category is the score of that category.
     """
     return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
 
 
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
-    """Each row times ``P``, or with ``back`` times its transpose; numbers checked, contiguous."""
+    """Multiply checked, contiguous rows by ``P``, or with ``back`` by its transpose."""
     done = _core.operate(matrix, rows, False, back)
     if done is not None:
         return done
@@ -111,7 +111,7 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
 
 
 def from_truths(matrix: Matrix, rows: Array) -> Array:
-    """The same as :func:`forth`, for rows that hold only the codes that can be true."""
+    """Do the same as :func:`forth`, for rows that hold only the codes that can be true."""
     if matrix.padding:
         held, rows = rows, np.zeros((len(rows), matrix.size))
         rows[:, structure.true_codes(matrix)] = held
@@ -119,7 +119,7 @@ def from_truths(matrix: Matrix, rows: Array) -> Array:
 
 
 def to_truths(matrix: Matrix, rows: Array) -> Array:
-    """Each row times the transpose of ``P``, at the codes that can be true."""
+    """Multiply each row by the transpose of ``P``, and return the codes that can be true."""
     found = forth(matrix, np.ascontiguousarray(rows), back=True)
     return found[:, structure.true_codes(matrix)] if matrix.padding else found
 
@@ -137,7 +137,7 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 
 
 def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
-    """Rows back through the inverse, matrices without a structure by LAPACK."""
+    """Multiply rows by the inverse, using LAPACK for matrices without a structure."""
     for part in asked:
         if is_singular(part):
             raise _singular(part)
@@ -160,7 +160,7 @@ def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
     """Solve rows by LAPACK; return them with a bound of the condition, infinite if in doubt.
 
-    Four fixed normal vectors are solved beside the given ones. For the direction v that the inverse
+    Four fixed normal vectors are solved with the given ones. For the direction v that the inverse
     stretches most and a normal z, ``|z . v| < 2^-10`` has probability 8e-4, for all of four 4e-13;
     otherwise ``1024 |P^-1 z|`` is not below the condition. So most matrices need no singular
     values.
@@ -174,7 +174,7 @@ def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
 
 
 def singular_values(dense: Array) -> Array:
-    """All singular values, in the shorter way if the matrix is symmetric."""
+    """Compute all singular values, as eigenvalues if the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
         return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
     values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
@@ -182,7 +182,7 @@ def singular_values(dense: Array) -> Array:
 
 
 def dense_rank(matrix: Matrix, values: Array) -> int:
-    """The rank from singular values, and from the integers themselves where doubles cannot say."""
+    """Compute the rank from singular values, or from the integers if doubles cannot decide."""
     r = matrix.size
     doubt = 8 * r * np.finfo(float).eps
     whole = counts(matrix) if values.min() <= doubt else None
@@ -197,12 +197,12 @@ def _of_dense(matrix: Matrix) -> float:
 
 
 def inverse(least: float) -> float:
-    """The condition of a matrix whose largest singular value is 1."""
+    """Compute the condition of a matrix whose largest singular value is 1."""
     return 1 / least if least > 0 else math.inf
 
 
 def by_iteration(matrix: Matrix) -> float:
-    """The norm of the inverse by power iteration: from below, mostly close."""
+    """Bound the norm of the inverse from below by power iteration, mostly closely."""
     r = matrix.size
     x = np.random.default_rng(r).choice([-1.0, 1.0], (1, r)) / math.sqrt(r)
     grown = 1.0
@@ -217,7 +217,7 @@ def by_iteration(matrix: Matrix) -> float:
 
 
 def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
-    """A product undone factor by factor, whatever it is itself."""
+    """Multiply rows by the inverse of a product, factor by factor."""
     walk = _core.Walk(product, rows, True, back)
     own = _core.identity_of(product)
     asked = [part for part in walk.asked if _core.identity_of(part) != own]
@@ -225,7 +225,7 @@ def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
 
 
 def condition(matrix: Matrix) -> float:
-    """The condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
+    """Compute the condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
     return by_parts(matrix, _kept_condition)
 
 
@@ -252,13 +252,13 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
             if matrix.size > _DENSE:
                 return by_iteration(matrix)
         case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            # On what sums to 0 perfect secrecy is 0, so only the rest is left there.
+            # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
             return found(rest[1]) / rest[0]
     return _of_dense(matrix)
 
 
 def is_singular(matrix: Matrix) -> bool:
-    """Singular, or too close to it; see :attr:`bistochastic.Matrix.is_singular`."""
+    """Whether a matrix is singular or almost; see :attr:`bistochastic.Matrix.is_singular`."""
     known = _core.structure_is_singular(matrix)
     if known is not None:
         return known
@@ -287,13 +287,13 @@ def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
 
 
 def singular_sentence(what: str, matrix: Matrix) -> str:
-    """Why ``what`` cannot be had of a singular matrix, and what can."""
-    return f"`{what}` must be asked of an invertible matrix; got one {_what_is_left(matrix)}"
+    """Say why ``what`` is impossible with a singular matrix, and what it still reveals."""
+    return f"`{what}` must be used with an invertible matrix; got one {_what_is_left(matrix)}"
 
 
 @contextmanager
 def said_of(what: str, matrix: Matrix) -> Iterator[None]:
-    """Say of ``what`` that the matrix is singular, if a step on the way finds it."""
+    """Name ``what`` in the error, if a step inside finds that the matrix is singular."""
     try:
         yield
     except SingularMatrixError:
@@ -305,7 +305,7 @@ def _singular(matrix: Matrix) -> SingularMatrixError:
 
 
 def _what_is_left(matrix: Matrix) -> str:
-    """What a singular matrix still tells apart, found in its factors."""
+    """Say what a singular matrix still distinguishes, found in its factors."""
     inside = []
     while isinstance(made := composition(matrix), Kron | Product):
         given = enumerate(made.parts)
@@ -322,11 +322,11 @@ def _what_is_left(matrix: Matrix) -> str:
 def _what_it_tells(matrix: Matrix) -> str:
     r = matrix.size
     if is_uniform(matrix):
-        return "that tells only the total of all categories"
+        return "that reveals only the total of all categories"
     if (secret := classes(matrix)) is not None:
-        return f"that tells only the totals of its {secret.number} classes"
+        return f"that reveals only the totals of its {secret.number} classes"
     if (pair := swap(matrix)) is not None:
-        return f"that tells categories {pair.i} and {pair.j} only together"
+        return f"that reveals categories {pair.i} and {pair.j} only together"
     if has_rows(matrix) and r <= _DENSE:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:
@@ -336,4 +336,4 @@ def _what_it_tells(matrix: Matrix) -> str:
         left = {"cyclic": "Fourier components", "cosine": "cosine components"}
         what = left.get(_core.basis(matrix) or "", "combinations")
         return f"of rank {spectrum[1]} in doubles, that separates only this many {what} of {r}"
-    return "that tells some combinations of categories too faintly for doubles"
+    return "that reveals some combinations of categories too faintly for doubles"

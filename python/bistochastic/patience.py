@@ -13,7 +13,7 @@ SMALL = 512
 
 
 def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
-    """``call(*arguments)``, on a thread of its own where ``size`` is large.
+    """Run ``call(*arguments)``, on a thread of its own if ``size`` is large.
 
     LAPACK does not look at signals, and Python raises them on the main thread only. So the main
     thread waits, and an interrupt ends the waiting. The call itself goes on in the background to

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 Told = Callable[[float], object]
-"""A function that is told how far the work is."""
+"""A function that receives the fraction of the work that is done."""
 Progress = Told | bool | None
-"""What a caller may pass as ``progress``."""
+"""The values that a caller may pass as ``progress``."""
 
 # Seconds before anything is shown, and between two looks.
 DELAY = 2.0
@@ -44,12 +44,12 @@ def watched(
     words: Callable[[float], str] | None = None,
     ends: bool = False,
 ) -> Iterator[Told | None]:
-    """Show that ``what`` goes on; gives the function that the work tells its share, or None.
+    """Show that ``what`` goes on; give the function that the work calls with its share, or None.
 
-    ``progress`` is the caller's: a function is told itself, and nothing is shown; False is silence;
+    ``progress`` is the caller's: a function is called, and nothing is shown; False shows nothing;
     None shows a bar after two seconds, True at once, if there is a place for one. With ``words``
-    the number told is not a share, and is shown in these words. With ``ends`` a function is told 1
-    at the end, by work that cannot say more.
+    the number is not a share, and is shown in these words. With ``ends`` a function is called with
+    1 at the end, for work that cannot say more.
     """
     given = asked(progress)
     if callable(given):
@@ -90,7 +90,7 @@ def _inside() -> Iterator[None]:
 
 
 class _Work:
-    """What is known of the work, written by it and read by the thread that draws."""
+    """The state of the work, written by the work and read by the thread that draws."""
 
     def __init__(self, what: str) -> None:
         self.what, self.note, self.start = what, "", time.monotonic()
@@ -132,7 +132,7 @@ def _shown(what: str, asked: bool | None) -> Iterator[_Work | None]:
     finally:
         over.set()
         try:
-            # What is drawn goes away before whatever is printed next.
+            # The bar disappears before anything else is printed.
             if thread.ident is not None:
                 thread.join()
         finally:
@@ -200,7 +200,7 @@ def _in_terminal(stream: TextIO) -> Iterator[Draw]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    # What others print is theirs: nothing is redirected.
+    # The output of other code is not redirected.
     with Progress(*columns, console=Console(file=stream), transient=True, redirect_stdout=False,
                   redirect_stderr=False) as bar:  # fmt: skip
         task = bar.add_task("", total=None)

@@ -15,7 +15,7 @@ TITANIC: dict[str, tuple[str, ...]] = {
     "survived": ("no", "yes"),
 }
 
-# In C order of the levels: survived runs fastest, class slowest.
+# In C order of the categories: survived changes fastest, class slowest.
 COUNTS: tuple[int, ...] = (
     # male child, male adult, female child, female adult: each no, yes
     0, 5, 118, 57, 0, 1, 4, 140,
@@ -26,10 +26,10 @@ COUNTS: tuple[int, ...] = (
 
 
 def titanic() -> dict[str, list[str]]:
-    """The people of the Titanic, as a dict of columns: class, sex, age group, and who survived.
+    """Return the people of the Titanic as a dict of columns: class, sex, age and survived.
 
-    The rows are in no particular order, and the same in every call. ``pandas.DataFrame`` and
-    ``polars.DataFrame`` take the dict as it is.
+    The order of the rows has no meaning and is the same in every call. You can pass the dict to
+    ``pandas.DataFrame`` or ``polars.DataFrame``.
 
     >>> import bistochastic as bs
     >>> people = bs.titanic()

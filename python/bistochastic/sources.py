@@ -1,8 +1,8 @@
-"""``KeySource``: where a key is read, on whatever machine the work is done.
+"""``KeySource``: the place of a key, to be read on the machine that does the work.
 
-An engine ships functions, settings and literals to its workers, and writes them into plans, logs
-and local folders on the way. A source holds a place and a fingerprint instead. The key is read by
-the worker itself, once per process, and must be the one with that fingerprint.
+An engine sends functions, settings and literals to its workers, and writes them into plans, logs
+and local folders on the way. A source holds a place and a fingerprint instead. Each worker reads
+the key itself, once per process, and checks its fingerprint.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Keys that this process has read, by their sources.
+# Keys that this process has read, by source.
 _READ: dict[KeySource, _core.Key] = {}
 _LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
 class KeySource(Shown):
-    """Where a key is, and its fingerprint. It can be pickled, as it does not hold the key.
+    """The place of a key and its fingerprint. It can be pickled, because the key is not inside.
 
     Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
 
@@ -46,27 +46,30 @@ class KeySource(Shown):
     place: str
     """The path, the name of the variable, or ``module:function``."""
     fingerprint: str
-    """The fingerprint of the key that must be there."""
+    """The fingerprint that the key must have."""
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], *, fingerprint: str | None = None) -> Self:
-        """The key in a file, at the same path on every machine.
+        """Read the key from a file, at the same path on every machine.
 
-        Without ``fingerprint`` the file is read now, here, to find it out.
+        Without ``fingerprint`` the file is read now, on this machine, to compute it.
         """
         return cls._of("file", str(Path(os.fsdecode(_path(path))).absolute()), fingerprint)
 
     @classmethod
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
-        """The key in the file whose *path* an environment variable holds, never the key itself."""
+        """Read the key from a file whose path is in an environment variable.
+
+        The variable holds the path, never the key itself.
+        """
         return cls._of("env", _text("name", name), fingerprint)
 
     @classmethod
     def call(cls, function: str, *, fingerprint: str | None = None) -> Self:
-        """The key that a function returns: ``"module:function"``, imported where it is called.
+        """Get the key from a function, ``"module:function"``, which each worker imports and calls.
 
-        For keys from a vault. Give it in code alone, and never take it from a file of others: it
-        says which code is run.
+        Use it for keys from a vault. Write the name of the function in your own code only: a name
+        from someone else's file could run any code.
         """
         text = _text("function", function)
         module, colon, name = text.partition(":")
@@ -77,11 +80,11 @@ class KeySource(Shown):
     @classmethod
     @contextlib.contextmanager
     def temporary(cls, directory: str | os.PathLike[str]) -> Iterator[Self]:
-        """A fresh key in a file of its own, erased at the end of the block.
+        """Generate a key in a file of its own, and erase the file at the end of the block.
 
-        This is ``key=None`` for an engine. All work has to be done inside the block: what an engine
-        puts off until later finds no key. ``directory`` is one that all workers see. A worker that
-        has read the key holds it in memory until it ends.
+        This is ``key=None`` for an engine. All work has to be done inside the block: work that an
+        engine postpones finds no key. All workers must see ``directory``. A worker that has read
+        the key holds it in memory until the worker ends.
 
         >>> import bistochastic as bs, tempfile, os
         >>> folder = tempfile.mkdtemp()
@@ -117,7 +120,7 @@ class KeySource(Shown):
         return cls(kind, place, text)
 
     def read(self) -> _core.Key:
-        """The key. It is read once per process, and rejected if it is another one."""
+        """Read the key, once per process. A key with another fingerprint raises an error."""
         with _LOCK:
             known = _READ.get(self)
             if known is None:
@@ -133,7 +136,7 @@ class KeySource(Shown):
 
 
 def key_of(given: object) -> _core.Key:
-    """A key, given itself or by where it is read."""
+    """Return a key that is given itself or by its source."""
     if isinstance(given, KeySource):
         return given.read()
     if not isinstance(given, _core.Key):
@@ -142,7 +145,7 @@ def key_of(given: object) -> _core.Key:
 
 
 def secret_of(given: object, allow_insecure: object) -> _core.Key:
-    """The same, unless it is one that anyone can guess and that was not asked for."""
+    """Do the same, and reject a key that anyone can guess unless ``allow_insecure``."""
     held = key_of(given)
     refuse_guessable(held.fingerprint, allow_insecure)
     return held
@@ -156,7 +159,7 @@ def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
 
 
 def _found(kind: str, place: str) -> _core.Key:
-    """The key that is there now."""
+    """Read the key that is there now."""
     if kind == "call":
         return _called(place)
     if kind == "env":
@@ -165,12 +168,12 @@ def _found(kind: str, place: str) -> _core.Key:
             must = f"`key` must be in a file whose path the variable {shown(place)} holds"
             raise ValueError(f"{must}; got no such variable in this process")
         if not Path(path).is_absolute():
-            # Whatever it is, it may be the key itself.
+            # The string may be the key itself, so the message does not repeat it.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
-            raise ValueError(f"{must}; got a string that is no absolute path")
+            raise ValueError(f"{must}; got a string that is not an absolute path")
         place = path
     if not Path(place).is_file():
-        # A path out of a variable may be anything: it is not repeated.
+        # A variable may hold anything, so the message does not repeat its value.
         named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
     return _core.Key.from_file(place)
@@ -192,7 +195,7 @@ def _called(place: str) -> _core.Key:
 
 
 def _erase(path: Path) -> None:
-    """Overwrite and remove a key file; one that is gone already is no failure."""
+    """Overwrite and remove a key file, if it still exists."""
     with contextlib.suppress(FileNotFoundError):
         with path.open("r+b") as file:
             file.write(b"\0" * 65)

@@ -1,7 +1,7 @@
-"""What a matrix is made of: asked here by all that has a closed form, never by a family's name.
+"""The structure of a matrix. Code with a closed form asks here, never for a family's name.
 
-Every function returns None if the matrix is made of something else. Two families that are made of
-the same give the same answers, so that a new family has every short way that there is.
+Every function returns None if the matrix has another structure. Two families of the same structure
+give the same answers, so a new family gets every closed form of its structure.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ T = TypeVar("T")
 
 # Questions that the core answers itself.
 two_valued = _core.two_values_of
-"""The entry on the diagonal and the one everywhere else, if these two are all there is:
+"""The entry on the diagonal and the entry everywhere else, if the matrix has only these two:
 identity, perfect secrecy and randomized response; ``(1.0, 0.0)`` for one category."""
 is_certain = _core.is_certain
 """Whether every true category has one reported category."""
 targets = _core.targets_of
-"""What each code is reported as; None, too, if all stay and nothing is written down."""
+"""The code that each code is reported as; also None if all stay and no targets are stored."""
 has_rows = _core.has_rows
 """Whether a matrix is stored row by row, without any structure."""
 counts = _core.counts_of
 """The integers of a matrix that is stored row by row."""
 counts_rank = _core.counts_rank
-"""Whether the rank is read off integers, not off singular values in doubles."""
+"""Whether the rank comes from integers, not from singular values in doubles."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Kron:
 
     @property
     def parts(self) -> tuple[Matrix, ...]:
-        """All of them."""
+        """The factors, under the name that all compositions have."""
         return self.factors
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several, chosen with weights that are not 0."""
+    """One of several matrices, chosen with mixing weights that are not 0."""
 
     weights: tuple[float, ...]
     parts: tuple[Matrix, ...]
@@ -67,7 +67,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Product:
-    """First one, then the other."""
+    """Two matrices, one applied after the other."""
 
     parts: tuple[Matrix, Matrix]
 
@@ -76,7 +76,7 @@ Composition: TypeAlias = Kron | Mixture | Product
 
 
 def composition(matrix: Matrix) -> Composition | None:
-    """How a composite is put together."""
+    """Return how a composite is put together."""
     found = _core.composition_of(matrix)
     if found is None:
         return None
@@ -90,10 +90,10 @@ def composition(matrix: Matrix) -> Composition | None:
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
-    """The factors with more than one category, or one of the others if there is none.
+    """List the factors with more than one category, or one factor if all have one category.
 
-    Those with one category say nothing, and there may be very many. If that leaves one factor,
-    itself a kron, its factors.
+    Factors with one category change nothing, and there may be very many. If only one factor is left
+    and it is a kron, the list holds its factors.
     """
     while True:
         wide = [factor for factor in kron.factors if factor.size > 1] or [kron.factors[0]]
@@ -104,9 +104,9 @@ def wide_factors(kron: Kron) -> list[Matrix]:
 
 
 def axes(matrix: Matrix) -> list[Matrix]:
-    """The matrices of the axes of a joint domain; those of a kron inside a kron among them.
+    """List the matrices of the axes of a joint table, including those of a kron inside a kron.
 
-    None of one category, of which there may be very many.
+    Axes with one category are left out, because there may be very many.
     """
     found = []
     stack = [matrix]
@@ -122,7 +122,7 @@ def axes(matrix: Matrix) -> list[Matrix]:
 
 
 def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
-    """The codes that can be true, as an index: all, unless some are only reported."""
+    """Return the codes that can be true, as an index: all, unless some are only reported."""
     if not matrix.padding:
         return slice(None)
     parts = axes(matrix)
@@ -131,7 +131,7 @@ def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
 
 
 def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
-    """``value(matrix, found)``, where ``found`` gives that of a part: of each distinct one once."""
+    """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once."""
     known: dict[int, T] = {}
 
     def found(part: Matrix) -> T:
@@ -145,34 +145,34 @@ def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of consecutive codes, each a perfect secret: runs of classes of one size."""
+    """Classes of consecutive codes, uniform inside each class: runs of classes of one size."""
 
     sizes: Counts
     many: Counts
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of classes."""
         return int(self.many.sum())
 
     def each(self) -> Counts:
-        """How many codes each class has."""
+        """Count the codes of each class."""
         return np.repeat(self.sizes, self.many)
 
     def starts(self) -> Counts:
-        """The first code of each class."""
+        """Find the first code of each class."""
         each = self.each()
         return np.cumsum(each) - each
 
 
 def classes(matrix: Matrix) -> Classes | None:
-    """The classes inside which nothing is told; of one code each where everything is."""
+    """Find the classes inside which nothing is revealed; one code per class for the identity."""
     found = _core.classes_of(matrix)
     return None if found is None else Classes(*found)
 
 
 def is_uniform(matrix: Matrix) -> bool:
-    """Whether each reported value is equally likely for all true ones, if that is seen at once."""
+    """Whether each reported value is equally likely for all true values, if it is quick to see."""
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
 
@@ -185,7 +185,7 @@ class Vector:
     total: int
 
     def shares(self) -> Array:
-        """The same as doubles."""
+        """Return the proportions as doubles."""
         return np.asarray(self.counts / self.total)
 
 
@@ -194,17 +194,20 @@ def _vector(found: tuple[Counts, int] | None) -> Vector | None:
 
 
 def first_row(matrix: Matrix) -> Vector | None:
-    """The first row, if the others are stored as shifts of it."""
+    """Return the first row, if the others are stored as shifts of it."""
     return _vector(_core.vector_of(matrix, "first_row"))
 
 
 def even_kernel(matrix: Matrix) -> Vector | None:
-    """``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
+    """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
     return _vector(_core.vector_of(matrix, "kernel"))
 
 
 def steps(matrix: Matrix) -> Vector | None:
-    """The probabilities of a step between neighbours, the longest step: one, or one per pair."""
+    """Return the probabilities of a step between neighbours, one or one per pair.
+
+    No step is longer.
+    """
     return _vector(_core.vector_of(matrix, "steps"))
 
 
@@ -218,7 +221,7 @@ class Swap:
 
 
 def swap(matrix: Matrix) -> Swap | None:
-    """Two codes that may change places, while all others stay."""
+    """Return the two codes that may change places, while all others stay."""
     from fractions import Fraction
 
     found = _core.swap_of(matrix)

@@ -40,18 +40,19 @@ def _digits(x: float, digits: int, direction: int) -> str:
 
 
 def down(x: float, digits: int = 6) -> str:
-    """``x`` in short, not above it."""
+    """Write ``x`` in short, rounded down."""
     return _digits(x, digits, -1)
 
 
 def up(x: float, digits: int = 6) -> str:
-    """``x`` in short, not below it."""
+    """Write ``x`` in short, rounded up."""
     return _digits(x, digits, +1)
 
 
 def visible(text: str) -> str:
-    """Text as it can be shown: what cannot be printed, or turns the direction of writing, as Python
-    writes it. All text of others goes through here before it reaches a terminal.
+    """Escape characters that cannot be printed or that change the direction of writing.
+
+    All text from others passes here before it reaches a terminal.
     """
     if text.isprintable():
         return text
@@ -62,7 +63,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same for a string of several lines, which stay lines.
+    """Do the same for a string of several lines, which stay lines.
 
     >>> visible_lines("two\\nlines\\x07")
     'two\\nlines\\\\x07'
@@ -71,7 +72,7 @@ def visible_lines(text: str) -> str:
 
 
 def shown(name: object) -> str:
-    """A name in a sentence: what would end it there, or cannot be printed, as Python writes it."""
+    """Write a name inside a sentence: escape backquotes and what cannot be printed."""
     try:
         text = str(name)
     except ValueError:
@@ -81,7 +82,7 @@ def shown(name: object) -> str:
 
 
 def prefix(columns: Iterable[str]) -> str:
-    """What stands before a sentence about a column, or several.
+    """Write the start of a sentence about one or several columns.
 
     >>> prefix(["race"]), prefix(["race", "sex"])
     ('column `race`: ', 'columns `race`, `sex`: ')
@@ -91,7 +92,7 @@ def prefix(columns: Iterable[str]) -> str:
 
 
 class about:  # noqa: N801 - reads as a word of the sentence
-    """Puts ``column `income`: `` before the sentence of an error."""
+    """A context that puts ``column `income`: `` before the message of an error."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self._columns = columns
@@ -106,7 +107,7 @@ class about:  # noqa: N801 - reads as a word of the sentence
 
 
 def row(number: int, first: int | None = 0) -> str:
-    """A row in a sentence; ``first`` is the first row of its batch, None if it is unknown.
+    """Name a row in a sentence; ``first`` is the first row of its batch, None if unknown.
 
     >>> row(17), row(17, 65536), row(17, None)
     ('row 17', 'row 65553', 'row 17 of its batch')
@@ -125,12 +126,12 @@ _SPOKEN = {
 
 
 def spoken(family: str) -> str:
-    """The name of a family in words."""
+    """Write the name of a family in words."""
     return _SPOKEN.get(family, family.replace("_", " "))
 
 
 def cut(items: Sequence[object], most: int = 8) -> list[str]:
-    """Things as strings; of many the first ones and the last, with dots between.
+    """Write items as strings; if they are many, only the first ones and the last.
 
     >>> cut([1, 2, 3]), cut(range(100), most=4)
     (['1', '2', '3'], ['0', '1', '...', '99'])
@@ -152,9 +153,9 @@ def percent(share: float) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
 ) -> str:
-    """Aligned columns, those in ``left`` to the left and the others to the right.
+    """Align columns, those in ``left`` to the left and the others to the right.
 
-    Cells are shown by :func:`visible`, whatever they hold.
+    All cells pass :func:`visible`.
     """
     lines = [[visible(text) for text in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]

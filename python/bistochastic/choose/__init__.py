@@ -1,1 +1,1 @@
-"""Which matrix to take: what families pay and keep at the same beta."""
+"""Choosing a matrix: what families cost and preserve at the same beta."""

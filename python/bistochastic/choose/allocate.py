@@ -35,7 +35,7 @@ _MOST = 36.0
 
 
 class Allocation(NamedTuple):
-    """What one column gets: the stated numbers of ``bs.randomized_response(size, epsilon=...)``.
+    """The share of one column: the stated numbers of ``bs.randomized_response(size, epsilon=...)``.
 
     >>> import bistochastic as bs
     >>> bs.allocate([2, 4], beta=0.5)[0].epsilon
@@ -58,19 +58,19 @@ def allocate(
     weights: Sequence[float] | None = None,
     min_beta: float | Sequence[float] | None = None,
 ) -> list[Allocation]:
-    """Share out a budget among columns of ``sizes`` categories, so that reports are most truthful.
+    """Share out a budget among columns of ``sizes`` categories to be as truthful as possible.
 
     Give exactly one budget for the whole record:
 
     * ``beta``: the bits of all columns, divided by the most possible, are at least this
     * ``epsilon``: the epsilons of all columns sum to at most this
 
-    ``weights`` say how much a truthful report counts in each column, by default the same. The sum
-    of weights times truthful probabilities is as large as the budget allows. Without ``min_beta``
-    a column with a large weight may be published almost unchanged: give the least beta of each
-    column, or one for all.
+    ``weights`` say how much a true reported value counts in each column, by default the same. The
+    sum of weights times truthful probabilities is as large as the budget allows. Without
+    ``min_beta`` a column with a large weight may be published almost unchanged: give the least beta
+    of each column, or one for all.
 
-    The result has ``(epsilon, beta, bits)`` for each column. Realize them with
+    The result has ``(epsilon, beta, bits)`` for each column. Pass the epsilon to
     ``bs.randomized_response(size, epsilon=...)``.
 
     >>> import bistochastic as bs
@@ -95,13 +95,8 @@ def allocate(
         for size, floor in zip(many, floors, strict=True)
     ])  # fmt: skip
     if beta is not None:
-        total = _core.as_real("beta", "be from 0 to 1", beta)
-        if not 0 <= total <= 1:
-            raise ValueError(f"`beta` must be from 0 to 1; got {total:g}")
-        return _by_bits(many, worth, caps, total)
-    total = _core.as_real("epsilon", "be at least 0", epsilon)
-    if not total >= 0:
-        raise ValueError(f"`epsilon` must be at least 0; got {total:g}")
+        return _by_bits(many, worth, caps, arguments.share("beta", beta))
+    total = arguments.limit("epsilon", epsilon)
     found = np.zeros(len(r)) if total == 0 else caps
     if found.sum() > total:
         found = _by_epsilon(r, worth, caps, total)
@@ -109,7 +104,7 @@ def allocate(
 
 
 def _numbers(name: str, given: object, count: int, default: float, most: float) -> Array:
-    """One number for each column, or one for all."""
+    """Read one number for each column, or one for all."""
     must = "be at least 0" if most == math.inf else f"be from 0 to {most:g}"
     if given is None:
         return np.full(count, default)
@@ -162,7 +157,7 @@ def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list
 
 
 def _by_epsilon(r: Array, weights: Array, caps: Array, total: float) -> Array:
-    """The best split into steps of the total, then into ever smaller steps around it."""
+    """Find the best split into steps of the total, then into ever smaller steps around it."""
     unit, centre, around = total / _STEPS, np.zeros(len(r)), 0
     for _ in range(_PASSES):
         # The choices of column k are centre_k + unit t for t from -around on.

@@ -40,14 +40,14 @@ def optimal(
     row_beta: float | None = None,
     column_beta: float | None = None,
 ) -> Matrix:
-    """Find the bistochastic matrix of least expected cost that keeps all of these requirements.
+    """Find the bistochastic matrix of least expected cost that meets all of these requirements.
 
     ``cost[u][v] >= 0`` is the cost of reporting ``v`` if the true category is ``u``, and ``inf``
     forbids that. The expected cost is the mean of ``cost_uv p_uv`` over a uniform true category.
-    The requirements are those of :meth:`Matrix.require`; the result keeps them exactly.
+    :meth:`Matrix.require` explains the requirements; the result meets them exactly.
 
-    ``m.requested`` holds what was asked for, the ``expected_cost`` of the matrix and its ``gap``:
-    no matrix that keeps the requirements costs less than ``expected_cost - gap``. For a beta alone
+    ``m.requested`` holds the requirements, the ``expected_cost`` of the matrix and its ``gap``: no
+    matrix that meets the requirements costs less than ``expected_cost - gap``. For only a beta
     :func:`gibbs` is faster, and at one epsilon :func:`randomized_response` is often optimal.
 
     It needs ``pip install bistochastic[optimal]`` (clarabel and scipy). 64 categories take seconds.
@@ -56,7 +56,7 @@ def optimal(
 
     * ``ValueError`` for negative or missing costs, for costs that forbid every permutation, and if
       no requirement is given
-    * ``ValueError`` if two requirements cannot be met together, which only forbidden reports cause
+    * ``ValueError`` if two requirements cannot be met together, which only infinite costs cause
     * :class:`bistochastic.errors.OutOfReachError`, with the ``most`` or ``least`` that can be
       reached, if one requirement cannot be met at all
 
@@ -71,7 +71,7 @@ def optimal(
     """
     costs = _cost_of(cost)
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
-    asked = {name: _limit(name, x) for name, x in given.items() if x is not None}
+    asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
         raise ValueError(f"`optimal` must be given at least one of {', '.join(given)}; got none")
     with watched("optimizing"):
@@ -95,18 +95,8 @@ def _cost_of(given: ArrayLike) -> Array:
     return cost
 
 
-def _limit(name: str, given: object) -> float:
-    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
-    limit = _core.as_real(name, must, given)
-    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
-        raise ValueError(
-            f"`{name}` must {must}; got {'NaN' if math.isnan(limit) else f'{limit:g}'}"
-        )
-    return limit
-
-
 def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The allowed entries that are on a permutation of allowed entries: others are 0 anyway."""
+    """Find the allowed entries that are on a permutation of allowed entries: others must be 0."""
     if allowed.all():
         return allowed
     _installed()
@@ -146,7 +136,7 @@ class _Problem:
     def solve(
         self, asked: Mapping[str, float], most: str | None = None
     ) -> tuple[Array, float] | None:
-        """Entries and a lower bound of the cost, or None if nothing keeps all that is asked.
+        """Return entries and a lower bound of the cost, or None if nothing meets the requirements.
 
         With ``most`` the cost is left aside, and the named beta is as large as it can be: the
         bound is then minus that beta.
@@ -169,7 +159,7 @@ class _Problem:
         eye, ones = sparse.eye(n), np.ones(n)
 
         def block(**parts: Any) -> Any:
-            """Rows of the program from parts by the column at which they start."""
+            """Join parts into rows of the program, by the column at which they start."""
             found = [sparse.coo_matrix(part) for part in parts.values()]
             cells = [(part.data, part.row, part.col + start[name])
                      for name, part in zip(parts, found, strict=True)]  # fmt: skip
@@ -205,7 +195,7 @@ class _Problem:
         if most:
             objective[start["z"]] = -1
         else:
-            # Costs from 0 to 1, so that the tolerances of the solver fit.
+            # Costs from 0 to 1, to fit the tolerances of the solver.
             scale = float(self.cost[self.allowed].max(initial=0.0)) or 1.0
             objective[:n] = self.cost[us, vs] / (scale * r)
         settings = clarabel.DefaultSettings()
@@ -225,10 +215,10 @@ class _Problem:
         return entries, float(found.obj_val_dual) * (1.0 if most else scale)
 
     def on_grid(self, asked: Mapping[str, float], entries: Array, bound: float) -> Matrix:
-        """The nearest matrix on the grid that keeps all that is asked.
+        """Find the nearest matrix on the grid that meets the requirements.
 
-        Perfect secrecy keeps everything, and what is convex is kept better the more of it is mixed
-        in. Where costs forbid reports, the entries with the largest of the betas take its place.
+        Perfect secrecy meets every requirement, and a convex requirement is met better the more of
+        it is mixed in. If costs forbid some entries, the matrix with the largest beta replaces it.
         """
         r, betas = self.size, [name for name in asked if name != "epsilon"]
         inner = np.full((r, r), 1 / r)
@@ -244,7 +234,7 @@ class _Problem:
         raise self._conflict(asked)
 
     def extreme(self, asked: Mapping[str, float]) -> Matrix:
-        """The matrix with the largest of a beta beside others, if that keeps all that is asked."""
+        """Find the matrix with the largest beta of one kind, if it meets the other requirements."""
         for name in asked:
             if name != "epsilon":
                 others = {k: x for k, x in asked.items() if k != name}
@@ -254,7 +244,7 @@ class _Problem:
         raise self._conflict(asked)
 
     def _conflict(self, asked: Mapping[str, float]) -> ValueError:
-        """Why nothing keeps all that is asked: one of them, or two together."""
+        """Say why no matrix meets the requirements: one cannot be met, or two together."""
         for name, limit in asked.items():
             if name == "epsilon" and limit < math.inf:
                 must = "`epsilon` must be inf where costs forbid reports"
@@ -277,7 +267,7 @@ class _Problem:
         return families.balance(np.where(self.allowed, np.maximum(entries, 1e-15), 0.0))
 
     def _noted(self, matrix: Matrix, asked: Mapping[str, float], bound: float) -> Matrix:
-        """The matrix with its cost, and how far that may be above the least."""
+        """Note the cost of the matrix in it, and how far that may be above the least."""
         cost = np.where(self.allowed, self.cost, 0.0)
         mean = float((matrix.to_dense() * cost).sum()) / self.size
         facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, families
+from bistochastic import _core, arguments, families
 from bistochastic.errors import OutOfReachError
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     # A matrix from a number: the larger it is, the more noise.
     Make = Callable[[float], Matrix]
 
-# What can be asked of a family, beside its own parameters.
+# The requests that a family accepts in addition to its own parameters.
 KNOWN = ("epsilon", "beta", "truthfulness")
 
 
 def by_suspicion(given: object) -> float:
-    """The epsilon at which a suspicion grows from one probability to another at most.
+    """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
 
@@ -42,7 +42,7 @@ def by_suspicion(given: object) -> float:
 
 
 def ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make, float, float]:
-    """How a family is made from a number, and the range of it: from little noise to much."""
+    """Return how a family is made from a number, and its range, from less noise to more."""
     if family == "randomized_response":
         return (lambda x: families.randomized_response(size, keep=1 - x), 0.0, 1 - 1 / size)
     if family == "tridiagonal":
@@ -66,7 +66,7 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """The least noisy matrix of a family that reaches one number; None if it takes that itself."""
+    """Find the least noisy matrix that reaches one number; None if the family accepts it itself."""
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}
@@ -74,11 +74,7 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     if len(asked) != 1 or asked[0] in takes or others or family not in searched:
         return None
     (name,) = asked
-    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
-    limit = _core.as_real(name, must, parameters[name])
-    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
-        got = "NaN" if math.isnan(limit) else f"{limit:g}"
-        raise ValueError(f"`{name}` must {must}; got {got}")
+    limit = arguments.limit(name, parameters[name])
     if family == "randomized_response":
         # Exactly: the truthful probability is its parameter.
         exact = parameters[name]
@@ -104,7 +100,7 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
 
 
 def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """The first number for which it holds, if it does from some number on, ``high`` among them."""
+    """Find the first number for which it holds, if it does from some number up to ``high``."""
     if holds(low):
         return low
     while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):

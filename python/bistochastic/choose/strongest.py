@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, designs, families, measures, operators
-from bistochastic.arguments import items
+from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
@@ -55,7 +55,7 @@ class Choice(Shown):
         return None if self.matrix is None else self.matrix.epsilon
 
     def cells(self) -> list[str]:
-        """The row of a table."""
+        """Write the row of a table."""
         column = [] if self.column is None else [self.column]
         if self.matrix is None:
             return [*column, self.family, "-", "-", "-", "-", self.note]
@@ -98,17 +98,16 @@ def strongest(
 ) -> Strongest:
     """Find the largest beta of each family at which every estimated proportion is close enough.
 
-    It inverts :meth:`Matrix.required_records`: with ``records`` records every proportion is within
-    ``tolerance`` of the truth with probability ``confidence``, at the stated beta and at every
-    smaller one. The result is a table with one row per family.
+    It inverts :meth:`Matrix.required_records`: with ``records`` records every estimate is within
+    ``tolerance`` of the true proportion with probability ``confidence``, at the stated beta and at
+    every smaller one. The result is a table with one row per family.
 
     * ``share``: the true proportion for which it must hold. By default it holds for all.
-    * ``design_effect``: how many times larger the variances are than those of a simple random
-      sample.
+    * ``design_effect``: how many times larger the variances are than in a simple random sample.
     * ``family``: one name or several, by default all that have a beta
     * ``cost``: a table of costs. It adds :func:`gibbs`, and the expected cost of each matrix.
 
-    Beta and epsilon are different currencies: the family with the largest beta seldom has the
+    Beta and epsilon measure different things: the family with the largest beta seldom has the
     least epsilon. :func:`difference_set` is chosen by epsilon, and its beta follows.
 
     Raises ``ValueError`` if not even unprotected records reach the tolerance.
@@ -177,11 +176,9 @@ class Goal:
     def of(
         cls, records: object, tolerance: object, share: object, confidence: object, effect: object
     ) -> Goal:
-        """Read what a caller asks for; raise if not even unprotected records are enough."""
+        """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
-        more = _core.as_real("design_effect", "be a positive number", effect)
-        if not 0 < more < math.inf:
-            raise ValueError(f"`design_effect` must be a positive number; got {more:g}")
+        more = positive("design_effect", effect)
         within = intervals.between("tolerance", tolerance)
         part = None if share is None else intervals.between("share", share)
         z = quantiles.two_sided(intervals.confidence_of(confidence))
@@ -193,7 +190,7 @@ class Goal:
         return goal
 
     def within(self, matrix: Matrix) -> float:
-        """How close every proportion is."""
+        """Compute how close every proportion is."""
         if operators.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
@@ -203,7 +200,7 @@ class Goal:
         return self.within(matrix) <= self.tolerance * (1 + 1e-13)
 
     def choice(self, family: str, size: int, cost: Any = None) -> Choice:
-        """The strongest matrix of a family, or why there is none."""
+        """Find the strongest matrix of a family, or why it has none."""
         if family == "k_anonymous":
             return Choice(family, None, None, CLASSES)
         if family == "difference_set":
@@ -220,7 +217,7 @@ class Goal:
         return Choice(family, matrix, far)
 
     def _by_sets(self, size: int) -> Matrix:
-        """The least epsilon, by closed form: sets are constructed once it is found."""
+        """Find the least epsilon by closed form, and only then construct a set."""
 
         def holds(minus: float) -> bool:
             spread = designs.spread(size, -minus, self.share)
@@ -229,7 +226,7 @@ class Goal:
         epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
         matrix = families.difference_set(size, epsilon=epsilon)
         while not self.holds(matrix):
-            # Rounding onto the grid took a little.
+            # Rounding onto the grid cost a little.
             epsilon *= 1 + 1e-9
             matrix = families.difference_set(size, epsilon=epsilon)
         return matrix

@@ -1,4 +1,4 @@
-"""What each family pays and keeps at the same beta: the numbers that ``bs.plot.tradeoff`` draws."""
+"""Cost and truthfulness of each family at the same beta: the numbers of ``bs.plot.tradeoff``."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BETAS = tuple(step / 20 for step in range(1, 20))
 
 @dataclass(frozen=True, repr=False)
 class Point(Shown):
-    """One family asked for one beta: what was realized, or why nothing was.
+    """The matrix of one family at one requested beta, or the reason why there is none.
 
-    ``beta`` is the realized one. It is None if the family has no such matrix; then ``most`` is the
-    largest it has. ``standard_error`` is None if the matrix is singular, since no share can then be
-    estimated by inversion. ``expected_cost`` is how far a report is from the truth on average, in
-    steps from one code to the next; it is None if the matrix is too large to look at. ``note`` says
-    why something is None.
+    ``beta`` is the realized beta. It is None if the family has no such matrix; then ``most`` is the
+    family's largest beta. ``standard_error`` is None if the matrix is singular, since no proportion
+    can then be estimated by inversion. ``expected_cost`` is the mean distance between true and
+    reported value, in steps from one code to the next. It is None if the matrix is too large to
+    compute it. ``note`` says why something is None.
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
@@ -87,7 +87,7 @@ class Tradeoff(tuple[Point, ...]):
     __slots__ = ()
 
     def rows(self) -> list[list[str]]:
-        """One row of text per point; - is what is not known or does not exist.
+        """Return one row of text per point; - is a number that is unknown or does not exist.
 
         A star marks the least epsilon, standard error and expected cost at each beta.
         """
@@ -134,20 +134,21 @@ def tradeoff(
     records: int = 10_000,
     progress: Progress = None,
 ) -> Tradeoff:
-    """Truthfulness, epsilon, standard error and distance of several families at the same betas.
+    """Compare truthfulness, epsilon, error and distance of several families at the same betas.
 
-    The result is a tuple with one point per family and beta. Printed it is a table.
+    The result is a tuple with one point per family and beta. It prints as a table.
 
     * ``families`` are names (``randomized_response``, ``k_anonymous``, ``geometric``,
       ``tridiagonal``), or a mapping from labels to functions that make a matrix from a size and a
       beta.
-    * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas; they
-      take the next higher one, and the point says which.
-    * ``records`` is the number of records for the standard error: that of one share estimated by
+    * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas. They
+      use the next higher one, and the point says which.
+    * ``records`` is the number of records for the standard error of one proportion estimated by
       inversion, see ``bistochastic.estimate.planning.mean_standard_error``.
-    * ``progress`` is that of :meth:`Matrix.decompose`; the share is that of the points.
+    * ``progress``: see :meth:`Matrix.decompose`. The callback receives the fraction of points
+      computed so far.
 
-    It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws it.
+    It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws the result.
 
     >>> import bistochastic as bs
     >>> for p in bs.tradeoff(12, betas=[0.6]):
@@ -177,20 +178,13 @@ def tradeoff(
 def points(
     made: Mapping[str, Make], size: int, betas: list[float], records: int
 ) -> Iterator[Point]:
-    """Make a point for each family and number that is asked of it."""
+    """Make a point for each family and requested number."""
     for family, make in made.items():
         for beta in betas:
-            try:
-                matrix = make(size, beta)
-            except OutOfReachError as error:
-                # A family that ends below this beta says where; other mistakes are to be heard.
-                if error.most is None:
-                    raise
-                yield Point(family, beta, most=error.most, note=str(error))
+            matrix = attempt(make, size, beta)
+            if isinstance(matrix, OutOfReachError):
+                yield Point(family, beta, most=matrix.most, note=str(matrix))
                 continue
-            if not isinstance(matrix, Matrix):
-                must = "`families` must hold functions that return a matrix"
-                raise TypeError(f"{must}; got {type(matrix).__name__}")
             error_of_share, note = None, ""
             try:
                 error_of_share = mean_standard_error(matrix, records)
@@ -208,6 +202,20 @@ def points(
                 note=note,
                 expected_cost=measures.mean_distance(matrix),
             )
+
+
+def attempt(make: Make, size: int, beta: float) -> Matrix | OutOfReachError:
+    """Make a matrix; an error if the family ends below this beta, which says where."""
+    try:
+        matrix = make(size, beta)
+    except OutOfReachError as error:
+        if error.most is None:
+            raise
+        return error
+    if not isinstance(matrix, Matrix):
+        must = "`families` must hold functions that return a matrix"
+        raise TypeError(f"{must}; got {type(matrix).__name__}")
+    return matrix
 
 
 def makers(families: object) -> dict[str, Make]:

@@ -55,7 +55,7 @@ _SURVEY = (
 
 
 def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a sampling design to a command, which takes them as ``survey``."""
+    """Add the options of a sampling design to a command, which gets them as ``survey``."""
     names = ("weights", "strata", "cluster", "replicates", "replicate_scale")
 
     @wraps(command)
@@ -69,7 +69,7 @@ def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def survey_of(typed: Mapping[str, Any], names: Sequence[str]) -> Survey:
-    """The design that was typed, for a file with these columns."""
+    """Read the design that was typed, for a file with these columns."""
     listed = columns_named("replicates", typed["replicates"], names)
     found: Survey = {**typed, "replicates": listed or None}  # type: ignore[typeddict-item]
     return found

@@ -26,9 +26,9 @@ def split(option: str, typed: str) -> list[str]:
 
 
 def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> list[str]:
-    """The columns that an option names, which may be given several times.
+    """List the columns that an option names, which may be given several times.
 
-    What is the name of a column is that column; anything else is split at commas.
+    The name of a column is that column; anything else is split at commas.
 
     >>> columns_named("by", ["sex,age", "a,b"], ["sex", "age", "a,b"])
     ['sex', 'age', 'a,b']
@@ -43,7 +43,7 @@ def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> 
 
 
 def condition(typed: str, known: Collection[str]) -> tuple[str, list[str]]:
-    """``sex=F,M`` as a column and categories; the longest column that fits, if a name has an =.
+    """Read ``sex=F,M`` as a column and categories; if names have an =, the longest that fits.
 
     >>> condition('town="a,b",c', ["town"])
     ('town', ['a,b', 'c'])

@@ -1,4 +1,4 @@
-"""Options that say how CSV files are spelled, the same for every command that reads tables."""
+"""Options for the dialect of CSV files, the same for every command that reads tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIONS = (
 
 
 def reads_csv(command: Callable[..., None]) -> Callable[..., None]:
-    """Add these options to a command, which takes what they say as ``dialect``."""
+    """Add these options to a command, which gets them as ``dialect``."""
 
     @wraps(command)
     def with_dialect(

@@ -131,7 +131,7 @@ def estimate(
             typed, shared_by = (
                 _parse_conditions(words, [*names, *types]) for words in (where, ratio)
             )
-            # What is not protected is a number if all of the column are.
+            # An unprotected cell is a number if all cells of its column are.
             wanted = dict.fromkeys([*asked, *typed, *shared_by, *([mean] if mean else [])])
             clear = [n for n in wanted if n in names and n not in types]
             tell("reading", None)
@@ -159,7 +159,7 @@ def estimate(
 
 
 def _staged(survey: Survey, fpc: str | None, names: Sequence[str]) -> Survey:
-    """The same design with clusters of one or two stages, and what is known of the population."""
+    """Add clusters of one or two stages to the design, and the sizes of the population."""
     found: dict[str, Any] = dict(survey)
     if survey.get("cluster"):
         found["cluster"] = tuple(columns_named("cluster", [str(survey["cluster"])], names))
@@ -178,7 +178,7 @@ def _quantity(
     ratio: dict[str, Any],
     options: Any,
 ) -> Quantity:
-    """One number: the columns that it needs are read whole."""
+    """Estimate one number; the columns that it needs are read whole."""
     from bistochastic.adapters.record_batches import gathered
     from bistochastic.tables.question import Question
     from bistochastic.tables.sheet import Design
@@ -200,7 +200,7 @@ def _quantity(
 
 
 def _print_quantity(found: Quantity, form: str) -> None:
-    """A number with its error and interval."""
+    """Print a number with its error and interval."""
     low, high = found.interval()
     facts = {"name": found.name, "value": found.value, "standard_error": found.standard_error,
              "low": low, "high": high}  # fmt: skip
@@ -212,7 +212,7 @@ def _print_quantity(found: Quantity, form: str) -> None:
 
 
 def _parse_conditions(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
-    """``sex=F,M`` as a column and its categories, as they were typed."""
+    """Read ``sex=F,M`` as a column and its categories, as they were typed."""
     found: dict[str, list[str]] = {}
     for words in where:
         column, levels = condition(words, known)
@@ -246,7 +246,7 @@ def _level(kind: str | None, typed: str) -> str | float:
         return whole
     if kind == "floats" and _NUMBER.fullmatch(typed):
         return float(typed)
-    # What is spelled otherwise is not a category of such a column, and raises an error.
+    # Any other spelling is not a category of such a column, and raises an error.
     return typed
 
 

@@ -26,7 +26,7 @@ def is_file(words: str) -> bool:
 
 
 def read_table(path: str) -> np.ndarray:
-    """A square table from a CSV, NPY, NPZ or Matrix Market file."""
+    """Read a square table from a CSV, NPY, NPZ or Matrix Market file."""
     import warnings
 
     import numpy as np
@@ -57,7 +57,7 @@ def read_table(path: str) -> np.ndarray:
     except MemoryError:
         raise
     except Exception as error:
-        # Whatever a broken header makes of NumPy's parser, the file is not a file of numbers.
+        # NumPy's parser raises many errors for a broken header: all mean that it has no numbers.
         got = f"one that NumPy refuses ({type(error).__name__})"
         raise ValueError(
             f"`{shown(path)}` must be a whole {kind} file of numbers; got {got}"

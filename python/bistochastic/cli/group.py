@@ -16,7 +16,7 @@ _ORDER = (
     "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "transitions", "audit",
     "risk", "choose", "verify", "ledger", "key", "compare", "decompose", "paper",
 )  # fmt: skip
-# What the package calls an argument, and how that is typed.
+# The package's name of an argument, and the option that is typed.
 _TYPED = {
     "`frame`": "`in`",
     "allow_insecure=True": "--allow-insecure",
@@ -34,7 +34,7 @@ _TYPED = {
 
 
 def in_shell(sentence: str) -> str:
-    """A sentence of the package with options as they are typed.
+    """Write a message of the package with options as they are typed.
 
     >>> in_shell("`after` must agree; got another key: redraw=True re-randomizes")
     '`after` must agree; got another key: --redraw re-randomizes'
@@ -54,17 +54,17 @@ class Interrupted(click.ClickException):
         super().__init__("interrupted")
 
     def show(self, file: Any = None) -> None:
-        """The end of the line in which the terminal shows ^C."""
+        """End the line in which the terminal shows ^C."""
         click.echo(file=file, err=True)
 
 
 @contextmanager
 def _show_errors_as_text() -> Iterator[None]:
-    """What click says of something that was typed, as text alone."""
+    """Make click print its messages about typed words as plain text."""
     try:
         yield
     except click.ClickException as error:
-        # Final for type checkers alone; all of click's own subclasses show it.
+        # Final only for type checkers; all of click's own subclasses print it.
         vars(error)["message"] = visible_lines(error.message)
         raise
 
@@ -90,7 +90,7 @@ class _Sentence(click.Group):
             said = in_shell(str(error))
             command = self.commands.get(ctx.invoked_subcommand or "")
             if any("--out" in each.opts for each in getattr(command, "params", ())):
-                # What the package calls a path was typed as an option.
+                # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(said) from error
         except (MemoryError, OverflowError) as error:

@@ -21,7 +21,7 @@ _TABLES = ("cost", "array")
 
 
 def value(name: str, text: str) -> Any:
-    """The value of a parameter from its text."""
+    """Read the value of a parameter from its text."""
     if name == "cost" and text == "ordinal":
         return text
     if name in _TABLES:
@@ -32,7 +32,7 @@ def value(name: str, text: str) -> Any:
 
 
 def parameters_of(family: str) -> tuple[str, ...]:
-    """The names of what a family is made of, as its function has them.
+    """List the parameters of a family, as its function names them.
 
     >>> parameters_of("k_anonymous")
     ('size', 'k', 'beta', 'share')
@@ -42,7 +42,7 @@ def parameters_of(family: str) -> tuple[str, ...]:
 
 
 def from_words(words: str) -> Matrix:
-    """A matrix from "family name=value name=value", or from a file."""
+    """Build a matrix from "family name=value name=value", or read it from a file."""
     if is_file(words):
         return families.dense(read_table(words))
     family, *pairs = words.split() or [""]

@@ -19,7 +19,7 @@ _SYMMETRIES = ("general", "symmetric")
 
 
 def read(path: Path) -> np.ndarray:
-    """The matrix in ``path``: integers if the file says integer or pattern, else doubles.
+    """Read the matrix in ``path``: integers if the file says integer or pattern, else doubles.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mtx"
@@ -66,8 +66,8 @@ def read(path: Path) -> np.ndarray:
     expected = shape[2] if form == "coordinate" else listed
     if len(entries) != expected:
         raise refuse(f"hold {expected} entries", len(entries))
-    # Before memory is asked for: a row without an entry cannot sum to 1. Half a matrix needs half
-    # as many, since an entry beside the diagonal serves two rows.
+    # Checked before memory is requested: a row without an entry cannot sum to 1. Half a matrix
+    # needs half as many, since an entry off the diagonal serves two rows.
     least = (size + 1) // 2 if half else size
     if len(entries) < least:
         raise refuse(f"hold at least {least} entries, so that no row is empty", len(entries))

@@ -8,7 +8,7 @@ import click
 
 
 def number(text: str) -> int | float | Fraction:
-    """A number as it is written: 3, 0.65 or 2/3."""
+    """Read a number as it is written: 3, 0.65 or 2/3."""
     try:
         if "/" in text:
             return Fraction(text)

@@ -159,7 +159,7 @@ def _next(source: Path, out: Path, plan: Path, target: Path, found: Certificate)
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:
-    """``COLUMN=NAME`` as a column and a name, each column once."""
+    """Read ``COLUMN=NAME`` as a column and a name, each column once."""
     found = {}
     for pair in pairs:
         column, mark, name = pair.rpartition("=")

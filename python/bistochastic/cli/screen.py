@@ -18,7 +18,7 @@ _STYLES = {"Warnings:": "bold yellow"}
 
 
 def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
-    """Print lines, and nothing that a terminal would take for more than text.
+    """Print lines, with everything escaped that a terminal would not read as text.
 
     >>> say("a\\x1b[31mb")
     a\\x1b[31mb

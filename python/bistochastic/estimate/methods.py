@@ -188,7 +188,7 @@ def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estim
     """What blocks let one estimate: every class is reported as it is, so the identity is undone."""
     classes = structure.classes(matrix)
     if classes is None:
-        must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
+        must = "`classes` must be used with identity, uniform, blocks or k_anonymous"
         raise ValueError(f"{must}; got {matrix.family}")
     totals = np.add.reduceat(seen, classes.starts())
     shares = totals / totals.sum()

@@ -319,7 +319,7 @@ class Estimate:
         elif linear.exact and linear.tallies.is_plain:
             least, most = linear.map.ends()
         else:
-            must = "`poisoning` must be asked of records that count alike"
+            must = "`poisoning` must be used with records that count alike"
             raise ValueError(f"{must}; got weights, strata or a domain")
         return np.asarray(many * (most - least) / self.records)
 
@@ -337,7 +337,7 @@ class Estimate:
         """
         level = intervals.confidence_of(confidence)
         if self._linear is not None or self.matrix is None:
-            must = "`contains` must be asked of records that count alike, drawn from one matrix"
+            must = "`contains` must be used with records that count alike, drawn from one matrix"
             raise ValueError(f"{must}; got weights, strata or a domain")
         law = measures.distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
@@ -386,7 +386,7 @@ class Estimate:
         if not _core.as_flag("wide", wide):
             return framed({**self._levels(), **self._columns()}, self._make, library)
         if len(self.axes) < 2:
-            must = "`wide` must be asked of a table of two or more columns"
+            must = "`wide` must be used with a table of two or more columns"
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
         numbers = self._columns()[shown].reshape(-1, self.shape[-1])
         step = self.shape[-1]

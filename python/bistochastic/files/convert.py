@@ -14,9 +14,9 @@ from bistochastic.plan.carried import notes
 def convert(source: str, out: str, *, separator: str | None = None, decimal: str = ".") -> None:
     """Write the cells of the protected file ``source``, which has a certificate, to ``out``.
 
-    The ending of ``out`` says in which format. The options are those that the file was protected
-    with. Columns have the types that :func:`bistochastic.files.release.protect_file` gives them.
-    A file that differs from the one its certificate names raises.
+    The ending of ``out`` chooses the format. Give the options that the file was protected with.
+    Columns have the types that :func:`bistochastic.files.release.protect_file` gives them. A file
+    that does not match its certificate raises an error.
 
     >>> import bistochastic as bs, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -32,7 +32,7 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     form = ending(target, "out")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     certificate = certified(path, "source")
-    # What numbers are is decided from all of a column.
+    # The type of a column of numbers depends on all of its cells.
     held = types_of(certificate).items()
     known = {column: kind for column, kind in held if kind not in ("number", "float")}
     protected = {c for attribute in certificate.plan.attributes for c in attribute.columns}

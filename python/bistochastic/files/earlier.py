@@ -27,9 +27,9 @@ _TOTAL = 1 << 26
 
 
 def read_earlier(out: Path) -> dict[Path, str]:
-    """Read the certificates beside ``out``, before one of them is replaced.
+    """Read the certificates next to ``out``, before one of them is replaced.
 
-    What cannot be read is passed over.
+    Files that cannot be read are skipped.
     """
     found = {}
     left = _TOTAL
@@ -47,7 +47,7 @@ def read_earlier(out: Path) -> dict[Path, str]:
 def find_draws(earlier: dict[Path, str], certificate: Certificate) -> list[Path]:
     """Find the certificates of other draws by the same plan for as many records.
 
-    What is no certificate is passed over.
+    Files that are not certificates are skipped.
     """
     found = []
     for path, text in earlier.items():
@@ -112,7 +112,7 @@ def describe_draws(
         f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
     ]
     file = first.with_name(first.name.removesuffix(ENDING))
-    # What cannot be printed cannot be copied from a terminal.
+    # A name that cannot be printed cannot be copied from a terminal.
     if file.is_file() and file != out and f"{file}{out}".isprintable():
         lines.append(
             "To have the release in another format, convert the protected file:\n  "

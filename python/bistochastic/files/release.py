@@ -50,7 +50,7 @@ def protect_file(
     dialect: Dialect | None = None,
     progress: Callable[[str, float | None], None] = lambda _what, _share: None,
 ) -> Certificate:
-    """Protect a file; ``progress`` is told what is done, and the share of it.
+    """Protect a file; ``progress`` receives the step and the fraction of it that is done.
 
     All of ``outs`` hold the same draw, each in the format of its ending. ``dialect`` says how a CSV
     file is spelled, the one that is read and the one that is written.
@@ -133,7 +133,7 @@ def digest(part: Path) -> str:
 
 
 def _spell(path: Path) -> str:
-    """The base name of a file; what of it is not Unicode as Python writes it."""
+    """Write the base name of a file; bytes that are not Unicode are escaped."""
     return path.name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -150,7 +150,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, Numbers]:
-    """The numeric columns, read whole and permuted, one after the other."""
+    """Read and permute the numeric columns, one after the other."""
     from bistochastic.plan.stream import permuted
 
     numeric = {a.column: a for a in plan._numeric}
@@ -180,7 +180,7 @@ def _write(
     sinks: list[_Sink],
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
-    """Protect all rows into all parts; what the disk does not take is a sentence."""
+    """Protect all rows into all parts; a full disk raises an error of one sentence."""
     from bistochastic.plan.stream import Stream
 
     placed = any(sink.form == ".parquet" for sink in sinks)
@@ -209,7 +209,7 @@ def _write(
             progress("shuffling", None)
             for ready in scatter.batches():
                 write(ready)
-        # A file holds cells alone: no type in it lists categories.
+        # A file holds only cells: no type in it lists categories.
         found = replace(stream.certificate, declared_categories=())
         for sink in sinks:
             sink.close(notes(found))
@@ -217,7 +217,7 @@ def _write(
         raise room("out", error) from None
     finally:
         for each in (scatter, *sinks):
-            # After an error, a file that is thrown away may not take its last bytes either.
+            # After an error, writing the last bytes of a discarded file may fail, too.
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()

@@ -52,7 +52,7 @@ class Whole:
         prefix = f".{self.target.name}{_MARK}-"
         for left in self.target.parent.glob(f"{_escape(prefix)}*"):
             _remove_unless_locked(left)
-        # Another run may take a folder for one that was left, before it is locked.
+        # Before the folder is locked, another run may think that it was left behind.
         for attempt in range(8):
             self._folder = self.target.with_name(prefix + secrets.token_hex(8))
             try:
@@ -72,23 +72,23 @@ class Whole:
         return ValueError(f"{must}; got {error.strerror}")
 
     def new(self, name: str) -> Path:
-        """An empty file beside the target, readable by its owner alone."""
+        """Make an empty file next to the target, readable only by its owner."""
         path = self._folder / name
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return path
 
     def rename(self, part: Path) -> None:
-        """Let a part take the place of the target, with the permissions of the old one."""
+        """Replace the target by a part, with the permissions of the old target."""
         flushed(part)
         part.chmod(_mode(self.target))
         part.replace(self.target)
 
     def place(self, part: Path) -> None:
-        """Let a part take a name that is free; ``FileExistsError`` if it is taken by now."""
+        """Give a part a free name; ``FileExistsError`` if the name is in use by now."""
         flushed(part)
         part.chmod(_mode(self.target))
         try:
-            # Unlike a rename, a link never takes the place of a file.
+            # Unlike a rename, a link never replaces a file.
             os.link(part, self.target)
         except FileExistsError:
             raise
@@ -111,7 +111,7 @@ class Whole:
 
 @contextlib.contextmanager
 def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
-    """Where to write what is to be the file ``path``: it appears at the end, or not at all.
+    """Give a part to write to, which becomes the file ``path`` at the end, or not at all.
 
     A pipe or a device is written to as it is.
 
@@ -138,7 +138,7 @@ def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new(path: Path, name: str) -> Iterator[Path]:
-    """The same for a file that there must not be yet; ``FileExistsError`` if there is one.
+    """Do the same for a file that must not exist yet; ``FileExistsError`` if it does.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "out.txt"
@@ -161,7 +161,7 @@ def new(path: Path, name: str) -> Iterator[Path]:
 
 
 def flushed(path: Path) -> None:
-    """Wait until a file is on the disk, so that no name ever leads to half of it."""
+    """Wait until a file is on the disk, so no name ever leads to half of it."""
     handle = os.open(path, os.O_RDONLY)
     try:
         # Some file systems know no such thing.
@@ -195,7 +195,7 @@ def locked(*files: Whole) -> Iterator[None]:
     ['a', 'b']
     """
     with contextlib.ExitStack() as stack:
-        # In the same order everywhere, so that no two runs wait for each other.
+        # In the same order everywhere, so no two runs wait for each other.
         for folder in sorted({file.target.parent for file in files}):
             # A folder that may be written and not read cannot be locked.
             with contextlib.suppress(OSError):
@@ -206,7 +206,7 @@ def locked(*files: Whole) -> Iterator[None]:
 
 
 def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
-    """A lock that ends with this process, however it ends; None if there is none to be had."""
+    """Get a lock that ends with this process; None if the system has no such locks."""
     try:
         import fcntl
     except ImportError:
@@ -221,7 +221,7 @@ def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
 
 
 def _remove_unless_locked(folder: Path) -> None:
-    """Remove what a killed run left; leave alone what a run still works on."""
+    """Remove what a killed run left; keep what a run still works on."""
     try:
         handle = _try_lock(folder)
     except OSError:
@@ -238,14 +238,14 @@ def _escape(text: str) -> str:
 
 
 def room(name: str, error: OSError) -> ValueError:
-    """A sentence about a disk that takes no more."""
+    """Turn the error of a full disk into one sentence."""
     # pyarrow writes more into the text than the reason.
     reason = os.strerror(error.errno) if error.errno else "an error of the system"
     return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:
-    """Write text to a file that appears, or takes the place of an old one, when it is whole.
+    """Write text to a file that appears, or replaces an old one, when it is complete.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "page.html"

@@ -1,7 +1,7 @@
 """HTML made of plain text and numbers: elements, tables, pictures, whole pages.
 
 Everything is escaped unless it is :class:`~bistochastic.markup.elements.Markup`, which only the
-functions of this room make. So a category named ``<script>`` is shown as it is spelled.
+functions of this folder make. So a category named ``<script>`` is shown as it is spelled.
 """
 
 from bistochastic.markup.elements import Markup, element, join

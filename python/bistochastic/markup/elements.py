@@ -12,7 +12,7 @@ _SPACES = "\n\u00a0"
 
 
 class Markup(str):
-    """Text that is HTML already. Made by this room alone, of text that was escaped.
+    """Text that is HTML already. Only this folder makes it, from text that was escaped.
 
     >>> join("a < b", element("b", "c"))
     'a &lt; b<b>c</b>'
@@ -22,7 +22,7 @@ class Markup(str):
 
 
 def join(*children: object) -> Markup:
-    """Several things one after the other: markup as it is, lists in their order, text escaped.
+    """Join several items: markup as it is, lists in their order, text escaped.
 
     >>> join("1 < 2 ", [element("i", "x"), None])
     '1 &lt; 2 <i>x</i>'
@@ -31,9 +31,9 @@ def join(*children: object) -> Markup:
 
 
 def element(tag: str, /, *children: object, **attributes: object) -> Markup:
-    """An element. Attributes are escaped, too; ``None`` and ``False`` leave one out.
+    """Make an element. Attributes are escaped, too; ``None`` and ``False`` leave one out.
 
-    ``class_`` stands for ``class``, and ``aria_label`` for ``aria-label``.
+    Write ``class_`` for ``class``, and ``aria_label`` for ``aria-label``.
 
     >>> element("p", "<script>", class_="note", hidden=True, id=None)
     '<p class="note" hidden>&lt;script&gt;</p>'
@@ -49,10 +49,10 @@ def element(tag: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def escaped(text: str) -> str:
-    """Text that means itself, in content and in quoted attributes.
+    """Escape text for content and for quoted attributes.
 
-    What cannot be printed is shown as Python writes it: halves of a pair cannot be stored in a
-    file, and marks that turn the direction of writing would show one label as another.
+    Characters that cannot be printed are shown as Python writes them: halves of a pair cannot be
+    stored in a file, and marks that turn the direction of writing would show one label as another.
 
     >>> escaped('a "b" & <c>'), escaped("x" + chr(0x202E) + "y")
     ('a &quot;b&quot; &amp; &lt;c&gt;', 'x\\\\u202ey')

@@ -1,7 +1,7 @@
-"""Whole pages that need nothing from elsewhere, and pieces of one for notebooks.
+"""Complete pages that need no other files, and fragments for notebooks.
 
 A page holds its style, its pictures and its script, if it has one. Its policy lets a browser load
-nothing else: the style and the script are admitted by their digests.
+nothing else: it names the style and the script by their digests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from bistochastic.markup.elements import Markup, element
 
-# What tables and pictures need wherever they stand: the colour is that of the text around them.
+# The style of tables and pictures, which have the colour of the text around them.
 FRAGMENT_STYLE = """
 .bs-table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums}
 .bs-table caption{text-align:left;font-weight:600;padding:.2em 0;caption-side:top}
@@ -158,13 +158,13 @@ def page(
 
 
 def section(title: object, *children: object, id: str) -> Markup:
-    """A part of a page with a heading of its own, which links lead to."""
+    """Make a section of a page with a heading that links can point to."""
     head = element("h2", title, id=f"{id}-title")
     return element("section", head, *children, "\n", id=id, aria_labelledby=f"{id}-title")
 
 
 def fragment(*children: object) -> Markup:
-    """A piece for a notebook, with the style that tables and pictures need.
+    """Make a fragment for a notebook, with the style that tables and pictures need.
 
     >>> fragment(element("p", "x")).endswith("<p>x</p></div>")
     True
@@ -178,7 +178,7 @@ def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
 
 
 def _data(data: Mapping[str, object]) -> Markup:
-    """Numbers for the script, as JSON that ends no element."""
+    """Write numbers for the script, as JSON that does not end an element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Markup(f'<script type="application/json" id="data">{text}</script>')

@@ -1,8 +1,8 @@
 """Pictures as inline SVG, made of plain numbers: a heat map, and bars with intervals.
 
-They take the colour of the text around them, so they are right on light and on dark. Every picture
-has a title and a text that says what it shows. None needs colour to be read: cells hold their
-numbers, and impossible ones are struck through.
+They have the colour of the text around them, so they fit light and dark pages. Every picture has a
+title and a description. All can be read without colour: cells hold their numbers, and impossible
+ones are struck through.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST = 32
 _FEW = 12
 # The width of a letter of a monospaced font, as a part of its height.
 _MONO = 0.6
-# Of the ink, so that text on it can be read on light and on dark.
+# A fraction of the ink, so text on it can be read on light and on dark.
 _DARKEST = 0.6
 # Steps of darkness: cells of the same step are drawn in one go.
 _STEPS = 24
@@ -64,7 +64,7 @@ def grid(
     side = cell * n
     longest = max(len(name) for name in names) * size * _MONO
     left = max(longest, 5 * size * _MONO) + 24
-    # Above the columns, names stand upright if they are wider than a cell.
+    # Above the columns, names are turned upright if they are wider than a cell.
     upright = longest > cell - 2
     top = longest + 30 if upright else 34.0
     lines = "".join(
@@ -180,7 +180,7 @@ def titled(picture: Markup) -> Markup:
 
 
 def _svg(width: float, height: float, *children: object, title: str, description: str) -> Markup:
-    """A picture with a title and a string, for those who do not see it."""
+    """Make a picture with a title and a description, for readers who do not see it."""
     return element(
         "svg",
         element("title", title),
@@ -211,7 +211,7 @@ def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Ma
 
 
 def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
-    """A stroke through every cell that is exactly 0."""
+    """Strike through every cell that is exactly 0."""
     d = "".join(
         f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}"
         for u, row in enumerate(rows)
@@ -222,7 +222,7 @@ def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
 
 
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
-    """The numbers of a row as one text of cells of the same length, which is short to write."""
+    """Write the numbers of a row as one element of cells of the same length, which is short."""
     letters = round(cell / (size * _MONO))
     line = "".join(f"{cell_text(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
     return element("text", line, x="0", y=_n((u + 0.5) * cell + size * 0.35),
@@ -283,5 +283,5 @@ def _short(name: str) -> str:
 
 
 def _n(x: float) -> str:
-    """A number as short as a picture needs it."""
+    """Write a number as short as a picture needs it."""
     return f"{x:.2f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Tables whose numbers stand under each other, read out with their heads."""
+"""Tables with aligned numbers, which screen readers read with their headers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def table(
     left: Collection[int] = (0,),
     scroll: bool = True,
 ) -> Markup:
-    """A table; the first cell of a row is its head.
+    """Make a table; the first cell of a row is its header.
 
-    Columns in ``left`` are strings, the others are numbers that stand under each other. With
-    ``scroll`` a table that is too wide scrolls by itself, by mouse, finger or arrow keys.
+    Columns in ``left`` are strings, the others are aligned numbers. With ``scroll`` a table that is
+    too wide scrolls by itself, by mouse, finger or arrow keys.
     """
 
     def kind(i: int) -> str | None:
@@ -48,7 +48,7 @@ def table(
 
 
 def facts(pairs: Iterable[tuple[object, object]], *, caption: str | None = None) -> Markup:
-    """Names and what they stand for, a row each."""
+    """Make a table of names and values, one row per name."""
     body = [element("tr", element("th", name, scope="row"), element("td", value))
             for name, value in pairs]  # fmt: skip
     said = None if caption is None else element("caption", caption)

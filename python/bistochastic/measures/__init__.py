@@ -1,7 +1,7 @@
-"""What an attacker can do and an analyst can learn: one function per measure, kron by its rules.
+"""Measures of what an attacker can do and an analyst can learn, one function per measure.
 
-Numbers are rounded so that privacy is never overstated: up what an attacker gains, down what
-remains hidden.
+A kron is measured by its components. Numbers are rounded so that privacy is never overstated: up
+what an attacker gains, down what remains hidden.
 """
 
 from bistochastic.measures.bits import guaranteed_max_leakage, log2_up

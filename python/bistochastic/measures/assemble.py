@@ -136,7 +136,7 @@ def _attacker(
 
 
 def _up(x: Fraction) -> float:
-    """The smallest double not below a fraction."""
+    """Return the smallest double not below a fraction."""
     near = float(x)
     return near if near >= x else math.nextafter(near, math.inf)
 

@@ -1,4 +1,4 @@
-"""Bits in doubles, some rounded so that privacy is never overstated, and what a beta allows."""
+"""Bits in doubles, some rounded so that privacy is never overstated, and bounds from a beta."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def entropy(p: Array) -> float:
 
 
 def guaranteed_max_leakage(beta: float, size: int) -> float:
-    """The largest maximal leakage in bits that any matrix of this beta can have.
+    """Compute the largest maximal leakage in bits that any matrix of this beta can have.
 
     Fano: among matrices with an entropy rate of ``beta log2 r`` randomized response gives the best
-    guess at a uniform truth, ``p``, and maximal leakage is ``log2(r p)``. So for every prior and
-    every function of the truth, a report multiplies the chance to guess it by at most ``r p``.
+    guess at a uniform true category, ``p``, and maximal leakage is ``log2(r p)``. So for every
+    prior and every function of the true category, a reported value multiplies the probability of
+    guessing it by at most ``r p``.
     """
     if not 0 <= beta <= 1:
         raise ValueError(f"`beta` must be from 0 to 1; got {beta:g}")
@@ -71,9 +72,10 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
 
 
 def _near_secrecy(beta: float, size: int) -> float:
-    """The same near perfect secrecy, where doubles lose it: ``p = (1 + y) / r``, in 60 digits.
+    """Do the same near perfect secrecy, where doubles are too coarse.
 
-    What is missing of ``ln r`` is ``p ln(1 + y) + (1 - p) ln(1 - y/(r - 1))``, which rises with y.
+    With ``p = (1 + y) / r`` in 60 digits, the entropy is below ``ln r`` by ``p ln(1 + y) + (1 - p)
+    ln(1 - y/(r - 1))``, which rises with y.
     """
     from decimal import Decimal, localcontext
 

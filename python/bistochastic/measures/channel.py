@@ -1,4 +1,4 @@
-"""What a report tells: mutual information, and capacity over all priors."""
+"""Bits that a reported value reveals: mutual information, and capacity over all priors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Average:
 
 
 def average(matrix: Matrix, *, full: bool) -> Average:
-    """The entropy rate; a bound if it takes longer than a profile may."""
+    """Compute the entropy rate, or a bound if it would take too long for a profile."""
     quick = None if full else _core.quick_rate(matrix)
     if quick is not None:
         return Average(*quick, exact=False)
@@ -38,7 +38,10 @@ def average(matrix: Matrix, *, full: bool) -> Average:
 
 
 def mutual_information(matrix: Matrix, mean: Average) -> float:
-    """Bits that a report tells of a uniform truth: ``log2 r - entropy_rate``, not below it."""
+    """Bound the bits revealed if all true categories are equally likely, from above.
+
+    The exact number is ``log2 r - entropy_rate``.
+    """
     if mean.beta == 1:
         return 0.0
     rate = mean.bits
@@ -113,7 +116,7 @@ def _by_parts(matrix: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
 
 
 def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
-    """Both bounds at every step: ``I <= C <= max_u D(p_u || q)``, q the reports under the prior.
+    """Give both bounds at every step: ``I <= C <= max_u D(p_u || q)``, q the reported shares.
 
     ``D(p_u || q) = -H_u - (P log2 q)_u``, so a step is two passes through the matrix. Steps longer
     than the classic one are tried as long as the mutual information grows.
@@ -129,7 +132,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
         row = np.ascontiguousarray(x[None, :])
         return np.asarray(operators.forth(matrix, row, back=back)[0])
 
-    # Nanoseconds that a step takes, roughly; a second or two in all.
+    # Nanoseconds per step, roughly; a second or two in all.
     each = 2.0 * r * r if dense is not None else 150.0 * r
     budget = (2e9 if dense is not None or r <= 1 << 16 else 3e8) * (20 if full else 1)
     steps = int(min(3000, max(1, budget / (each + 2e4))))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
 
-# Size up to which singular values take a second or two.
+# Size up to which singular values need a second or two.
 _SINGULAR_VALUES = 1500
 # The same of a composite, which is written down first.
 _WRITTEN = 1024
@@ -66,7 +66,7 @@ def _product_conditioning(
     why: str,
     known_of: Callable[[Matrix], list[Entry]],
 ) -> list[Entry]:
-    """A product too large to write out: from its factors, or by iteration through them."""
+    """Find the rank and condition of a very large product from its factors or by iteration."""
     each = [known_of(factor)[1] for factor in product.parts]
     values = [entry.value for entry in each if entry.value is not None]
     if len(values) < len(each):

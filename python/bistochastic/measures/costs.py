@@ -1,4 +1,4 @@
-"""What reports cost: tables of costs, metric epsilon and expected cost."""
+"""The cost of reported values: tables of costs, metric epsilon and expected cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
-    """A table of costs, or the word for ``|u - v|``."""
+    """Read a table of costs, or the word for ``|u - v|``."""
     must = f'`cost` must be "ordinal" or {size} x {size} non-negative numbers'
     if isinstance(given, str):
         if given != "ordinal":
@@ -34,7 +34,7 @@ def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
 
 
 def metric_epsilon(dense: Array, cost: Array | Literal["ordinal"]) -> float:
-    """The least e with ``p_uv <= exp(e cost(u, w)) p_wv`` for all u, w and v, not below it.
+    """Bound the least e with ``p_uv <= exp(e cost(u, w)) p_wv`` for all u, w and v, from above.
 
     On an ordinal scale neighbours decide, since distances along it add up.
     """
@@ -49,20 +49,20 @@ def metric_epsilon(dense: Array, cost: Array | Literal["ordinal"]) -> float:
 
 
 def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array | None) -> float:
-    """The mean cost of a report under the prior, uniform if there is none."""
+    """Compute the mean cost of a reported value under the prior, by default a uniform one."""
     r = len(dense)
     if isinstance(cost, str):
         scale = np.arange(r)
         cost = np.abs(np.subtract.outer(scale, scale)).astype(np.float64)
     weights = np.full(r, 1 / r) if prior is None else prior
-    # What never happens, truth or report, costs nothing, even an infinite cost.
+    # A pair that never happens costs nothing, even if its cost is infinite.
     happens = (dense > 0) & (weights > 0)[:, None]
     each = np.where(happens, dense, 0) * np.where(happens, cost, 0)
     return float((each.sum(axis=1) * weights).sum())
 
 
 def mean_distance(matrix: Matrix) -> float | None:
-    """The mean of ``|u - v|`` under a uniform truth, None if only all entries would tell."""
+    """Compute the mean of ``|u - v|`` over uniform true categories; None without a closed form."""
     if matrix.padding:
         return None
     found = ordinal_cost(matrix)
@@ -72,7 +72,7 @@ def mean_distance(matrix: Matrix) -> float | None:
 
 
 def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
-    """The metric epsilon under ``|u - v|`` of a structured matrix, and whether it is exact."""
+    """Compute the metric epsilon of a structured matrix for ``|u - v|``, and if it is exact."""
     kernel = structure.even_kernel(matrix)
     if kernel is not None:
         # An entry is a sum of two of the kernel, and a step moves both by one place.
@@ -84,12 +84,12 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
     if structure.two_valued(matrix) is not None:
         # Neighbours differ by as much as any two.
         return matrix.epsilon, True
-    # Somewhere on the scale a report starts or ceases to be possible.
+    # Somewhere on the scale a reported value starts or ceases to be possible.
     return (math.inf, True) if math.isinf(matrix.epsilon) else None
 
 
 def ordinal_cost(matrix: Matrix) -> float | None:
-    """The mean of ``|u - v|`` of a structured matrix under a uniform truth."""
+    """Compute the mean of ``|u - v|`` of a structured matrix over uniform true categories."""
     r = matrix.size
     pair = structure.two_valued(matrix)
     if pair is not None:

@@ -1,4 +1,4 @@
-"""Attackers with a prior: what a report says, what it leaves, the best guess."""
+"""Attackers with a prior: the posterior, the remaining uncertainty, the best guess."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
             if matrix.size <= _PRODUCT:
                 return np.ascontiguousarray(matrix.to_dense()[:, v])
             row = np.ascontiguousarray(found(second)[None, :])
-            # A transform leaves a little rounding where there is nothing.
+            # A transform leaves small rounding errors in place of zeros.
             return np.asarray(np.maximum(operators.forth(first, row, back=True)[0], 0.0))
     return _core.column(matrix, v)
 
 
 def distribution(name: str, size: int, given: object) -> Array:
-    """A probability vector of ``size`` numbers, its sum brought to 1."""
+    """Read a probability vector of ``size`` numbers, and scale its sum to 1."""
     must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
     numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
     if numbers.shape != (size,):
@@ -69,7 +69,7 @@ def distribution(name: str, size: int, given: object) -> Array:
 
 
 def prior_of(matrix: Matrix, given: object) -> Array:
-    """A distribution of the true categories, over all codes: 0 at those that are only reported."""
+    """Read a distribution of true categories, over all codes: 0 at codes that are never true."""
     found = np.zeros(matrix.size)
     where = structure.true_codes(matrix)
     found[where] = distribution("prior", matrix.size - matrix.padding, given)
@@ -77,7 +77,7 @@ def prior_of(matrix: Matrix, given: object) -> Array:
 
 
 def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
-    """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
+    """Compute ``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
     code = _core.as_code("v", v, matrix.size)
     if prior is None and not matrix.padding:
         return column(matrix, code)
@@ -92,7 +92,7 @@ def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
 
 
 def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> float:
-    """``H(X | Y) = H(prior) + sum of prior_u H_u - H(reports)``, not above it."""
+    """Bound ``H(X | Y) = H(prior) + sum of prior_u H_u - H(reported values)`` from below."""
     reports = operators.forth(matrix, np.ascontiguousarray(prior[None, :]))[0]
     inside = float((prior * bits).sum())
     if matrix.beta == 1:
@@ -102,7 +102,7 @@ def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> 
 
 
 def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[float, bool]:
-    """``sum over v of max_u prior_u p_uv``, not below it, and whether it is that or above."""
+    """Compute ``sum over v of max_u prior_u p_uv`` or a bound above it, and say which."""
     r = matrix.size
     top = float(prior.max())
     if structure.is_certain(matrix):
@@ -114,7 +114,7 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
     if pair is not None:
         diag, off = pair
         second = float(np.partition(prior, -2)[-2])
-        # The likeliest other truth is the top one, except for the top one itself.
+        # The likeliest other category is the top category, except for the top category itself.
         others = np.where(prior == top, top if (prior == top).sum() > 1 else second, top)
         return _up(math.fsum(np.maximum(diag * prior, off * others))), True
     if r <= TABLE:
@@ -125,12 +125,12 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
         return _up(math.fsum(np.maximum.reduce(joint))), True
     if peaks is None:
         return 1.0, False
-    # A report multiplies the chance of a guess by at most the sum of the peaks.
+    # A reported value multiplies the probability of a guess by at most the sum of the peaks.
     return min(1.0, _up(top * float(peaks))), False
 
 
 def _joint_of_steps(steps: structure.Vector, prior: Array) -> list[Array]:
-    """``prior_u p_uv`` for u = v - 1, v, v + 1."""
+    """Compute ``prior_u p_uv`` for u = v - 1, v, v + 1."""
     alphas = np.broadcast_to(steps.counts.astype(float), len(prior) - 1)
     step = np.concatenate([[0.0], alphas, [0.0]]) / steps.total
     left, right = np.roll(prior, 1) * step[:-1], np.roll(prior, -1) * step[1:]
@@ -138,5 +138,5 @@ def _joint_of_steps(steps: structure.Vector, prior: Array) -> list[Array]:
 
 
 def _up(x: float) -> float:
-    """A probability whose products were each rounded once, not below the true one."""
+    """Raise a probability whose products were each rounded once above the exact one."""
     return min(1.0, x + 2 * math.ulp(x))

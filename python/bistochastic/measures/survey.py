@@ -1,4 +1,4 @@
-"""The single lines of a matrix, kron by its rules: the worst, the peaks, deniability, require."""
+"""Single rows and columns of a matrix: the worst, the peaks, deniability, require."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
-# Entries up to which a composite is written out for a measure that has no rule.
+# Entries up to which a composite is written out for a measure without a closed form.
 TABLE = 4096
 
 
@@ -40,7 +40,7 @@ class Lines:
 
 
 def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines | None:
-    """The survey of the lines; None if there are too many to look at."""
+    """Survey the rows and columns; None if they are too many to look at."""
     from fractions import Fraction
 
     kron = composition(matrix)
@@ -127,7 +127,7 @@ def _joint_deniability(
 def _joint_witness(
     factors: list[Matrix], each: list[Lines], joint: Callable[[list[int]], int]
 ) -> tuple[int, int, int] | None:
-    """If a factor excludes a truth, the others stay put; else the widest of all together."""
+    """Find a joint witness: one factor if it excludes a category, else the widest of all."""
     barred = [i for i, factor in enumerate(factors) if math.isinf(factor.epsilon)]
     codes: list[tuple[int, int, int]] = []
     for i, (factor, part) in enumerate(zip(factors, each, strict=True)):
@@ -143,13 +143,10 @@ def _joint_witness(
 
 def deniability(matrix: Matrix, gamma: object) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
-    must = "be a number of at least 1"
-    factor = _core.as_real("gamma", must, gamma)
-    if not factor >= 1:
-        raise ValueError(f"`gamma` must {must}; got {factor:g}")
+    factor = arguments.real("gamma", "be a number of at least 1", gamma, lambda x: x >= 1)
     found = lines(matrix, [factor])
     if found is None:
-        # Its own truth is always among them; all are at e^epsilon.
+        # The true category is always among them; at e^epsilon all are.
         return (
             matrix.size - matrix.padding if math.log(factor) * (1 - 1e-15) > matrix.epsilon else 1
         )
@@ -157,7 +154,7 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 
 
 def line_betas(matrix: Matrix, found: Lines, bits: float, beta: float) -> tuple[float, float]:
-    """The betas of the worst row and column, not above the true ones; ``bits`` are of all rows."""
+    """Bound the betas of the worst row and column from below; ``bits`` are those of all rows."""
     from fractions import Fraction
 
     def share(held: float) -> float:
@@ -204,5 +201,5 @@ def require(matrix: Matrix, **asked: float | None) -> None:
 
 
 def _exact(x: float) -> str:
-    """All digits that tell a number from its neighbours."""
+    """Write all digits that distinguish a number from its neighbours."""
     return "NaN" if math.isnan(x) else repr(x).removesuffix(".0")

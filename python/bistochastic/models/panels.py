@@ -406,7 +406,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     squares = one * one
     values = np.linalg.svd(squares, compute_uv=False)
     if not values[-1] > 1e-12 * values[0]:
-        must = "`transitions` must be asked of a matrix under which moves can be told from stays"
+        must = "`transitions` must be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
         raise SingularMatrixError(f"{must}; got {got}")
     diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
@@ -443,7 +443,7 @@ def change(
         raise TypeError("`replicates` must not be given to change; got some")
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
-        raise TypeError(f"`change` must be asked of where or of column; got {got}")
+        raise TypeError(f"`change` must be used with where or column; got {got}")
     one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
     same = len(_matched(one, two)[0])
     (before, first), (after, second) = (
@@ -485,7 +485,7 @@ def _residuals(
     top, below = weights * rows.of(base * what), weights * rows.of(base)
     total = float(below.sum())
     if not total > 0:
-        must = f"`change` must be asked of a subgroup with records in {wave.name}"
+        must = f"`change` must be used with a subgroup with records in {wave.name}"
         raise ValueError(f"{must}; got none")
     value = float(top.sum()) / total
     return value, (top - value * below) / total

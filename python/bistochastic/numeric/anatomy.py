@@ -1,4 +1,4 @@
-"""Anatomy: what others may know of a person in one table, what they must not learn in another."""
+"""Anatomy: quasi-identifiers in one table, sensitive values in another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bistochastic._core import Key
     from bistochastic.progress import Progress
 
-_MIND = "A guess by the class alone: columns that go with the sensitive one make others surer."
+_MIND = "This guess uses only the class: columns correlated with the value allow surer guesses."
 CLASS = "class"
 """The column that both tables share."""
 
@@ -35,11 +35,11 @@ class Anatomy(Shown):
     sensitive  surest guess  1/k
     ---------  ------------  ---
     illness               1  0.5
-    A guess by the class alone: columns that go with the sensitive one make others surer.
+    This guess uses only the class: columns correlated with the value allow surer guesses.
     """
 
     quasi_identifiers: Any
-    """The columns that others may know, and ``class``; a frame of the library that came in."""
+    """The columns that others may know, and ``class``; in the type of the input."""
     sensitive: Any
     """``class`` and the sensitive columns, in another order of rows."""
     bounds: dict[Any, float]
@@ -86,34 +86,32 @@ def anatomize(
     stream: str | None = None,
     progress: Progress = None,
 ) -> Anatomy:
-    """Two tables in place of one: who is in which class, and which values are in which class.
+    """Divide a table in two: people with their classes, and classes with their sensitive values.
 
-    ``quasi_identifiers`` and ``sensitive`` name columns of a frame (pandas, polars, pyarrow, or a
-    dictionary of columns). The first table has the quasi-identifiers, unchanged, the second the
+    ``quasi_identifiers`` and ``sensitive`` name columns of a pandas or polars DataFrame, a pyarrow
+    Table or a dict of columns. The first table has the quasi-identifiers, unchanged, the second the
     sensitive columns. Both have a column ``class``. Other columns are left out. Rows are in a
     random order and classes have random numbers.
 
-    Anyone who finds a person in the first table knows the class, and guesses the value that is most
-    frequent in it. ``k`` records in a class do not make that a chance of ``1/k``: if all have the
-    same value, it is certain. So look at :attr:`Anatomy.bounds`, the probability of the surest
-    guess over all classes, and print the result: it stands there beside ``1/k``.
+    Anyone who finds a person in the first table knows the class, and guesses its most frequent
+    value. With ``k`` records in a class the probability of a right guess is not ``1/k``: if all
+    have the same value, the guess is certain. So look at :attr:`Anatomy.bounds`, the probability of
+    the surest guess over all classes, or print the result, which shows it next to ``1/k``.
 
-    That guess uses the class alone. The quasi-identifiers stay as they are: where they go with the
-    sensitive value, as an income does with a tax, they order the people of a class and make a guess
-    surer than any bound here.
+    That guess uses only the class. The quasi-identifiers are unprotected. If they are correlated
+    with the sensitive value, as an income is with a tax, they order the people of a class and allow
+    surer guesses than any bound here.
 
-    With ``l``, classes hold ``l`` records or more of different values, so that no guess by the
-    class is surer than ``1/l``. This takes one sensitive column, and ``k`` of at most ``l``; a
-    value in more than one of ``l`` records is rejected. These classes are random and ignore the
-    quasi-identifiers.
-    Without it, the classes are those of :func:`k_anonymous_classes`, similar records together.
+    With ``l``, classes hold ``l`` or more records of different values, so no guess by the class is
+    surer than ``1/l``. This requires one sensitive column, and ``k`` of at most ``l``; a value in
+    more than one of ``l`` records is rejected. These classes are random and ignore the
+    quasi-identifiers. Without ``l``, :func:`k_anonymous_classes` makes classes of similar records.
 
-    A row of the second table has the values of one person in all sensitive columns: who knows one
-    of them may find the others.
+    A row of the second table has the values of one person in all sensitive columns. Anyone who
+    knows one of them may find the others.
 
-    With a ``key``, ``stream`` names what it is for, and the same frame gives the same tables.
-    Anyone with the key can put them together again. ``progress`` is that of
-    :func:`microaggregate`.
+    With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
+    the key can join the two tables again. ``progress``: see :func:`microaggregate`.
 
     >>> import bistochastic as bs
     >>> people = {
@@ -130,7 +128,7 @@ def anatomize(
     sensitive  surest guess     1/k
     ---------  ------------  ------
     illness          0.6667  0.3334
-    A guess by the class alone: columns that go with the sensitive one make others surer.
+    This guess uses only the class: columns correlated with the value allow surer guesses.
     >>> tables.quasi_identifiers["class"]
     array([0, 0, 0, 1, 1, 1])
     >>> bs.masking.anatomize(
@@ -190,6 +188,6 @@ def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> 
 def _surest(
     classes: NDArray[np.int64], sizes: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> float:
-    """The largest share that one code has in a class."""
+    """Find the largest proportion that one code has in a class."""
     pairs, counts = np.unique(classes * (int(codes.max()) + 1) + codes, return_counts=True)
     return float((counts / sizes[pairs // (int(codes.max()) + 1)]).max())

@@ -1,4 +1,4 @@
-"""Class means of individuals, for releases; see :meth:`bistochastic.Matrix.average`."""
+"""Class means of records, for releases; see :meth:`bistochastic.Matrix.average`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def average(
     key: _core.Key | None,
     stream: str | None,
 ) -> Any:
-    """``P.T @ values``, where individuals are counted in ``order``."""
+    """Compute ``P.T @ values``, with the records in ``order``."""
     from bistochastic.adapters import door
 
     if not allow_invertible:
@@ -85,7 +85,7 @@ def _refuse(matrix: Matrix) -> None:
         alone = int(secret.many[secret.sizes == 1].sum())
         if not alone:
             return
-    must = "`average` must be asked of uniform or blocks with two or more in every class"
+    must = "`average` must be used with uniform or blocks with two or more in every class"
     rank = _rank(matrix)
     size = matrix.size
     if alone and rank is not None and rank < size:
@@ -102,7 +102,7 @@ def _refuse(matrix: Matrix) -> None:
 
 
 def _rank(matrix: Matrix) -> int | None:
-    """The rank, if it can be found in a reasonable time."""
+    """Find the rank, if that is possible in a reasonable time."""
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return spectrum[1]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     Wholes = NDArray[np.int64]
 
-# What a column holds, as the core counts it; a positive number is that of its codes.
+# The kind of a column for the core; a positive number is the number of its codes.
 _NUMBER, _SCALED = -1, 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes(Shown):
-    """Which class each record is in.
+    """The class of each record.
 
     >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
@@ -44,10 +44,10 @@ class Classes(Shown):
     sizes: Wholes
     """The number of records of each class."""
     k: int
-    """The least number of records that was asked for."""
+    """The requested smallest number of records per class."""
     information_loss: float
-    """100 SSE/SST: squared distances to the means of the classes, in percent of those to the mean
-    of all, over the standardized columns that made the classes. 0 where every class holds equal
+    """100 SSE/SST: squared distances to the class means, in percent of the squared distances to the
+    overall mean, over the standardized columns that made the classes. 0 if every class holds equal
     records, 100 for one class."""
 
     @property
@@ -67,7 +67,7 @@ class Classes(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Microaggregation(Classes):
-    """Classes, and the mean of each.
+    """Classes and their means.
 
     >>> import bistochastic as bs
     >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
@@ -85,24 +85,24 @@ class Microaggregation(Classes):
 
 
 def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
-    """Classes of ``k`` or more similar records, and the mean of each class.
+    """Group ``k`` or more similar records into classes, and compute the mean of each class.
 
-    ``X`` holds one record per row: an array or a frame of numbers. Columns are standardized first,
-    so that each counts the same; a constant column counts nothing. One column is divided in the
+    ``X`` holds one record per row: an array or a DataFrame of numbers. Columns are standardized
+    first, so each counts the same; a constant column counts nothing. One column is divided in the
     best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record farthest from
     the mean and its ``k - 1`` nearest become a class, then the record farthest from that one, and
-    so on. Classes hold ``k`` to ``2k - 1`` records. Of equal distances the earlier record is taken,
-    so the same table always gives the same classes, on any number of threads.
+    so on. Classes hold ``k`` to ``2k - 1`` records. If distances are equal, the earlier record is
+    chosen, so the same table always gives the same classes, on any number of threads.
 
-    The classes say which values are alike, so they depend on the data: publish them only with what
-    they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
-    classes; ``found.order`` says which record stands at each of its positions.
+    The classes reveal which values are similar, so they depend on the data: publish them only with
+    what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
+    classes; ``found.order`` lists the records in the order of its rows.
 
     NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
 
     Many records take minutes. After two seconds a terminal or a notebook shows that the work goes
-    on; ``progress=True`` shows it at once, ``False`` never. A function as ``progress`` is called
-    with 1 at the end: how much is done before that is not known.
+    on; ``progress=True`` shows it at once, ``False`` never. A ``progress`` function is called only
+    at the end, with 1, because the progress in between is not known.
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
@@ -133,7 +133,7 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
 
 
 def _numbers(given: object) -> np.ndarray:
-    """A table of numbers; of a frame, the column that holds none is named."""
+    """Read a table of numbers; the error names a column that is not numeric."""
     frame = Frame.of_any("X", given)
     if frame is None:
         return finite("X", given)
@@ -151,26 +151,26 @@ def _numbers(given: object) -> np.ndarray:
 def k_anonymous_classes(
     frame: object, *, quasi_identifiers: object, k: int, progress: Progress = None
 ) -> Classes:
-    """Classes of ``k`` or more records that are alike in columns of any kind.
+    """Group ``k`` or more records that are similar in columns of any kind into classes.
 
-    ``quasi_identifiers`` names the columns that others may know of a person. What a column holds
+    ``quasi_identifiers`` names the columns that others may know of a person. The type of a column
     decides how it counts:
 
     ===========  ====================================  =========================================
     a column of  is                                    two records differ by
     ===========  ====================================  =========================================
     numbers      numbers, dates                        the difference, in standard deviations
-    nominal      strings, booleans, anything else      0 where they are equal, else 1
-    ordinal      an ordered categorical of pandas      the difference of ranks, from 0 to 1
+    nominal      strings, booleans, anything else      0 if they are equal, else 1
+    ordinal      an ordered pandas categorical         the difference of ranks, from 0 to 1
     ===========  ====================================  =========================================
 
-    A dictionary says otherwise: ``{"zip": "nominal", "school": ["none", "primary", "degree"]}``
-    makes a number a name, and a string a scale. The squares of the differences are added up.
-    Classes are found as by :func:`microaggregate`, and hold ``k`` to ``2k - 1`` records.
-    ``progress`` is that of :func:`microaggregate`.
+    To override this, give a dictionary: ``{"zip": "nominal", "school": ["none", "primary",
+    "degree"]}`` treats numbers as names, and strings as an ordered scale. The squares of the
+    differences are added up. Classes are found as in :func:`microaggregate`, and hold ``k`` to ``2k
+    - 1`` records. ``progress``: see :func:`microaggregate`.
 
-    The classes alone protect nothing: hide inside them, as :func:`anatomize` does, or as the matrix
-    ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
+    Classes do not protect anything themselves. Hide values inside them, as :func:`anatomize` does,
+    or as the matrix ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
 
     >>> import bistochastic as bs
     >>> people = {
@@ -190,7 +190,7 @@ def k_anonymous_classes(
 
 
 def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:
-    """The same of a frame that was read already."""
+    """Do the same for a frame that was read already."""
     names = frame.named("quasi_identifiers", quasi_identifiers)
     rows = _rows("frame", (frame.records, len(names)))
     kinds = []
@@ -216,7 +216,7 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
 
 
 def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
-    """A column as numbers, and what they are."""
+    """Convert a column to numbers, and say what kind they are."""
     title, column = frame.title(name), frame.columns[name]
     if how is not None and not isinstance(how, str):
         return _on_scale(frame, name, arguments.items("quasi_identifiers", "list categories", how))
@@ -238,7 +238,7 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
 
 
 def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndarray, int]:
-    """Ranks from 0 to 1 among levels in order."""
+    """Compute ranks from 0 to 1 among ordered categories."""
     must = f"`{frame.title(name)}` must hold the levels that are listed for it"
     try:
         ranks = {level: i for i, level in enumerate(levels)}

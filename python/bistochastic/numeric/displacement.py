@@ -1,7 +1,7 @@
-"""How far individuals move under a permutation, from the matrix alone.
+"""Distances that values move under a permutation, computed only from the matrix.
 
-On ranks neighbours are close, so a beta in ``log2 N`` sounds like more than it is. What stands
-beside it here says how far a value moves: nothing of it looks at a value.
+With ``order="rank"`` neighbours have similar values, so a beta in ``log2 N`` overstates what is
+hidden. The numbers here say how far a value moves, without looking at any value.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ _DENSE = 4096
 class Displacement(Shown):
     """What a column of individuals gains from one permutation, and how far values move.
 
-    ``beta`` is that of the column: of a :func:`mix` the smallest of its parts', since one part is
-    drawn for all records. ``joint_entropy`` has the bits of the permutation as a whole, never more
-    than there are, and ``joint_share`` the same over ``log2 N!``; None if no permutation is
-    drawn. Moves are shares of N places: ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over
-    individuals and draws, and ``furthest``, the bound of all. ``unmoved`` is the expected share
-    of those who do not move. Places are ranks where ``permute`` is called with
-    ``order="rank"``. It is no share of those who keep their value: equal values are exchanged
-    without effect.
+    * ``beta`` is the beta of the column. For a :func:`mix` it is the smallest beta of a component,
+      since one component is drawn for all records.
+    * ``joint_entropy`` is a lower bound of the bits of the whole permutation, and ``joint_share``
+      the same divided by ``log2 N!``. Both are None if no permutation is drawn.
+    * ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over records and draws, and
+      ``furthest``, the bound of all moves, are fractions of N rows, or of N ranks if ``permute`` is
+      called with ``order="rank"``.
+    * ``unmoved`` is the expected fraction of records that do not move. More records may have the
+      same value as before, because equal values are exchanged without effect.
 
     >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
@@ -99,7 +100,7 @@ class Displacement(Shown):
 
 
 def displacement(matrix: Matrix) -> Displacement:
-    """How far individuals move; see :meth:`bistochastic.Matrix.displacement`."""
+    """Compute how far values move; see :meth:`bistochastic.Matrix.displacement`."""
     size = matrix.size
     both = by_parts(matrix, _moves)
     reach = len(both) // 2
@@ -142,7 +143,7 @@ def _column(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tu
         case Mixture():
             beta = min(beta for beta, _ in parts)
         case Product() if drawn:
-            # To be told the other permutation leaves this one's bits.
+            # Knowing the other permutation leaves the bits of this one.
             beta = max(beta for beta, _ in parts)
         case Kron() if drawn and matrix.size > 1:
             sizes = [factor.size for factor in made.parts]
@@ -152,7 +153,7 @@ def _column(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tu
 
 
 def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
-    """The share of individuals and draws by move, from the furthest down to the furthest up."""
+    """Compute the share of records and draws by move, from the furthest down to the furthest up."""
     match composition(matrix):
         case Mixture() as mixture:
             return _sum([weight * found(part) for weight, part in mixture])
@@ -177,7 +178,7 @@ def _sum(parts: list[Array]) -> Array:
 
 
 def _of_axes(axes: list[tuple[int, Array]]) -> Array:
-    """An individual's place on each axis is independent of the others, and so is each move."""
+    """Combine the moves of the axes, which are independent for each record."""
     whole = np.ones(1)
     for size, moves in axes:
         reach, more = len(whole) // 2, len(moves) // 2
@@ -192,7 +193,7 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
 
 
 def _of_classes(matrix: Matrix) -> Array | None:
-    """In a class of n, n - d pairs are d apart, each with 1/n."""
+    """Count the moves inside classes: in a class of n, n - d pairs are d apart, each with 1/n."""
     found = classes(matrix)
     if found is None:
         return None
@@ -248,7 +249,7 @@ def _of_swap(matrix: Matrix) -> Array | None:
 
 
 def _of_row(matrix: Matrix) -> Array | None:
-    """A shift by j moves n - j up by j and j down by n - j."""
+    """Count the moves of shifts: a shift by j moves n - j up by j and j down by n - j."""
     row = first_row(matrix)
     if row is None:
         return None
@@ -261,7 +262,7 @@ def _of_row(matrix: Matrix) -> Array | None:
 
 
 def _of_kernel(matrix: Matrix) -> Array | None:
-    """``c_{v-u} + c_{u+v+1}``: of the second term, all sums of the parity of the move."""
+    """Sum ``c_{v-u} + c_{u+v+1}``; the second term over all sums of the parity of the move."""
     kernel = even_kernel(matrix)
     if kernel is None:
         return None

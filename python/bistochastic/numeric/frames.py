@@ -78,7 +78,7 @@ class Frame:
         """Read a column as an array with one axis and nothing missing."""
         title, column = self.title(name), self.columns[name]
         if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
-            # NumPy would make strings of numbers that stand next to strings.
+            # NumPy would convert numbers that are next to strings to strings.
             found = np.empty(len(column), dtype=object)
             for i, item in enumerate(column):
                 found[i] = item

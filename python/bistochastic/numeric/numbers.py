@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def finite(name: str, given: Any) -> np.ndarray:
-    """What a caller gave as an array of finite numbers, of the type it came in."""
+    """Read an array of finite numbers, in the type of the input."""
     must = "be an array of numbers"
     plain = arguments.array(name, must, given)
     if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:

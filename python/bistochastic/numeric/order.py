@@ -1,6 +1,6 @@
-"""Who is next to whom: as the rows stand, by rank, or as the caller says.
+"""The order of records: as in the table, by rank, or as the caller says.
 
-An order is an array of rows: ``order[i]`` is the row that stands at place ``i``.
+An order is an array of rows: ``order[i]`` is the row at place ``i``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 def rows(
     matrix: Matrix, values: Any, order: Any, key: _core.Key | None, stream: str | None
 ) -> Rows | None:
-    """The row at each place; None if rows keep their order."""
+    """Find the row at each place; None if rows keep their order."""
     if order is None:
         return None
     if isinstance(order, str):
@@ -35,7 +35,7 @@ def rows(
 
 
 def given(order: Any, size: int) -> Rows:
-    """Rows by number, each once."""
+    """Read row numbers, each once."""
     must = f"hold each row from 0 to {size - 1} once"
     found = arguments.array("order", must, order)
     if found.dtype.kind not in "iu" or found.ndim != 1:
@@ -58,10 +58,10 @@ def given(order: Any, size: int) -> Rows:
 
 
 def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str | None) -> Rows:
-    """The rows from the smallest value to the largest, equal ones in random order.
+    """Sort the rows from the smallest value to the largest, equal ones in random order.
 
-    Were ties left as the file has them, neighbours in the file would stay neighbours: so they are
-    shuffled, under words of their own.
+    In the order of the file, neighbours with equal values would stay neighbours. So ties are
+    shuffled, under a derivation label of their own.
     """
     must = "be one column of values that have an order"
     plain = arguments.array("values", must, values)
@@ -76,7 +76,7 @@ def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str |
         raise TypeError(f"`values` must {must}; got objects that have none") from None
     ranked = plain[order]
     same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
-    # A run of equal values begins where the next one is the first that is the same.
+    # A run of equal values begins before the first value that equals the one before it.
     edges = np.flatnonzero(same[1:] != same[:-1])
     starts, ends = edges[::2], edges[1::2]
     return np.asarray(

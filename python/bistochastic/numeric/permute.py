@@ -1,4 +1,4 @@
-"""Values of individuals moved by one permutation; see :meth:`bistochastic.Matrix.permute`."""
+"""Values moved between records by one permutation; see :meth:`bistochastic.Matrix.permute`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bistochastic.progress import watched
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
-# Bytes of a row that the core moves as they are; others are moved by the numbers of their rows.
+# Bytes of a row that the core moves as they are; other rows are moved by number.
 _WIDTHS = (1, 2, 4, 8)
 
 
@@ -27,7 +27,7 @@ def permute(
     stream: str | None,
     allow_shift: bool,
 ) -> Any:
-    """``out[s[u]] = values[u]``, where individuals are counted in ``order``."""
+    """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
     from bistochastic.adapters import door
 
     size = matrix.size

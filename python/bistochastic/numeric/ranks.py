@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic.arguments import share
 from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.words import Shown, shown, table
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
 
 
-# What a report shows of the distances.
+# The quantiles of the distances that are printed.
 _LEVELS = (0.1, 0.5, 0.9)
 
 
@@ -40,13 +40,13 @@ class ReverseMap(Shown):
     """``y - z``: what masking did beyond moving values from one record to another."""
 
     def __repr__(self) -> str:
-        # Of the original nothing is shown that was not asked for.
+        # A repr shows nothing of the original.
         return f"<ReverseMap of {_records(self.z)} records>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationDistance(Shown):
-    """By how many ranks each record was moved.
+    """The number of ranks that each record was moved by.
 
     >>> import bistochastic as bs
     >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
@@ -67,17 +67,13 @@ class PermutationDistance(Shown):
     def quantile(self, q: float) -> float | Array:
         """The distance that the share ``q`` of the records does not exceed.
 
-        One number of a vector, else one for each column.
+        The result is one number for a vector, else one for each column.
 
         >>> import bistochastic as bs
         >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
-        must = "be a number from 0 to 1"
-        level = _core.as_real("q", must, q)
-        if not 0 <= level <= 1:
-            raise ValueError(f"`q` must {must}; got {level:g}")
-        found = np.quantile(self.table, level, axis=0)
+        found = np.quantile(self.table, share("q", q), axis=0)
         single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
         return float(found[0]) if single else found
 
@@ -99,22 +95,21 @@ class PermutationDistance(Shown):
 
 
 def _records(values: Any) -> int:
-    """The rows of an array, a frame or a dictionary of columns."""
+    """Count the rows of an array, a frame or a dictionary of columns."""
     return len(next(iter(values.values()), ())) if isinstance(values, dict) else len(values)
 
 
 def reverse_map(x: object, y: object) -> ReverseMap:
-    """``z`` and ``y - z``: the original in the order of the masked values, and the residual.
+    """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
 
-    ``x`` is the original and ``y`` what it was masked to, record by record: vectors, tables, which
-    are taken column by column, or frames with the same columns. ``z[i]`` is the value of ``x``
-    whose rank is that of ``y[i]`` (Appendix A.2 of the paper). So any masking is a permutation,
-    ``x`` to ``z``, and then a residual that changes no rank. A small residual means that only the
-    permutation protects.
+    ``x`` is the original and ``y`` the masked version, record by record: vectors, tables, which
+    are treated column by column, or DataFrames with the same columns. ``z[i]`` is the value of
+    ``x`` with the same rank as ``y[i]`` (Appendix A.2 of the paper). So any masking is a
+    permutation, ``x`` to ``z``, followed by a residual that does not change any rank. If the
+    residual is small, only the permutation protects.
 
-    Where several ``y`` are equal, those with the smaller ``x`` come first, so that ties never look
-    like protection. A release that has the values of the original in another order is its own
-    ``z``.
+    Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
+    that has the values of the original in another order is its own ``z``.
 
     >>> import bistochastic as bs
     >>> incomes = [20_000, 31_000, 54_000, 90_000]
@@ -129,11 +124,11 @@ def reverse_map(x: object, y: object) -> ReverseMap:
 
 
 def permutation_distance(x: object, y: Any) -> PermutationDistance:
-    """By how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
+    """Compute by how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
 
-    ``z`` is that of :func:`reverse_map`, and ``x`` and ``y`` are as there. Equal values have the
-    mean of their ranks, in ``x`` and in ``z``: a record whose value did not change was not moved,
-    and the order of the file does not matter. Print the result for quantiles, or ask
+    :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
+    in ``x`` and in ``z``: a record whose value did not change was not moved, and the order of the
+    file does not matter. Print the result for quantiles, or call
     :meth:`PermutationDistance.quantile`.
 
     >>> import bistochastic as bs

@@ -26,8 +26,8 @@ class Decomposition(_core.Terms):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
     Iteration gives pairs of an exact weight and a permutation. For structured families the
-    permutations are computed when asked for: a circulant of a million categories stores a million
-    shifts, not a million permutations.
+    permutations are computed when you read them: a circulant of a million categories stores a
+    million shifts, not a million permutations.
 
     >>> d = bs.circulant([3, 0, 1]).decompose()
     >>> d
@@ -38,7 +38,7 @@ class Decomposition(_core.Terms):
     1/4 [2 0 1]
     """
 
-    # Where it is found, whatever file it is written in.
+    # The public module, not the file that defines the class.
     __module__ = "bistochastic.results"
     __slots__ = ()
 
@@ -49,8 +49,8 @@ class Decomposition(_core.Terms):
         """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
 
         The arrays are ``weights``, ``numerators``, ``denominators`` and ``permutations``, and
-        ``residual`` if something was left out. Numerators and denominators beyond 64 bits are
-        decimal text.
+        ``residual`` if terms were left out. Numerators and denominators beyond 64 bits are
+        decimal strings.
 
         >>> import numpy as np, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
@@ -104,9 +104,9 @@ def decompose_all(
     restarts: int = 1,
     progress: Progress = None,
 ) -> list[Decomposition]:
-    """Several matrices decomposed at the same time, on all threads.
+    """Decompose several matrices at the same time, on all threads.
 
-    The options and the results are those of :meth:`Matrix.decompose`.
+    The options and results are the same as in :meth:`Matrix.decompose`.
 
     >>> import bistochastic as bs
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
@@ -117,7 +117,7 @@ def decompose_all(
 
 
 def _integers(numbers: list[int]) -> np.ndarray:
-    """As 64 bits if they fit, else as text."""
+    """Convert to 64-bit integers if they fit, else to strings."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
     return np.array([str(number) for number in numbers])
@@ -141,13 +141,13 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
         try:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         except struct.error:
-            # Some devices say where one is and are not there; a pipe says that it does not know.
+            # Some devices state a position without having one; a pipe states none.
             must = "`path` must be a file or a pipe"
             raise ValueError(f"{must}; got a device that cannot seek") from None
 
 
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
-    """Write one line a term: the weight, the same as a fraction, and where each code goes."""
+    """Write one line per term: the weight, the same as a fraction, and the target of each code."""
     from bistochastic.files.whole import written
 
     codes = ",".join(str(u) for u in range(decomposition.matrix.size))
@@ -159,7 +159,7 @@ def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
 
 
 def _order(decomposition: Decomposition, terms: int) -> list[int]:
-    """The numbers of the largest terms; of very many, which only a kron has, those of the first."""
+    """List the numbers of the largest terms, or of the first if a kron has very many terms."""
     if decomposition.terms > 1 << 22:
         return list(range(terms))
     order = np.argsort(-decomposition.weights, kind="stable")
@@ -167,7 +167,7 @@ def _order(decomposition: Decomposition, terms: int) -> list[int]:
 
 
 def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
-    """The largest terms as rows of text: number, weight, sum so far, permutation in short."""
+    """Write the largest terms as rows: number, weight, sum so far, permutation in short."""
     rows: list[list[str]] = []
     so_far = 0.0
     for j in _order(decomposition, terms):

@@ -1,14 +1,15 @@
 """Majorization, Appendix A.3, and the T-transforms that carry one histogram into another.
 
 ``p`` majorizes ``q`` if both have the same sum and, for every ``n``, the ``n`` largest entries of
-``p`` sum to at least as much as those of ``q``. In words, ``p`` has the higher peaks. By Hardy,
-Littlewood and Polya (Theorem 2) this holds exactly if ``q = P^T p`` for some bistochastic ``P``.
+``p`` sum to at least as much as the ``n`` largest of ``q``. In words, ``p`` has the higher peaks.
+By Hardy, Littlewood and Polya (Theorem 2) this holds exactly if ``q = P^T p`` for some bistochastic
+``P``.
 
 Hence a bistochastic matrix **never decreases** uncertainty: ``p`` majorizes ``P^T p``, and every
-entropy of ``P^T p`` is at least that of ``p``. It does not always increase it. The uniform
-histogram stays as it is under every ``P``. A histogram that is constant on the classes of
-``blocks`` stays as it is under them. All this is about the histogram of a column, not about what a
-report tells of one person.
+entropy of ``P^T p`` is at least the entropy of ``p``. It does not always increase uncertainty. No
+``P`` changes the uniform histogram. ``blocks`` do not change a histogram that is constant on their
+classes. All this is about the histogram of a column, not about what a reported value reveals of one
+person.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _FACTORS = 33
 
 @dataclass(frozen=True, repr=False)
 class TTransforms(Shown):
-    """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
+    """The result of :func:`t_transforms`: a relabelling if it is needed, then T-transforms.
 
     >>> import bistochastic as bs
     >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
@@ -64,7 +65,7 @@ class TTransforms(Shown):
     """
 
     targets: tuple[int, ...]
-    """Where each code moves before the first step, as in ``bs.permutation``."""
+    """The target of each code before the first step, as in ``bs.permutation``."""
     steps: tuple[Step, ...]
     """The T-transforms, fewer than codes."""
 
@@ -90,7 +91,7 @@ class TTransforms(Shown):
         return f"<TTransforms of {self.size} codes: {len(self)} T-transform{many}{after}>"
 
     def apply(self, p: Vector) -> Any:
-        """``P^T p``, step by step, without the matrix.
+        """Compute ``P^T p``, step by step, without the matrix.
 
         Integers and fractions come back exact, as a list. Floats come back as an array, with
         an error per step of at most ``2^-51`` times the largest absolute value.
@@ -142,9 +143,10 @@ class TTransforms(Shown):
         return x
 
     def matrices(self) -> list[Matrix]:
-        """The factors in order. If codes are relabelled, a permutation comes first.
+        """List the matrices in order. If codes are relabelled, a permutation comes first.
 
-        Every ``keep`` must have a denominator below 2^63. If ``p`` and ``q`` were floats, it has.
+        Every ``keep`` must have a denominator below 2^63, which holds if ``p`` and ``q`` were
+        floats.
 
         >>> import bistochastic as bs
         >>> [m.family for m in bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
@@ -156,7 +158,7 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """The bistochastic matrix itself, as a product of :meth:`matrices`, at most 33.
+        """Return the bistochastic matrix, a product of at most 33 :meth:`matrices`.
 
         >>> import bistochastic as bs
         >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
@@ -177,8 +179,8 @@ class TTransforms(Shown):
 def majorizes(p: Vector, q: Vector) -> bool:
     """Whether ``p`` majorizes ``q``: the same sum, and higher peaks.
 
-    For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as those of
-    ``q``. Negative numbers are allowed. It takes the time of a sort.
+    For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as the ``n``
+    largest of ``q``. Negative numbers are allowed. The time is that of a sort.
 
     Integers of any size and fractions are compared exactly, so give counts if you can. Floats
     are summed exactly too, but proportions hardly ever have exactly the same sum. So a difference
@@ -197,17 +199,18 @@ def majorizes(p: Vector, q: Vector) -> bool:
 
 
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
-    """At most ``len(p) - 1`` T-transforms that turn ``p`` into ``q``: ``result.apply(p) == q``.
+    """Find T-transforms that turn ``p`` into ``q``, at most ``len(p) - 1``.
 
-    A T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`.
-    ``p`` must majorize ``q``, see :func:`majorizes`. It takes O(r log r), and no matrix is formed.
+    So ``result.apply(p) == q``. A T-transform moves two entries towards each other, or swaps them,
+    see :func:`t_transform`. ``p`` must majorize ``q``, see :func:`majorizes`. The search takes
+    O(r log r) steps, and no matrix is formed.
 
     Integers and fractions are exact. For floats the result is rounded to multiples of 2^-53.
     Then ``result.apply(p)`` may differ from ``q`` by ``2e-12`` of the sum of the absolute values
     (which :func:`majorizes` ignores), plus ``2^-50`` of the largest of them per step.
 
-    If ``p`` and ``q`` are in the same order, T-transforms alone are enough. In other orders
-    ``len(p) - 1`` of them may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
+    If ``p`` and ``q`` are in the same order, T-transforms are enough. In other orders ``len(p) -
+    1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
     ``result.targets`` relabels the codes first.
 
     >>> import bistochastic as bs
@@ -231,27 +234,27 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
 
 
 def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
-    """The T-transforms from ``x`` to ``y``, one coordinate finished a step.
+    """Find the T-transforms from ``x`` to ``y``; each step finishes one coordinate.
 
-    Lemma. Let ``x`` majorize ``y`` and let ``t = y_k`` lie between ``x_k`` and ``x_j``, which are
+    Lemma. Let ``x`` majorize ``y`` and let ``t = y_k`` be between ``x_k`` and ``x_j``, which are
     neighbours in the order of ``x``. The T-transform of ``k`` and ``j`` that gives ``x_k`` the
     value ``t`` gives ``x_j`` the value ``s = x_k + x_j - t``, and ``x`` without ``k`` still
     majorizes ``y`` without ``k``. Proof: let the two be the ``b``-th and ``b+1``-st largest, and
-    ``X_n``, ``Y_n`` the sums of the ``n`` largest. As ``s`` lies between the two, it is the
+    ``X_n``, ``Y_n`` the sums of the ``n`` largest. As ``s`` is between the two, it is the
     ``b``-th largest of what remains, so the new sums are ``X_n`` for ``n < b`` and
-    ``X_{n+1} - t`` from there on. Those of ``y`` without ``t`` are at most ``Y_n``, and at most
+    ``X_{n+1} - t`` from there on. The sums of ``y`` without ``t`` are at most ``Y_n``, and at most
     ``Y_{n+1} - t``.
 
-    So each step finishes a coordinate, and the last one two: fewer steps than coordinates. Where
+    So each step finishes a coordinate, and the last one two: fewer steps than coordinates. If
     ``x`` and ``y`` are ordered alike, some neighbours always allow it: the largest has
     ``x >= y`` and the smallest ``x <= y``, so going down, ``x_n >= y_n >= y_{n+1} >= x_{n+1}``
     somewhere. In other orders no neighbours may be left that do; then the values of the unfinished
     coordinates are put into the order of ``y``, once. Floats may leave an unfinished rest, as large
-    as what :func:`majorizes` forgives.
+    as the difference that :func:`majorizes` ignores.
     """
     size = len(x)
     steps: list[tuple[int, int, int, int]] = []
-    # By x, and by y where x is the same, so that what is ordered alike comes out in one order.
+    # By x, and by y if x is the same, so vectors that are ordered alike get the same order.
     order = sorted(sorted(range(size), key=y.__getitem__), key=x.__getitem__)
     left = _finish(x, y, order, steps)
     targets = list(range(size))
@@ -309,7 +312,7 @@ def _finish(
             steps.append((k, j, gap - moved, gap))
             x[j] += x[k] - t
             x[k] = t
-        # Only those beside k and j see another neighbour or another value.
+        # Only the neighbours of k and j get another neighbour or another value.
         done[k] = True
         above[low], below[high] = high, low
         to_try += [below[low], low, high, above[high]]

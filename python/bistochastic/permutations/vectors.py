@@ -25,7 +25,7 @@ SLACK = 1e-12
 
 
 def vector(name: str, values: Any) -> np.ndarray | Exact:
-    """A vector as a float64 or int64 array, or as a list where only that is exact."""
+    """Read a vector as a float64 or int64 array, or as a list if only that is exact."""
     if not isinstance(values, list | tuple):
         values = array(name, "hold numbers in one row", values, by_code=True)
         if values.ndim != 1 or values.dtype.kind not in "iufO":
@@ -50,7 +50,7 @@ def vector(name: str, values: Any) -> np.ndarray | Exact:
 
 
 def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
-    """Both as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
+    """Read two as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
     x, y = vector("p", p), vector("q", q)
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
@@ -69,12 +69,12 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
 
 
 def listed(values: np.ndarray | Exact) -> Exact:
-    """An exact vector as a list of Python numbers."""
+    """List an exact vector as Python numbers."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
-    """What :func:`pair` gives as lists of integers of one unit, exactly."""
+    """Convert the result of :func:`pair` exactly to lists of integers of one unit."""
     if not is_floats(x):
         return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
     mantissa, exponent = np.frexp(np.concatenate([x, y]))
@@ -91,7 +91,7 @@ def is_floats(values: np.ndarray | Exact) -> bool:
 
 
 def against(x: Any, y: Any) -> str:
-    """What speaks against ``x`` majorizing ``y``, or nothing."""
+    """Say what speaks against ``x`` majorizing ``y``; an empty string if nothing does."""
     if isinstance(x, np.ndarray):
         ahead, slack = _ahead_floats(x, y) if is_floats(x) else _ahead_wholes(x, y)
         level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
@@ -113,15 +113,15 @@ def against(x: Any, y: Any) -> str:
 
 
 def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarray, float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
+    """Compute exactly by how much each sum of the largest of ``x`` is ahead."""
     return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
 
 
 def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
     """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
 
-    Every double is cut into two integers, the second in units so small that what is lost is
-    nothing beside the slack, and these are summed exactly.
+    Every double is split into two integers, the second in units so small that the loss is
+    negligible, and these are summed exactly.
     """
     bits = min(40, 61 - len(x).bit_length())
     exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
@@ -172,7 +172,7 @@ def _number(name: str, at: int, value: object) -> int | float | Fraction:
         return value
     if isinstance(value, float | np.floating):
         return float(value)
-    # A span of time is an integer of NumPy's, too.
+    # A timedelta is an integer type of NumPy, too.
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")

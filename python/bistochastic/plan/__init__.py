@@ -1,11 +1,11 @@
 """Plans: a table in, a protected table and a certificate out.
 
-``attributes`` what happens to a column, ``plan`` to all of them,
-``bins`` classes of numbers, ``units`` what shares one draw, ``rules`` what never occurs together,
-``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
-from labels to codes and back, ``options`` what a caller says beside the table, ``protect`` the
-release, ``stream`` the same in pieces, ``waves`` one release after another, ``respond`` one record
-on a client, ``certificate`` what can be said of a release.
+``attributes``: what happens to a column; ``plan``: what happens to all columns; ``bins``: classes
+of numbers; ``units``: records that share one draw; ``rules``: combinations that never occur;
+``definitions``: their bits; ``exchange``: JSON and TOML; ``preview``: words and a table;
+``columns``: from categories to codes and back; ``options``: what a caller says about a release;
+``protect``: the release; ``stream``: the same in batches; ``waves``: one release after another;
+``respond``: one record on a client; ``certificate``: facts about a release.
 """
 
 from bistochastic.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
@@ -21,22 +21,7 @@ from bistochastic.plan.units import Unit
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
-    "BatchFunction",
-    "Binned",
-    "Bits",
-    "ByIds",
-    "Categorical",
-    "Certificate",
-    "EngineOptions",
-    "Groups",
-    "Joint",
-    "Measures",
-    "Numeric",
-    "Plan",
-    "Preview",
-    "ProtectedBatches",
-    "Release",
-    "ReleaseOptions",
-    "Survey",
-    "Unit",
+    "BatchFunction", "Binned", "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions",
+    "Groups", "Joint", "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release",
+    "ReleaseOptions", "Survey", "Unit",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ _LISTED = 20
 
 
 def named(name: str, given: object) -> str:
-    """The name of a column, a plan or a release."""
+    """Check the name of a column, a plan or a release."""
     if not isinstance(given, str):
         raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
     if not given:
@@ -43,6 +43,13 @@ def named(name: str, given: object) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
     return given
+
+
+def names(name: str, given: object, must: str = "be a list of names") -> tuple[str, ...]:
+    """Read the names of columns, not a single name."""
+    if isinstance(given, str | bytes):
+        raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
+    return tuple(named(name, each) for each in arguments.items(name, must, given))
 
 
 def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
@@ -74,7 +81,7 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
 
 
 def _list_parameters(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of what a family takes, none if it says none; others raise an error."""
+    """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
     names = families.TAKEN.get(family, ())
     for name in given:
         if names and name not in names:
@@ -89,21 +96,14 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
     names = _list_parameters(family, given)
     if "share" in names and set(given) != {"k"}:
-        # Classes of records: a single record takes whatever any number of them does.
+        # Classes of records: a single record accepts whatever any number of them does.
         make(family, 1, given)
     for name, value in given.items():
         if name == "k":
             _core.as_whole("k", value, 1)
-        elif name in ("beta", "keep") and not isinstance(value, list | tuple):
-            share = _core.as_real(name, "be from 0 to 1", value)
-            if not 0 <= share <= 1:
-                got = "NaN" if math.isnan(share) else f"{share:g}"
-                raise ValueError(f"`{name}` must be from 0 to 1; got {got}")
-        elif name in ("epsilon", "temperature") and not isinstance(value, list | tuple):
-            least = _core.as_real(name, "be at least 0", value)
-            if not least >= 0:
-                got = "NaN" if math.isnan(least) else f"{least:g}"
-                raise ValueError(f"`{name}` must be at least 0; got {got}")
+        elif name in ("beta", "keep", "epsilon", "temperature"):
+            if not isinstance(value, list | tuple):
+                arguments.limit(name, value)
         elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
 
@@ -129,7 +129,7 @@ class Groups(Shown):
 
 
 def _groups_of(given: Any, size: int) -> Groups:
-    """``(column, {value: matrix})`` as a caller wrote it."""
+    """Read a caller's ``(column, {value: matrix})``."""
     must = "`groups` must be (column, {value: matrix})"
     if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
@@ -156,7 +156,7 @@ def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix
 
 
 def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
-    """Raise an error for codes that are never true where every code has a meaning of its own."""
+    """Raise an error for codes that are never true if every code has a meaning of its own."""
     for matrix in matrices:
         if matrix.padding:
             must = f"`matrix` must have codes that can all be true for {what}"
@@ -170,7 +170,7 @@ def _check_fields(
     options: dict[str, Any],
     parameters: dict[str, Any],
 ) -> Any:
-    """The fields of an attribute, once all of it has been looked at."""
+    """Return the fields of an attribute, once all of them are checked."""
     missing = arguments.one_of("missing", options["missing"], MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
@@ -215,7 +215,7 @@ def _check_fields(
 def _read_recodes(
     columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
 ) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
-    """For each column, values of the data and the categories that they become; None is missing."""
+    """List, per column, values of the data and the categories that they become; None is missing."""
     if not given:
         return ()
     must = "`recode` must be a dict from values to categories"
@@ -241,7 +241,7 @@ def _read_recodes(
 
 
 def _has_axes(matrix: Matrix) -> bool:
-    """Whether a law is a product over several columns, or made of such laws."""
+    """Whether a matrix is a product over several columns, or made of such products."""
     stack, seen = [matrix], set()
     while stack:
         here = stack.pop()
@@ -257,7 +257,7 @@ def _has_axes(matrix: Matrix) -> bool:
 def _impossible(
     columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
 ) -> tuple[tuple[Label | None, ...], ...]:
-    """Declared cells in the order of their codes; None stands for missing."""
+    """Read declared cells in the order of their codes; None means missing."""
     if isinstance(given, str):
         raise TypeError("`impossible` must be a list of cells; got str")
     places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
@@ -287,23 +287,26 @@ def _impossible(
 
 @dataclass(frozen=True, init=False, repr=False)
 class Categorical(Coded):
-    """A column of categories, each reported by the law of its row.
+    """A column of categories, each reported with the probabilities of its matrix row.
 
-    ``categories`` are all that may occur, in the order of their codes: strings, integers or
-    booleans. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
-    {value: matrix})``: a matrix for each value of another column, which the plan keeps unprotected.
+    ``categories`` are all categories that may occur, in the order of their codes: strings, integers
+    or booleans. Give a family with its parameters, or a ``matrix``, or ``groups=(column, {value:
+    matrix})``: a matrix for each value of another column, which the plan keeps unprotected.
 
-    What is asked of a family is one of its parameters, or ``epsilon``, ``beta`` or
-    ``truthfulness`` (the mean truthful probability) if the family can reach that. Give
-    ``suspicion=(0.01, 0.05)`` for the epsilon at which a suspicion of 1% grows to at most 5%.
+    Request one parameter of the family, or ``epsilon``, ``beta`` or ``truthfulness`` (the mean
+    truthful probability) if the family can reach that. Give ``suspicion=(0.01, 0.05)`` for the
+    epsilon at which a suspicion of 1% grows to at most 5%.
 
-    ``missing`` says what happens to missing values: ``"raise"`` raises; ``"keep"`` leaves them as
-    they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
-    the last, so that not answering is protected like an answer.
+    ``missing`` says what happens to missing values:
+
+    * ``"raise"`` raises an error.
+    * ``"keep"`` publishes them unchanged, so every reader sees which values are missing.
+    * ``"category"`` makes them one more category, the last, which is protected like the others.
 
     ``unit`` names a column of units, such as households: the column is drawn once per unit, and all
-    records of a unit must agree in it. ``recode={"01": "north", "99": None}`` maps values of the
-    data to categories before anything is checked; None makes them missing. Other values stay.
+    records of a unit must have the same value. ``recode={"01": "north", "99": None}`` maps values
+    of the data to categories before anything is checked; None makes them missing. Other values
+    stay.
 
     >>> import bistochastic as bs
     >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
@@ -359,16 +362,17 @@ class Categorical(Coded):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Joint(Coded):
-    """Several columns reported together, by one law over all their combinations.
+    """Several columns reported together, by one matrix over all their combinations.
 
     ``categories`` has a list for each column. The code of a combination is in C order as in
-    :func:`bistochastic.kron`: the last column runs fastest. A structured law over a million
+    :func:`bistochastic.kron`: the last column changes fastest. A structured matrix over a million
     combinations costs no more than one over two.
 
-    ``impossible`` lists combinations that cannot occur. The law is then one over those that remain,
-    in the same order, and beta is of log2 of their number; such a combination in the data is an
-    error. ``missing="category"`` gives each column one more category. ``missing="keep"`` needs all
-    columns of a row missing together. ``unit`` is one for all columns; ``recode`` is by column.
+    ``impossible`` lists combinations that cannot occur. The matrix is then over the remaining
+    combinations, in the same order, and beta is divided by log2 of their number. An impossible
+    combination in the data raises an error. ``missing="category"`` gives each column one more
+    category. ``missing="keep"`` requires that all columns of a row are missing together. ``unit``
+    is the same for all columns; ``recode`` is a dict by column.
 
     >>> import bistochastic as bs
     >>> bs.Joint(("a", "b"), [["x", "y"], [1, 2, 3]], "randomized_response", beta=0.7)
@@ -393,24 +397,21 @@ class Joint(Coded):
         recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
         **parameters: Any,
     ) -> None:
-        if isinstance(columns, str):
-            raise TypeError("`columns` must be a list of two or more names; got str")
-        listed = arguments.items("columns", "be a list of two or more names", columns)
-        names = tuple(named("columns", column) for column in listed)
-        if len(names) < 2 or len(set(names)) < len(names):
-            got = f"{len(names)}, {len(set(names))} of them different"
+        listed = names("columns", columns, "be a list of two or more names")
+        if len(listed) < 2 or len(set(listed)) < len(listed):
+            got = f"{len(listed)}, {len(set(listed))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
             "categories_from_data": categories_from_data, "unit": unit, "recode": recode,
         }  # fmt: skip
-        with about(names):
+        with about(listed):
             lists = arguments.items("categories", "be a list for each column", categories)
-            if len(lists) != len(names):
-                must = f"`categories` must be a list for each of {len(names)} columns"
+            if len(lists) != len(listed):
+                must = f"`categories` must be a list for each of {len(listed)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            super().__init__(*_check_fields(names, axes, family, options, parameters))
+            super().__init__(*_check_fields(listed, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -426,7 +427,7 @@ class Joint(Coded):
 
 @dataclass(frozen=True, kw_only=True)
 class BinnedFields(Coded):
-    """What ``Binned`` holds beside a categorical column."""
+    """The fields of ``Binned`` that a categorical column does not have."""
 
     _bins: Bins
     output: Literal["interval", "midpoint", "number"]
@@ -437,24 +438,24 @@ class BinnedFields(Coded):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Binned(Categorical, BinnedFields):
-    """A column of numbers or dates in public classes, each reported by the law of its row.
+    """A column of numbers or dates in public classes, each reported with its own probabilities.
 
-    Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned
-    column can be drawn in batches, on engines, by ids and on clients.
+    Unlike :class:`Numeric`, every record is randomized by itself: epsilon is finite, and a binned
+    column can be protected in batches, on engines, by ids and on clients.
 
     ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
     ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
     ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
-    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise.
-    ``top`` and ``bottom`` replace larger and smaller values first. The matrix is given as for
+    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise an
+    error. ``top`` and ``bottom`` replace larger and smaller values first. Give the matrix as for
     :class:`Categorical`; ordinal families such as ``"geometric"`` prefer classes that are near.
 
     ``output`` says what is published for a reported class:
 
     * ``"interval"``: its label, such as ``[18, 65)``;
     * ``"midpoint"``: the middle of the class;
-    * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It is
-      drawn from the reported class alone, so it reveals nothing more. Open classes have none.
+    * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It
+      depends only on the reported class, so it reveals nothing more. Open classes have none.
 
     >>> import bistochastic as bs
     >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
@@ -517,7 +518,7 @@ class Binned(Categorical, BinnedFields):
 
     @kept
     def _places(self) -> tuple[Any, Any, Any]:
-        """All numbers that may be reported, where those of each class begin, and how many."""
+        """All numbers that may be reported, and the first and the number of them per class."""
         assert self.step is not None
         return self._bins.numbers(self.step)
 
@@ -563,7 +564,7 @@ class Binned(Categorical, BinnedFields):
 
 
 def _step(given: Any, output: str, bins: Bins) -> int | float | None:
-    """The step between numbers inside a class: 1 for integers and days, if none is given."""
+    """Return the step between numbers inside a class, by default 1 for integers and days."""
     if output != "number":
         if given is not None:
             raise TypeError('`step` must go with output="number"; got another output')
@@ -637,19 +638,18 @@ _SAID = {
 class Numeric(Whole):
     """A column of numbers, permuted among the records or averaged in classes.
 
-    The law is over the N records and is made when their number is known: by
-    :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
-    neighbouring values, so that a family of small steps exchanges similar values.
+    The matrix has one row per record, so it is made when their number is known: by
+    :meth:`Plan.for_records`, or with the data. With ``order="rank"`` neighbours are records of
+    neighbouring values, so a family of small steps exchanges similar values.
 
     ``within="region"`` permutes inside the groups of an unprotected column: the mean of each group
-    is published, and stays exact. ``missing="keep"`` leaves missing numbers as they are. In both
-    cases a group with fewer than ``min_group`` numbers raises, and the stated bits are the least
-    that any group from this size on has. Say ``k``, ``keep`` or ``epsilon`` then, not ``beta``.
-    ``top`` and ``bottom`` replace larger and smaller numbers first.
+    is published, and stays exact. ``missing="keep"`` publishes missing numbers as missing. In both
+    cases a group with fewer than ``min_group`` numbers raises an error, and the stated bits are the
+    least for a group of this size or larger. Request ``k``, ``keep`` or ``epsilon`` then, not
+    ``beta``. ``top`` and ``bottom`` replace larger and smaller numbers first.
 
-    ``how="permute"`` gives every record another's value: the set of values is published as it
-    is, so that epsilon is infinite. ``how="average"`` gives class means; nothing in it is
-    random, so that it counts no bits.
+    ``how="permute"`` moves values between records: the set of values is published unchanged, so
+    epsilon is infinite. ``how="average"`` gives class means; it is not random, so it hides no bits.
 
     >>> import bistochastic as bs
     >>> income = bs.Numeric("income", "k_anonymous", k=5)
@@ -709,7 +709,7 @@ class Numeric(Whole):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column, alone."""
+        """The column, as a tuple of one name."""
         return (self.column,)
 
     @property
@@ -718,7 +718,7 @@ class Numeric(Whole):
         return "numeric"
 
     def for_records(self, n: int) -> Numeric:
-        """The same with its matrix over ``n`` records."""
+        """Return the same attribute with its matrix over ``n`` records."""
         with about([self.column]):
             if self.matrix is not None and self.matrix.size == n:
                 return self
@@ -730,7 +730,7 @@ class Numeric(Whole):
             return bound_to(self, self._matrix_for(n))
 
     def _matrix_for(self, n: int) -> Matrix:
-        """The matrix over ``n`` records."""
+        """Build the matrix over ``n`` records."""
         given = {key: list(value) if isinstance(value, tuple) else value
                  for key, value in self.given}  # fmt: skip
         matrix = make(self.family or "", n, given)
@@ -788,7 +788,7 @@ class Numeric(Whole):
 def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
     """Raise an error for a family whose least bits over all sizes of groups are not known.
 
-    Classes of at least k records hide log2 k bits or more in a group of any size. Of randomized
+    Classes of at least k records hide log2 k bits or more in a group of any size. For randomized
     response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for
     a fixed truthful probability p, and ``log2(e + n - 1) - p epsilon log2(exp 1)`` for a fixed
     epsilon, with e its exponential and p = e / (e + n - 1), which falls. So the smallest group has
@@ -810,7 +810,7 @@ def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> No
 
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
-    """The same with this matrix over the records."""
+    """Return the same attribute with this matrix over the records."""
     bound = object.__new__(Numeric)
     held = {each.name: getattr(attribute, each.name) for each in fields(Whole)}
     Whole.__init__(bound, **{**held, "matrix": matrix})
@@ -827,15 +827,6 @@ def _frozen(value: Any) -> Any:
 Attribute = Categorical | Joint | Numeric
 
 __all__ = [
-    "Attribute",
-    "Binned",
-    "Categorical",
-    "Groups",
-    "Joint",
-    "Missing",
-    "Numeric",
-    "about",
-    "make",
-    "named",
-    "prefix",
+    "Attribute", "Binned", "Categorical", "Groups", "Joint", "Missing", "Numeric", "about", "make",
+    "named", "names", "prefix",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""``Bins``: public breaks of a column of numbers or dates, and what stands for a class.
+"""``Bins``: public breaks of a column of numbers or dates, and what is published for a class.
 
 Classes are ``[low, high)``; the last class of numbers is closed, ``[low, high]``. The classes of
-``open`` ends lie beyond the breaks. Breaks are compared exactly, whatever type the column has.
+``open`` ends are beyond the breaks. Breaks are compared exactly, whatever type the column has.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Bins:
         return np.array(self.breaks, "M8[D]") if self.dated else np.array(self.breaks, np.float64)
 
     def codes(self, values: NDArray[Any]) -> tuple[Codes, Mask | None]:
-        """The class of each value, and which values lie outside of all classes, if any do."""
+        """Find the class of each value, and the values that are outside of all classes."""
         edges = self._edges
         if values.dtype.kind in "iu":
             # Integers are at or above a break if they are at or above the next integer.
@@ -153,7 +153,7 @@ class Bins:
         return found, outside
 
     def numbers(self, step: float) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-        """All multiples of a step in the classes, and where each class begins and how many it has.
+        """List all multiples of a step in the classes, and the first and the number per class.
 
         >>> [part.tolist() for part in Bins.of(breaks=[0, 2, 5]).numbers(1)]
         [[0, 1, 2, 3, 4, 5], [0, 2], [2, 4]]
@@ -191,7 +191,7 @@ class Bins:
 
 
 def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | None, Break | None]:
-    """The ends that values beyond them are replaced by, each inside a class if there are classes.
+    """Check the ends that replace values beyond them; with classes, each must be inside one.
 
     >>> clipped(0, 85.0)
     (0, 85)
@@ -212,7 +212,7 @@ def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | No
 
 
 def _break(name: str, given: Any) -> Break:
-    """A number, a date, or a date as ISO 8601 writes it."""
+    """Read a number, a date, or a date as ISO 8601 writes it."""
     must = "be finite numbers or dates without a time"
     if isinstance(given, str):
         try:
@@ -269,7 +269,7 @@ def _periods(width: str, low: Any, high: Any) -> list[Break]:
 
 
 def _exact(x: Break) -> Fraction:
-    """A number as it is written; a date in days since 1970."""
+    """Convert a number as it is written, or a date to days since 1970."""
     if isinstance(x, date):
         return Fraction(x.toordinal() - date(1970, 1, 1).toordinal())
     return Fraction(repr(x))
@@ -290,7 +290,7 @@ def _middle_day(low: Any, high: Any) -> date:
 
 
 def _label(low: Break | None, high: Break | None, *, closed: bool) -> str:
-    """The label of a class: a month, a quarter or a year if it is one, else its ends."""
+    """Write the label of a class: a month, a quarter or a year if it is one, else its ends."""
     if isinstance(low, date) and isinstance(high, date) and low.day == high.day == 1:
         months = 12 * (high.year - low.year) + high.month - low.month
         if months == 1:

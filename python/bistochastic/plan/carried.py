@@ -36,7 +36,7 @@ def noted(data: Any, certificate: Certificate) -> Any:
 
 
 def read(metadata: Mapping[bytes, bytes] | None) -> Certificate | None:
-    """Read the certificate in the metadata of a schema; None if there is none."""
+    """Read the certificate in the metadata of a schema; None if it has no certificate."""
     found = (metadata or {}).get(CERTIFICATE.encode())
     return None if found is None else _certificate(found)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 VERSION = stored.VERSION
 BLOCK = 65_536
-# What follows from noise by blocks under a stored key.
+# The consequences of noise by blocks under a stored key.
 BLOCKS = (
     f"Noise depends on the contents of each block of {BLOCK:,} rows. Under the same key and "
     "release name, readers can see that a block has not changed.",
@@ -111,7 +111,7 @@ class Certificate:
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
-        """What is published unchanged, in phrases."""
+        """Phrases that name everything that is published unchanged."""
         found = [f"column `{shown(column)}`" for column in self.unprotected_columns]
         found += [
             f"the declared categories of `{shown(column)}`, in their order"
@@ -121,7 +121,7 @@ class Certificate:
         found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
             found.append("that a value changed, if the reported value of a person changed")
-            # What was counted in the rows matters, not what was declared.
+            # The count in the rows matters, not what was declared.
             checked = self.ids.rows_per_id_checked
             if checked is None or checked > 1:
                 found.append("that values of a person differ, if their reported values differ")
@@ -138,7 +138,7 @@ class Certificate:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What you need to know about the key and the release, in sentences."""
+        """Sentences about the key and the release that you need to know."""
         found = []
         if drawn_by(self.plan) and self.ids is not None and not self.ids.row_columns:
             found.append(
@@ -208,7 +208,7 @@ class Certificate:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What follows from the plan and is easily overlooked, in sentences."""
+        """Sentences about consequences of the plan that are easily overlooked."""
         return tuple(preview.warnings(self.plan))
 
     @kept
@@ -286,7 +286,7 @@ class Certificate:
 
     @taking(ReportOptions)
     def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
-        """Write the report of the release as an HTML page: see :meth:`Release.report`.
+        """Write a report on the release as an HTML page: see :meth:`Release.report`.
 
         The same certificate, options and version give the same page, byte for byte.
 

@@ -33,7 +33,7 @@ def is_codebook(given: object) -> bool:
 
 
 def read(path: str | os.PathLike[str]) -> list[Column]:
-    """The columns that a codebook declares, in its order."""
+    """Read the columns that a codebook declares, in its order."""
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         got = shown(file.suffix) or "no ending"
@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> list[Column]:
 
 
 def declared(name: str, levels: object) -> Column:
-    """A column with these categories, each given once."""
+    """Make a column with these categories, each given once."""
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__

@@ -1,6 +1,6 @@
-"""From labels to codes and back, an attribute at a time.
+"""From categories to codes and back, one attribute at a time.
 
-What is wrong with a column is said with its name and the number of a row, never with a value.
+Errors name the column and the number of a row, never a value.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Coded:
-    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one per group."""
+    """The base of ``Categorical`` and ``Joint``: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
     steps: ClassVar[int] = 3
@@ -65,7 +65,7 @@ class Coded:
 
     @kept
     def matrices(self) -> tuple[Matrix, ...]:
-        """The one matrix, or those of the groups."""
+        """The one matrix, or the matrices of the groups."""
         if self.groups is not None:
             return self.groups.matrices
         assert self.matrix is not None
@@ -73,13 +73,13 @@ class Coded:
 
     @kept
     def shape(self) -> tuple[int, ...]:
-        """How many codes each column has, one more where missing is a category."""
+        """The number of codes of each column, one more if missing is a category."""
         more = self.missing == "category"
         return tuple(len(labels) + more for labels in self.axes)
 
     @kept
     def reported(self) -> tuple[Labels, ...]:
-        """The categories of each column, and after them what is reported and never true."""
+        """The categories of each column, followed by those that are reported but never true."""
         padding = self.matrices[0].padding
         return (padded(self.axes[0], padding),) if padding else self.axes
 
@@ -89,7 +89,7 @@ class Coded:
         return type(self).__name__.lower()
 
     def for_records(self, n: int) -> Self:
-        """Itself: no law of categories depends on the number of records."""
+        """Return the attribute itself: its matrix does not depend on the number of records."""
         return self
 
     @kept
@@ -120,7 +120,7 @@ class Coded:
                 continue
             rest = [x for x in labels.values if given.code(x) is None] * (given.kind == labels.kind)
             codes = [labels.code(x) for x in (*(to for _, to in pairs), *rest)]
-            # What is recoded to a missing value comes behind all categories.
+            # Values that are recoded to missing come after all categories.
             places = [len(labels) if code is None else code for code in codes]
             held = Labels((*given.values, *rest), given.kind)
             found.append((held, np.array(places, narrow(len(labels) + 1))))
@@ -129,7 +129,7 @@ class Coded:
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
     ) -> tuple[Codes, Mask | None]:
-        """The codes of one column and which rows are missing."""
+        """Find the codes of one column and the rows that are missing."""
         raw = None if released else self._raw[at]
         if raw is None:
             held = self.reported[at]
@@ -153,12 +153,12 @@ class Coded:
         narrowed: bool = True,
         released: bool = False,
     ) -> Encoded:
-        """The codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
+        """Find the codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
-        ``first`` is the number of the first row, if the table is a piece of a larger one, and
+        ``first`` is the number of the first row, if the table is a batch of a larger one, and
         None if it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column if they need not be. ``released``: of a protected table, which may
-        hold what is only reported.
+        as wide as the column if they need not be. ``released`` means a protected table, which may
+        hold categories that are only reported.
         """
         names = self.columns
         if self.missing == "category":
@@ -169,7 +169,7 @@ class Coded:
                     )
                     cure = "a nullable type, a masked array or objects can"
                     raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
-        # Parts of a combination are narrow, so that they can be put together.
+        # Parts of a combination are narrow, so they can be joined.
         narrowed = narrowed or len(names) > 1
         parts = [
             self._part(at, table, first, narrowed=narrowed, released=released)
@@ -201,7 +201,7 @@ class Coded:
     def _padded(
         self, codes: Codes, mask: Mask | None, first: int | None, *, released: bool
     ) -> Codes:
-        """Codes of what may be only reported, after that of a missing value if there is one."""
+        """Move codes that are only reported behind the code of a missing value, if it has one."""
         beyond = codes >= len(self.axes[0])
         if mask is not None:
             beyond &= ~mask
@@ -233,7 +233,7 @@ class Coded:
     def _made(
         self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Any
     ) -> Any:
-        """One column with these codes."""
+        """Make one column with these codes."""
         labels = self.reported[self.columns.index(name)]
         make = table.relabelled if self._is_relabelled(name) else table.labelled
         return make(name, labels, codes, missing)
@@ -241,13 +241,13 @@ class Coded:
     def _decode(
         self, table: Table, codes: Codes, stays: Mask | None, places: Any = None
     ) -> dict[str, Any]:
-        """The columns with these codes, as the table's library has them.
+        """Make the columns with these codes, in the type of the table's library.
 
-        ``places``: of numbers inside the classes of a binned column.
+        ``places`` are the places of numbers inside the classes of a binned column.
         """
         if self.impossible:
             cells = self.cells
-            # How many impossible cells stand before each: those with at most as many possible ones.
+            # The number of impossible cells before each: those with at most as many possible ones.
             before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
             codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(self.shape)))
         found: dict[str, Any] = {}
@@ -273,10 +273,10 @@ class Coded:
 
 @dataclass(frozen=True)
 class Whole:
-    """What ``Numeric`` holds."""
+    """The base of ``Numeric``."""
 
     whole_column: ClassVar[Literal[True]] = True
-    """Whether no row can be drawn without all others."""
+    """Whether rows can be drawn only all together."""
     steps: ClassVar[int] = 2
     axes: ClassVar[tuple[()]] = ()
     groups: ClassVar[None] = None
@@ -304,7 +304,7 @@ class Whole:
         return {self.column: "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
-        """The values of the column in a table; groups may be in a table of their own."""
+        """Read the values of the column in a table; groups may be in a table of their own."""
         name = self.column
         values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
         if missing is not None and self.missing == "raise":
@@ -340,7 +340,7 @@ class Numbers:
         return len(self.values)
 
     def parts(self) -> list[NDArray[np.intp]]:
-        """The rows that numbers are permuted among: those of each group that are not missing."""
+        """List the rows whose numbers are permuted together: per group, without missing ones."""
         rows = (
             np.arange(len(self.values)) if self.missing is None else np.flatnonzero(~self.missing)
         )
@@ -353,7 +353,7 @@ class Numbers:
 
 
 def _groups_of(table: Table, column: str) -> NDArray[np.intp]:
-    """The code of each row's group, in the order of the values; none may be missing."""
+    """Find the code of each row's group, in the order of the values; none may be missing."""
     codes, values = levels(table, column)
     if None in values:
         at = int(np.argmax(codes == values.index(None)))
@@ -370,7 +370,7 @@ def read_numbers(
     *,
     dated: bool = False,
 ) -> tuple[NDArray[Any], Mask | None]:
-    """Numbers or dates of a column, none beyond its ends, and which rows are missing."""
+    """Read numbers or dates of a column, clipped to its ends, and the rows that are missing."""
     try:
         values, missing = table.dates(name) if dated else table.numbers(name)
     except WrongType as error:
@@ -399,7 +399,7 @@ def read_numbers(
 def read(
     table: Table, name: str, labels: Labels, first: int | None = 0, *, narrowed: bool = True
 ) -> tuple[Codes, Mask | None]:
-    """The codes of one column and which rows are missing, with errors as sentences."""
+    """Read the codes of one column and the missing rows, with errors as sentences."""
     try:
         codes, missing = table.codes(name, labels)
         if not narrowed:
@@ -422,7 +422,7 @@ def read(
 
 
 def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
-    """What is spelled otherwise than the categories, which are declared and so are public."""
+    """Hint at another spelling of the categories, which are declared and therefore public."""
     try:
         _codes, values = levels(table, name)
     except (TypeError, ValueError):
@@ -442,7 +442,7 @@ def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
 
 
 def _loosely(text: str) -> float | None:
-    """The number that a string is to anyone who does not mind zeros, a plus or a point."""
+    """Read a string as a number, ignoring leading zeros, a plus and a decimal point."""
     try:
         return float(text)
     except ValueError:
@@ -459,7 +459,7 @@ def _error_for(name: str, mask: Mask, first: int | None) -> ValueError:
 
 
 def _count(wrong: Mask, first: int | None) -> str:
-    """How many rows are wrong, and the first of them."""
+    """Say how many rows are wrong, and which is the first."""
     if len(wrong) == 1:
         return "one"
     return f"{int(wrong.sum())}, the first in {row(int(np.argmax(wrong)), first)}"
@@ -468,7 +468,7 @@ def _count(wrong: Mask, first: int | None) -> str:
 def _together(
     names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int | None
 ) -> Mask:
-    """Rows in which all columns of an attribute are missing; some alone raise an error."""
+    """Find rows in which all columns of an attribute are missing; only some raise an error."""
     full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every
@@ -481,7 +481,7 @@ def _together(
 
 
 def _join(attribute: Coded, digits: list[Codes]) -> Codes:
-    """The codes of combinations, the last column running fastest."""
+    """Compute the codes of combinations; the last column changes fastest."""
     if len(digits) == 1:
         return digits[0]
     dtype = narrow(math.prod(attribute.shape))
@@ -493,7 +493,7 @@ def _join(attribute: Coded, digits: list[Codes]) -> Codes:
 
 
 def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | None) -> Codes:
-    """Codes among the cells that can occur."""
+    """Convert codes to codes among the cells that can occur."""
     cells = attribute.cells
     wide = codes.astype(np.int64)
     before = np.searchsorted(cells, wide)

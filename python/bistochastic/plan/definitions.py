@@ -1,11 +1,11 @@
-"""Definitions 1 to 3 at the level of a data set: bits of attributes, and of all together.
+"""Definitions 1 to 3 for a data set: bits of attributes, and of all together.
 
-Given the truth, attributes are reported independently. So the law of a record is the Kronecker
-product of the attributes' laws, its bits and epsilon are their sums, and Definition 2 over the
-attributes is Definition 3 for that product.
+Given the true values, attributes are reported independently. So the matrix of a record is the
+Kronecker product of the attributes' matrices, its bits and epsilon are their sums, and Definition 2
+over the attributes is Definition 3 for that product.
 
 Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
-all is a mean of the attributes' betas, weighted by log2 of their sizes; so it is never below the
+all attributes is a mean of their betas, weighted by log2 of their sizes. So it is never below the
 smallest of them, and 1 if all are.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def weakest(attribute: Coded) -> Matrix:
-    """The matrix with the smallest beta: the only one, or that of the weakest group."""
+    """Find the matrix with the smallest beta: the only matrix, or the one of the weakest group."""
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
@@ -38,10 +38,10 @@ def weakest(attribute: Coded) -> Matrix:
 class Measures(Shown):
     """The measures of one attribute.
 
-    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
-    there are several; all three are None for a numeric attribute without a number of records.
-    ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
-    ``deterministic`` attributes hide nothing at random and count no bits.
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, for the weakest group if there
+    are several. All three are None for a numeric attribute without a number of records. ``epsilon``
+    is for the reported value of this attribute; ``reason`` says why it is infinite.
+    ``deterministic`` attributes are not random and hide no bits.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -67,7 +67,7 @@ class Measures(Shown):
 
     @property
     def note(self) -> str:
-        """Why a beta of 1 says nothing: ``"one category"``, ``"one record"``, or an empty string.
+        """The reason why a beta of 1 means nothing: ``"one category"``, ``"one record"`` or empty.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
@@ -164,7 +164,7 @@ def _numeric(attribute: Numeric) -> Measures:
         bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
         beta = _down(Fraction(bits) / Fraction(log2_up(law.size))) if law.size > 1 else 1.0
         return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
-    # One permutation serves the whole column, so that a mixture hides what its weakest part hides.
+    # One permutation serves the whole column, so a mixture hides what its weakest part hides.
     beta = 0.0 if average and law.size > 1 else column_beta(law)
     bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
     bits = 0.0 if average else min(bits, law.entropy_rate)
@@ -178,7 +178,7 @@ def definition(attributes: Sequence[Attribute]) -> int:
     return 3 if len(attributes[0].columns) > 1 else 1
 
 
-# What each definition measures, for people who have not read the paper.
+# The meaning of each definition, for people who have not read the paper.
 _MEANING = {
     1: "one column",
     2: "the bits of several attributes, added",
@@ -187,7 +187,7 @@ _MEANING = {
 
 
 def in_words(number: int) -> str:
-    """A definition of the paper by its number, with what it measures.
+    """Write a definition of the paper by its number, with its meaning.
 
     >>> in_words(2)
     'Definition 2 (the bits of several attributes, added)'
@@ -196,7 +196,7 @@ def in_words(number: int) -> str:
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:
-    """The bits of those whose size is known; None if there is none."""
+    """Add the bits of the attributes whose size is known; None if none is."""
     known = [part for part in parts if part.bits is not None]
     if not known:
         return None
@@ -204,13 +204,13 @@ def together(parts: Iterable[Measures]) -> Bits | None:
     most = sum((Fraction(log2_up(part.size or 1)) for part in known), Fraction(0))
     betas = [part.beta or 0.0 for part in known]
     mean = _down(bits / most) if most else 1.0
-    # A weighted mean of numbers that are none of them above the truth.
+    # A weighted mean of numbers that are all rounded down.
     beta = min(max(mean, min(betas)), max(betas))
     return Bits(_down(bits), float(most), beta, len(known))
 
 
 def epsilon(parts: Iterable[Measures]) -> float:
-    """Of a whole record: the sum, not below the truth."""
+    """Add the epsilons of a whole record, rounded up."""
     listed = [part.epsilon for part in parts]
     if math.inf in listed:
         return math.inf
@@ -220,7 +220,7 @@ def epsilon(parts: Iterable[Measures]) -> float:
 
 
 def pooled(plan: Plan, m: int) -> float:
-    """The epsilon of all columns of ``m`` records of one unit, the worst over all units.
+    """Compute the epsilon of all columns of ``m`` records of one unit, the worst over all units.
 
     Columns drawn by the unit count once, all others once per record: equal true values attain it.
     """

@@ -1,12 +1,12 @@
 """``Plan.for_frame``: a first plan from names, types and declared categories.
 
-Categories get randomized response at the beta or epsilon that was asked for: no order is known of
-them, and it tells the truth most often at that beta. Numbers are undecided: nothing tells an income
+Categories get randomized response at the requested beta or epsilon: their order is not known, and
+it is the most truthful matrix at that beta. Numbers are undecided: nothing distinguishes an income
 from a household id, a weight or the code of a region, of which only the first can be permuted. If
 the caller names numbers to permute, they are exchanged inside classes of neighbouring ranks
-(``k_anonymous``), of the smallest size that reaches the beta at any number of records: so every
-column keeps the same promise, and every record a value of similar size. Free text is left out, and
-the draft says so.
+(``k_anonymous``), of the smallest size that reaches the beta at any number of records. So every
+column reaches the same beta, and every record gets a value of similar size. Free text is left out,
+and the draft says so.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.labels import Labels, spelled_as
 from bistochastic.plan import codebook as codebooks
-from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
-from bistochastic.plan.plan import Plan, _columns, every
+from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, names, prefix
+from bistochastic.plan.plan import Plan, every
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
@@ -58,7 +58,7 @@ def draft(
     missing: object,
     name: str,
 ) -> Draft:
-    """What :meth:`Plan.for_frame` makes, with the reasons for what is left out."""
+    """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
     look = _core.as_flag("categories_from_data", categories_from_data)
     return of_columns(
         columns(schema, look=look),
@@ -70,14 +70,14 @@ def draft(
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
         keep=every("keep", keep),
-        drop=_columns("drop", drop),
+        drop=names("drop", drop),
         missing=missing,
         name=name,
     )
 
 
 def columns(schema: Any, *, look: bool) -> list[Column]:
-    """The columns of a frame, a schema, a codebook or a dict."""
+    """Read the columns of a frame, a schema, a codebook or a dict."""
     if codebooks.is_codebook(schema):
         return codebooks.read(schema)
     if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
@@ -111,7 +111,7 @@ def of_columns(
     missing: Any = "raise",
     name: str = "plan",
 ) -> Draft:
-    """A plan for these columns; what a codebook says of one of them goes first."""
+    """Make a plan for these columns; a codebook overrides their types."""
     wanted = _read_target(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
@@ -168,7 +168,7 @@ def of_columns(
 
 
 def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
-    """What is asked of every column: a beta, an epsilon or a truthfulness."""
+    """Read the request for every column: a beta, an epsilon or a truthfulness."""
     given = [name for name, limit in asked.items() if limit is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none"
@@ -179,21 +179,10 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
         return {"truthfulness": asked["truthfulness"]}
     beta, epsilon = asked["beta"], asked["epsilon"]
     if epsilon is not None:
-        most = _core.as_real("epsilon", "be a number", epsilon)
-        if not most >= 0:
-            raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
-        return {"epsilon": most}
-    wanted = _core.as_real("beta", "be a number", beta)
-    if not 0 <= wanted <= 1:
-        got = "NaN" if wanted != wanted else f"{wanted:g}"
-        raise ValueError(f"`beta` must be from 0 to 1; got {got}")
-    if min_beta is not None:
-        least = _core.as_real("min_beta", "be a number", min_beta)
-        if not 0 <= least <= 1:
-            got = "NaN" if least != least else f"{least:g}"
-            raise ValueError(f"`min_beta` must be from 0 to 1; got {got}")
-        wanted = max(wanted, least)
-    return {"beta": wanted}
+        return {"epsilon": arguments.limit("epsilon", epsilon)}
+    wanted = arguments.share("beta", beta)
+    least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
+    return {"beta": max(wanted, least)}
 
 
 def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
@@ -206,7 +195,7 @@ def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
 def _policies(
     given: object, known: Container[str], clear: Container[str]
 ) -> Callable[[str], Missing]:
-    """What happens to missing values, by column; one word is for all of them."""
+    """Read what happens to missing values, by column; one word is for all columns."""
     must = "be one of raise, keep and category, or a dict of these by column"
     if isinstance(given, str):
         word: Any = arguments.one_of("missing", given, MISSING)
@@ -247,7 +236,7 @@ def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
 def _attribute(
     column: Column, wanted: dict[str, Any], look: bool, missing: Missing
 ) -> Attribute | str:
-    """What happens to a column that holds no numbers, or why it is left out."""
+    """Make the attribute of a column that is not numeric, or say why it is left out."""
     cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
         codes = [code for code in column.missing if type(code) is type(column.levels[0])]
@@ -275,7 +264,7 @@ def _attribute(
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:
-    """A column with the categories of a codebook, as integers if the column holds such."""
+    """Give a column the categories of a codebook, as integers if the column holds integers."""
     if declared is None or declared.levels is None:
         return column
     levels: tuple[Any, ...] = declared.levels

@@ -1,9 +1,9 @@
 """Plans as JSON and TOML, and back. ``schemas/plan.json`` describes both.
 
-A matrix stands as :meth:`Matrix.to_json` writes it, with what was asked of it (``requested``) and
-what came of that (``parameters``), which decides: so a plan means the same law on every machine. By
-hand, a family and what is asked of it are enough. Integers beyond 2^53 are strings, since not
-everyone who reads JSON keeps their digits; fractions are ``"1/3"``, infinity is ``"inf"``.
+A matrix is written as in :meth:`Matrix.to_json`, with the request (``requested``) and the realized
+``parameters``. The parameters decide, so a plan means the same matrix on every machine. By hand, a
+family and a request are enough. Integers beyond 2^53 are strings, because some programs that read
+JSON would round them; fractions are ``"1/3"``, infinity is ``"inf"``.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
-# Beyond this a double, which is what most readers of JSON have, loses integers.
-_SAFE = 2**53
-# Composites inside composites take three levels each.
+# Each composite inside another adds three levels of JSON.
 _DEEPEST = 256
 
 
@@ -57,7 +55,7 @@ _DEEPEST = 256
 
 
 def number(value: Any) -> Any:
-    """A parameter as plain data.
+    """Convert a parameter to plain data.
 
     >>> number([Fraction(1, 3), 2**60, math.inf, 0.5])
     ['1/3', '1152921504606846976', 'inf', 0.5]
@@ -66,27 +64,20 @@ def number(value: Any) -> Any:
         return exchange.plain(value)
     if isinstance(value, list | tuple):
         return [number(item) for item in value]
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= _SAFE else str(value)
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+    numeric = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return exchange.number(value) if numeric else value
 
 
 def _label(value: object) -> Any:
     if value is None:
         return {"missing": True}
-    if type(value) is int and abs(value) > _SAFE:
+    if type(value) is int and abs(value) > exchange.EXACT:
         return {"integer": str(value)}
     return value
 
 
 def attribute_data(attribute: Attribute) -> Fields:
-    """An attribute as plain data."""
+    """Convert an attribute to plain data."""
     if attribute.whole_column:
         found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
@@ -144,12 +135,12 @@ def _ends(attribute: Any) -> Fields:
 
 
 def _day(x: Any) -> Any:
-    """A break as plain data: a date as ISO 8601 writes it."""
+    """Convert a break to plain data: a date as ISO 8601 writes it."""
     return x.isoformat() if hasattr(x, "isoformat") else x
 
 
 def plain(plan: Plan) -> Fields:
-    """A plan as plain data."""
+    """Convert a plan to plain data."""
     return {
         "version": VERSION,
         "name": plan.name,
@@ -174,13 +165,13 @@ def _value_labels(plan: Plan) -> Fields:
 
 
 def to_json(plan: Plan) -> str:
-    """A plan as JSON, the same text for equal plans."""
+    """Write a plan as JSON, the same string for equal plans."""
     with _deep():
         return formats.to_text(plain(plan))
 
 
 def digest(plan: Plan) -> str:
-    """The digest of a plan, whatever names it is written under."""
+    """Compute the digest of a plan, whatever names its fields have."""
     with _deep():
         return formats.digest(plain(plan))
 
@@ -229,7 +220,7 @@ def _numbers(here: Here) -> Fields:
 
 
 def _matrix(here: Here, size: int | None) -> Matrix:
-    """A matrix as a file of its own holds it, or a family and what is asked of it."""
+    """Read a matrix as :meth:`Matrix.to_json` writes it, or a family and a request."""
     if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
         return exchange.read(here)
     here.keys(("family",), ("requested", "format", "version", "parameters", "parts"))
@@ -277,17 +268,11 @@ def _read_binned(here: Here) -> Binned:
         options: Fields = {name: value for name, value in given.items() if name not in ends}
         missing: Any = _missing(here)
         size = len(bins.names) + (missing == "category")
-        if "unit" in here:
-            options["unit"] = here["unit"].text()
-        if "matrix" in here:
-            options["matrix"] = _matrix(here["matrix"], size)
-        if "groups" in here:
-            options["groups"] = _groups(here["groups"], size)
-        return Binned(column, bins.breaks, missing=missing, **options)
+        return Binned(column, bins.breaks, missing=missing, **options, **_law(here, size))
 
 
 def _brk(here: Here) -> Any:
-    """A number, a string, or a list of these; TOML has dates, too."""
+    """Read a number, a string, or a list of these; TOML has dates, too."""
     value = here.value
     if isinstance(value, list):
         return [_brk(item) for item in here.items()]
@@ -313,43 +298,43 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
     name = "columns" if joint else "column"
     more = ("recode", "impossible") if joint else ("recode",)
     here.keys(("kind", name, "categories"), (*_COMMON, *more))
-    columns = here["columns"].texts() if joint else here["column"].text()
-    with about(columns if isinstance(columns, list) else [columns]):
-        lists: list[Any] = (
-            [_labels(item) for item in here["categories"].items()]
-            if joint
-            else _labels(here["categories"])
-        )
-        impossible = [_labels(cell) for cell in here["impossible"].items()] if (
-            "impossible" in here
-        ) else []  # fmt: skip
+    columns = here["columns"].texts() if joint else [here["column"].text()]
+    with about(columns):
+        lists = here["categories"].items() if joint else [here["categories"]]
+        axes = [_labels(each) for each in lists]
+        cells = here["impossible"].items() if "impossible" in here else []
+        impossible = [_labels(cell) for cell in cells]
         missing = _missing(here)
-        each = [len(axis) for axis in lists] if joint else [len(lists)]
-        size = math.prod(n + (missing == "category") for n in each) - len(impossible)
-        options: Fields = {"missing": missing}
+        size = math.prod(len(axis) + (missing == "category") for axis in axes) - len(impossible)
+        options: Fields = {"missing": missing, **_law(here, size)}
         if "categories_from_data" in here:
             options["categories_from_data"] = here["categories_from_data"].flag()
-        if "unit" in here:
-            options["unit"] = here["unit"].text()
-        if "matrix" in here:
-            options["matrix"] = _matrix(here["matrix"], size)
-        if "groups" in here:
-            options["groups"] = _groups(here["groups"], size)
-        if joint:
-            if "recode" in here:
-                by = [_pairs(item) for item in here["recode"].items()]
-                if len(by) != len(columns):
-                    raise here["recode"].refuse("be a list for each column", f"{len(by)}")
-                options["recode"] = dict(zip(columns, by, strict=True))
-            return Joint(columns, lists, impossible=impossible, **options)
         if "recode" in here:
-            options["recode"] = _pairs(here["recode"])
-        found = Categorical(columns, lists, **options)  # type: ignore[arg-type]
+            by = here["recode"].items() if joint else [here["recode"]]
+            if len(by) != len(columns):
+                raise here["recode"].refuse("be a list for each column", f"{len(by)}")
+            recode = dict(zip(columns, map(_pairs, by), strict=True))
+            options["recode"] = recode if joint else recode[columns[0]]
+        if joint:
+            return Joint(columns, axes, impossible=impossible, **options)
+        found = Categorical(columns[0], axes[0], **options)
         padding = found.matrices[0].padding
         if "padding" in here and here["padding"].whole(0, 2**53) != padding:
             must = f"be {padding}, as the matrix has codes that are never true"
             raise here["padding"].refuse(must, str(here["padding"].value))
         return found
+
+
+def _law(here: Here, size: int) -> Fields:
+    """Read the unit and the matrix, or the matrix of each group."""
+    found: Fields = {}
+    if "unit" in here:
+        found["unit"] = here["unit"].text()
+    if "matrix" in here:
+        found["matrix"] = _matrix(here["matrix"], size)
+    if "groups" in here:
+        found["groups"] = _groups(here["groups"], size)
+    return found
 
 
 def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
@@ -401,14 +386,14 @@ def _one(item: Here) -> Attribute:
 
 
 def read_attribute(data: object, path: str) -> Attribute:
-    """An attribute from plain data."""
+    """Read an attribute from plain data."""
     return _one(Here(data, path))
 
 
 def read(kind: type[P], data: Any, path: str = "") -> P:
-    """A plan from plain data, which stands at this path of a file."""
+    """Read a plan from plain data at this path of a file."""
     if isinstance(data, dict) and data.get("undecided"):
-        # In TOML, attributes that there are none of cannot be written so that some can be added.
+        # In TOML, an empty list of attributes could not be extended, so it is left out.
         data = {"attributes": [], **data}
     here = Here(data, path)
     more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement",
@@ -442,7 +427,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
 
 
 def _rule(here: Here) -> dict[str, list[Any]]:
-    """An edit rule: a category, or a list of them, for each column."""
+    """Read an edit rule: a category, or a list of them, for each column."""
     here.table()
     return {
         column: _labels(here[column] if isinstance(value, list) else Here([value], here.path))
@@ -459,7 +444,7 @@ def parse_json(text: object) -> Here:
 
 @cache
 def schema() -> Fields:
-    """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it."""
+    """Return the format as a JSON Schema (draft 2020-12), with the schema of a matrix inside it."""
     path = Path(exchange.__file__).with_name("schemas") / "plan.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
     found["$defs"]["matrix_file"] = exchange.schema()
@@ -467,7 +452,7 @@ def schema() -> Fields:
 
 
 def from_json(kind: type[P], text: str) -> P:
-    """A plan from JSON."""
+    """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
     return _read_deep(kind, parse_json(text).value)
@@ -479,7 +464,7 @@ def _read_deep(kind: type[P], data: object) -> P:
 
 
 def _refuse_path(text: str, ending: str) -> None:
-    """A path in the place of the text that is in the file."""
+    """Raise an error for a path in place of the contents of a file."""
     if text.lower().endswith(ending) and "\n" not in text and "=" not in text:
         must = "`text` must be the text of a plan"
         raise ValueError(f"{must}; got a path: pathlib.Path(path).read_text() reads it")
@@ -489,7 +474,7 @@ def _refuse_path(text: str, ending: str) -> None:
 
 
 def from_toml(kind: type[P], text: str) -> P:
-    """A plan from TOML."""
+    """Read a plan from TOML."""
     import tomllib
 
     if not isinstance(text, str):
@@ -504,7 +489,7 @@ def from_toml(kind: type[P], text: str) -> P:
     return _read_deep(kind, data)
 
 
-# What stands below the columns that are undecided.
+# The comment below the columns that are undecided.
 _CHOICES = """\
 # The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
 # or codes. The plan protects nothing until each is deleted there and is decided here:
@@ -531,7 +516,7 @@ _CHOICES = """\
 
 
 def to_toml(plan: Plan) -> str:
-    """A plan as TOML."""
+    """Write a plan as TOML."""
     with _deep():
         data = plain(plan)
         attributes = data.pop("attributes")
@@ -545,14 +530,14 @@ def to_toml(plan: Plan) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value on one line."""
+    """Write a value on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for DEL, which has to be escaped. So is what cannot
-        # be printed, as the text may go to a terminal.
+        # TOML's basic strings are JSON's, except that DEL has to be escaped. So are characters
+        # that cannot be printed, because the text may go to a terminal.
         text = json.dumps(value, ensure_ascii=False)
         return "".join(c if c.isprintable() else _escape(c) for c in text)
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""``plan.batch_function``: what an engine calls for each of its batches.
+"""``plan.batch_function``: the function that an engine calls for each of its batches.
 
 On an engine a row has no lasting position: partitions are cut again, workers are lost and their
-work is done again, two actions compute everything twice. So rows are addressed by ids alone. Then
-each row has its report wherever, whenever and however often it is computed.
+work is repeated, two actions compute everything twice. So rows are addressed only by ids. Then
+each row has one reported value, however often it is computed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bistochastic import _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named, names, prefix
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
-# Rows of a piece, at least, if a table is done in the pieces that it has.
+# The least mean number of rows per batch to process a table in its own batches.
 _SHORT = 1 << 15
 
 
 @dataclass(frozen=True)
 class BatchFunction(Shown):
-    """A plan, where its key is, and how rows are addressed. It can be pickled; no key is inside.
+    """A plan, the source of its key, and the address of rows. It can be pickled without the key.
 
-    A row in an error is counted from 0 within its batch, as an engine does not say which batch of
-    the table that is. A table or a frame is one batch.
+    Errors count rows from 0 within their batch, because an engine does not say which batch of the
+    table it is. A table or a DataFrame is one batch.
 
     >>> import bistochastic as bs, pyarrow as pa, tempfile
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -63,48 +63,48 @@ class BatchFunction(Shown):
     """The Arrow schema that batches must have, if one was said."""
 
     def _for_schema(self, schema: Any) -> BatchFunction:
-        """The same for batches of this pyarrow schema alone: others stop the work."""
+        """Return the same for batches of only this pyarrow schema: others stop the work."""
         self.schema(schema)
         return dataclasses.replace(self, _expected=_schema(schema))
 
     def schema(self, schema: Any) -> Any:
-        """The schema of what comes out for batches of this one, without a key or a row."""
+        """Return the output schema for batches of this schema, without reading the key or a row."""
         return self._protected(opened(_schema(schema).empty_table()), None).schema
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Each record batch protected, as it comes."""
+        """Protect each record batch as it comes."""
         own = self
         for batch in batches:
             yield own.batch(batch)
             if own._expected is None:
-                # The first one says what the others have to be.
+                # All other batches must have the schema of the first.
                 own = own._for_schema(batch.schema)
 
     def batch(self, batch: Any) -> Any:
-        """One record batch, protected."""
+        """Protect one record batch."""
         self._check(batch, "RecordBatch")
         return self._protected(opened(batch), self.key.read())
 
     def table(self, table: Any) -> Any:
-        """A table, protected."""
+        """Protect a table."""
         self._check(table, "Table")
         key = self.key.read()
         pieces = table.to_batches()
-        # Put together first, columns would be copied. Many short pieces take longer than that.
-        # Records of a unit are compared within what is done at once.
+        # Joining the batches would copy columns, but many short batches take longer than that.
+        # Records of a unit are compared within one batch.
         if 1 < len(pieces) <= table.num_rows // _SHORT and not drawn_by(self.plan):
-            # What is wrong is said below, of the whole table.
+            # The error is raised below, for the whole table.
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
                 whole = type(table).from_batches(list(made))
                 new = self.plan._protected
-                # Which pieces there were does not leave.
+                # The result does not show the batches of the input.
                 names = whole.column_names
                 return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
-        """A frame of any library that ``protect`` takes, protected."""
+        """Protect a DataFrame of any library that ``protect`` accepts."""
         return self._protected(opened(frame), self.key.read())
 
     def _like(self, frame: Any) -> Any:
@@ -112,7 +112,7 @@ class BatchFunction(Shown):
         return self._protected(opened(frame), None)
 
     def _check(self, given: Any, kind: str) -> None:
-        """Raise an error for all but this kind of pyarrow's, and another schema than was said."""
+        """Raise an error for anything but this pyarrow type, and for another schema."""
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
@@ -122,24 +122,24 @@ class BatchFunction(Shown):
             check_schema(given.schema.remove_metadata(), self._expected)
 
     def _run(self, names: list[str], key: _core.Key | None) -> Run:
-        """What is done with tables of these columns; without a key, for their schema."""
+        """Make the run for tables of these columns; without a key, for their schema."""
         options = Options(key, self.release_name, _wave(self), False, dict(self.unit_pseudonym))
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
-        """Some rows, protected."""
+        """Protect some rows."""
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
         self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
     ) -> Certificate:
-        """What can be said of the release that the engine made, once it has been written.
+        """Make the certificate of the release, once the engine has written it.
 
         * ``records``: the number of rows that were written, as the engine counted them.
         * ``engine``: its name and version.
-        * ``schema``: that of the input.
-        * ``rows_per_id``: the most rows that an id has in the input, if a group-by of the engine
-          counted them. Without it the certificate says that this was not checked.
+        * ``schema``: the schema of the input.
+        * ``rows_per_id``: the largest number of rows of an id in the input, if a group-by of the
+          engine counted them. Without it the certificate says that this was not checked.
         """
         from bistochastic.adapters.record_batches import id_kind
         from bistochastic.adapters.schemas import declares
@@ -210,7 +210,7 @@ def batch_function(
     shuffle: object = False,
     allow_insecure: object = False,
 ) -> BatchFunction:
-    """What :meth:`Plan.batch_function` does."""
+    """Make the function of :meth:`Plan.batch_function`."""
     plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
@@ -240,28 +240,18 @@ def batch_function(
         return BatchFunction(
             plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym, by_unit
         )  # fmt: skip
-    columns = _names(row_columns)
+    columns = names("row_columns", row_columns)
+    if not columns or len(set(columns)) < len(columns):
+        got = "one twice" if columns else "none"
+        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
     if label is None:
         raise ValueError("`release_name` must name the file whose rows are addressed; got none")
     waves.refuse_without_ids(after, again, pseudonym, False, 1)
     return BatchFunction(plan, key, None, columns, label, None, False, None, by_unit)
 
 
-def _names(given: Any) -> tuple[str, ...]:
-    from bistochastic import arguments
-
-    must = "be a list of names"
-    if isinstance(given, str):
-        raise TypeError(f"`row_columns` must {must}; got str")
-    found = tuple(named("row_columns", x) for x in arguments.items("row_columns", must, given))
-    if not found or len(set(found)) < len(found):
-        got = "one twice" if found else "none"
-        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
-    return found
-
-
 def _schema(given: Any) -> Any:
-    """A pyarrow schema, without what was noted about it."""
+    """Return a pyarrow schema without its metadata."""
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise TypeError(f"`schema` must be a Schema of pyarrow; got {got}")

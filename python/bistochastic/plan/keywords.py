@@ -1,4 +1,4 @@
-"""What callers may say by name, each list written once: of a survey's design and of a release."""
+"""Keyword options, each list written once: for a survey's design and for a release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
-# What holds the columns of a table: what comes out is of the same type.
+# The container of a table's columns: the result has the same type.
 FrameT = TypeVar("FrameT")
 
 
@@ -33,7 +33,7 @@ class Survey(TypedDict, total=False):
 
 
 class ReleaseOptions(TypedDict, total=False):
-    """What is said of a release beside its key: see :meth:`bistochastic.Plan.protect`."""
+    """The options of a release except its key: see :meth:`bistochastic.Plan.protect`."""
 
     release_name: str | None
     id_column: str | None
@@ -56,7 +56,7 @@ class EngineOptions(ReleaseOptions, _Keyed, total=False):
 
 
 class ReportOptions(TypedDict, total=False):
-    """What is said on the cover of a report: see :meth:`bistochastic.Release.report`."""
+    """The options for the cover of a report: see :meth:`bistochastic.Release.report`."""
 
     title: str | None
     publisher: str | None
@@ -66,7 +66,7 @@ class ReportOptions(TypedDict, total=False):
 
 
 def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
-    """A method that takes a bundle of options: ``help`` lists them, and others raise an error."""
+    """Give a method a bundle of options: ``help`` lists them, and others raise an error."""
 
     def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:
         plain = inspect.signature(method)

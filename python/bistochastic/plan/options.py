@@ -1,4 +1,4 @@
-"""What a caller says about a release beside the table, looked at before any row is read."""
+"""A caller's options for a release, checked before any row is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bistochastic.models.ledger import Spending
     from bistochastic.plan.plan import Plan
 
-# A file of one row would make its report a fixed function of the value, under a key that is kept.
+# In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
 
 
@@ -61,7 +61,7 @@ class Options:
         ledger: object = None,
         dataset: object = None,
     ) -> Options:
-        """The options of ``protect``, under their names there."""
+        """Read the options of ``protect``, under their names there."""
         from bistochastic.models.ledger import spending
 
         plan._refuse_undecided()
@@ -87,7 +87,7 @@ class Options:
         return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"], spent)
 
     def units(self, plan: Plan) -> tuple[str, ...]:
-        """The columns of units that are read: for draws and pseudonyms, or all to be counted."""
+        """List the columns of units that are read: for draws and pseudonyms, or all if counted."""
         more = (plan.units or ()) if self.count_units else ()
         return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
 
@@ -105,7 +105,7 @@ class Options:
             raise ValueError(f"{prefix(numeric[0].columns)}{must}; got none")
 
     def layout(self, plan: Plan, names: list[str], argument: str = "frame") -> list[str]:
-        """The columns of the protected table, in order. The plan has to name every column."""
+        """List the columns of the protected table, in order. The plan has to name every column."""
         wave = self.wave
         protected = plan._protected
         own = None if wave is None else wave.id_column
@@ -139,7 +139,7 @@ class Options:
 
 
 def _list_needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
-    """Columns that the table must have; one record may lack what is dropped."""
+    """List the columns that the table must have; one record may lack dropped columns."""
     needed = [column for attribute in plan.attributes for column in attribute.columns]
     needed += plan.keep if plan.keep != "*" else []
     needed += plan.drop if argument == "frame" else ()
@@ -151,7 +151,7 @@ def _list_needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
 def _check_key(
     key: object, release_name: object, id_column: object, insecure: bool
 ) -> _core.Key | None:
-    """What a key asks for, and what asks for a key."""
+    """Check the options that need a key, and the options that a key needs."""
     if release_name is not None:
         named("release_name", release_name)
     if key is None:

@@ -17,6 +17,7 @@ from bistochastic.plan.attributes import (
     Joint,
     Numeric,
     named,
+    names,
     prefix,
 )
 from bistochastic.plan.keywords import (
@@ -56,19 +57,19 @@ if TYPE_CHECKING:
     from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
-        """A dataset or a scanner of pyarrow."""
+        """A pyarrow dataset or scanner."""
 
         def count_rows(self) -> int: ...
         def head(self, num_rows: int) -> pa.Table: ...
 
 
-# What a publisher can require: arguments of ``Plan.require``.
+# The requirements of a publisher: arguments of ``Plan.require``.
 REQUIRED = ("beta", "min_beta", "epsilon", "pooled")
 
 
 @dataclass(frozen=True)
 class _Fields:
-    """What a plan holds."""
+    """The fields of a plan."""
 
     attributes: tuple[Attribute, ...]
     name: str
@@ -83,17 +84,18 @@ class _Fields:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Plan(_Fields):
-    """What happens to each column of a table: protected, kept unprotected, or dropped.
+    """The treatment of each column of a table: protected, kept unprotected, or dropped.
 
-    A plan is made without seeing any data, frozen, and equal to another that does the same.
-    ``attributes`` are :class:`Categorical`, :class:`Joint` and :class:`Numeric`. ``keep`` names the
-    columns that stay unprotected (``"*"``: all others), ``drop`` those that are left out. A column
-    that the plan does not name is an error when the data come. ``name`` enters all noise, so that
-    it is the same in every wave.
+    A plan is made without seeing any data. It is frozen, and equal to another that does the same.
 
-    ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
-    protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
-    those of the other columns.
+    ``attributes`` are :class:`Categorical`, :class:`Joint`, :class:`Binned` and :class:`Numeric`.
+    ``keep`` names the columns that are published unchanged (``"*"``: all others), ``drop`` the
+    columns that are left out. A column of the data that the plan does not name raises an error.
+    The noise depends on ``name``, so keep the name the same in every wave.
+
+    ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. The plan does
+    not protect anything until each of them is an attribute, kept or dropped. Beta and epsilon cover
+    the other columns.
 
     ``units`` names unprotected columns that group records, such as a household's number. Records of
     one unit may share true values, so their reported values can be pooled: preview, certificate and
@@ -139,18 +141,18 @@ class Plan(_Fields):
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
-        open_ones = _columns("undecided", undecided)
+        open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
-        label, left_out = named("name", name), _columns("drop", drop)
+        label, left_out = named("name", name), names("drop", drop)
         if impossible:
             from bistochastic.plan.rules import joined
 
             listed = joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
-            dict.fromkeys([*_columns("units", units or ()), *implied])
+            dict.fromkeys([*names("units", units or ()), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
@@ -182,12 +184,12 @@ class Plan(_Fields):
 
     @kept
     def _coded(self) -> tuple[Categorical | Joint, ...]:
-        """The attributes that are drawn a row at a time."""
+        """The attributes that are drawn row by row."""
         return tuple(a for a in self.attributes if not a.whole_column)
 
     @kept
     def _numeric(self) -> tuple[Numeric, ...]:
-        """Those that are drawn as a whole."""
+        """The attributes that are drawn as a whole."""
         return tuple(a for a in self.attributes if a.whole_column)
 
     @kept
@@ -197,13 +199,13 @@ class Plan(_Fields):
 
     @kept
     def _quick(self) -> Quick | None:
-        """The quick way to answer for one record; None if there is none."""
+        """The quick way to randomize one record; None if the plan has none."""
         from bistochastic.plan.respond import prepare
 
         return prepare(self)
 
     def _check(self) -> None:
-        """No column twice; columns of groups stay unprotected."""
+        """Check that no column occurs twice and that columns of groups stay unprotected."""
         if self.keep == "*" and self.undecided:
             must = f'must not be undecided beside keep="*", which keeps {_each(self.undecided)}'
             raise ValueError(f"{prefix(self.undecided)}{must}; got both")
@@ -254,23 +256,22 @@ class Plan(_Fields):
         ``category``, TOML, a Table Schema as JSON, or a file of SPSS, Stata or SAS, of which the
         labels are read). ``codebook`` adds categories to a frame.
 
-        Declared are the categories of an Enum (polars, DuckDB), of booleans and of a codebook. The
-        categories of strings, of a Categorical and of an Arrow dictionary are those that happen to
-        occur: they are read only with ``categories_from_data=True``, and plan and certificate then
-        say so.
+        The categories of an Enum (polars, DuckDB), of booleans and of a codebook are declared.
+        Strings, a Categorical and an Arrow dictionary list only categories that happen to occur.
+        They are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
         Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
-        larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon;
-        or for ``truthfulness``, the probability that a reported value is the true one.
+        larger. Instead of beta you can request ``epsilon``, which no matrix then exceeds, or
+        ``truthfulness``, the probability that a reported value is the true one.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
-        ids, weights or codes, which must not be permuted. Name those to permute between records of
-        similar rank in ``numeric``, those to publish unchanged in ``keep``, and those to leave out
-        in ``drop``. ``"*"`` stands for all that are undecided. :attr:`undecided` has the others,
-        and the plan protects nothing until each of them is decided.
+        ids, weights or codes, which must not be permuted. List columns to permute between records
+        of similar rank in ``numeric``, columns to publish unchanged in ``keep``, and columns to
+        leave out in ``drop``. ``"*"`` means all that are undecided. :attr:`undecided` lists the
+        rest, and the plan does not protect anything until each of them is decided.
 
-        Columns without categories that hold no numbers are left out, with a warning that names
-        them. Columns of ``codebook`` that the frame does not have are passed over.
+        Other columns without categories are left out, with a warning that names them. Columns of
+        ``codebook`` that the DataFrame does not have are ignored.
 
         ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
         ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
@@ -286,8 +287,8 @@ class Plan(_Fields):
          <Numeric `age`, permute by rank: k_anonymous, beta=0.6>)
         >>> plan.drop
         ('name',)
-        >>> levels = {"sex": ["F", "M"], "smokes": bool}
-        >>> plan = bs.Plan.for_frame(levels, beta=0.6, missing={"smokes": "category"})
+        >>> columns = {"sex": ["F", "M"], "smokes": bool}
+        >>> plan = bs.Plan.for_frame(columns, beta=0.6, missing={"smokes": "category"})
         >>> [attribute.missing for attribute in plan.attributes]
         ['raise', 'category']
         >>> first = bs.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
@@ -336,13 +337,13 @@ class Plan(_Fields):
 
     @property
     def categorical(self) -> Bits | None:
-        """The categorical and joint attributes together; None if there is none."""
+        """The bits of all categorical and joint attributes; None if the plan has none."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind != "numeric")
 
     @property
     def numeric(self) -> Bits | None:
-        """The numeric attributes together; None if there is none, or no number of records."""
+        """The bits of all numeric attributes; None without any, or without a number of records."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
@@ -367,37 +368,37 @@ class Plan(_Fields):
 
     @property
     def bits(self) -> float:
-        """The bits that all attributes hide; without those that wait for a number of records."""
+        """The bits that all attributes hide, except those that still need a number of records."""
         return self._together().bits
 
     @property
     def max_bits(self) -> float:
-        """The most that :attr:`bits` could be."""
+        """The largest possible :attr:`bits`."""
         return self._together().max_bits
 
     @property
     def beta(self) -> float:
         """``bits / max_bits``, never above the true value.
 
-        Until :attr:`has_records` is true it covers the categorical columns only, as the bits of a
-        numeric column depend on the number of records.
+        Until :attr:`has_records` is true it covers the categorical columns only, because the bits
+        of a numeric column depend on the number of records.
 
-        One attribute may be sold out for another: look at :attr:`min_beta`, too.
+        A large beta can hide a weak column: look at :attr:`min_beta`, too.
         """
         return self._together().beta
 
     @property
     def min_beta(self) -> float:
-        """The smallest beta of a column; of a categorical one while not :attr:`has_records`."""
+        """The smallest beta of a column; of categorical columns only until :attr:`has_records`."""
         self._together()
         betas = [each.beta for each in self.by_attribute.values() if each.beta is not None]
         return min(betas)
 
     @property
     def epsilon(self) -> float:
-        """Of a whole record: the sum over attributes, never below the truth. See :attr:`reasons`.
+        """The epsilon of a whole record: the sum over attributes, never below the true value.
 
-        Unprotected columns stand outside of it.
+        :attr:`reasons` says why it is infinite. It does not cover unprotected columns.
         """
         if not self.attributes:
             self._refuse_undecided()
@@ -405,7 +406,7 @@ class Plan(_Fields):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why :attr:`epsilon` is infinite: a sentence for each attribute that makes it so.
+        """The reasons why :attr:`epsilon` is infinite: a sentence per attribute that makes it so.
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Numeric("income", "k_anonymous", k=5)]).reasons
@@ -430,7 +431,7 @@ class Plan(_Fields):
 
     @property
     def requirement(self) -> dict[str, Any]:
-        """The publisher's own requirement, under the names of :meth:`require`; empty if none.
+        """The publisher's own requirement, under the names of :meth:`require`; may be empty.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5)
@@ -446,7 +447,7 @@ class Plan(_Fields):
 
     @kept
     def _unmet(self) -> str | None:
-        """Why the requirement is not met; ``None`` if it is met, or if there is none."""
+        """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
         if self._required:
             try:
                 self.require()
@@ -467,13 +468,13 @@ class Plan(_Fields):
         epsilon: float | None = None,
         pooled: tuple[int, float] | None = None,
     ) -> None:
-        """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
+        """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan meets all limits.
 
-        ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
+        ``beta`` covers all attributes together, ``min_beta`` each of them, ``epsilon`` a whole
         record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
-        of records keeps no promise.
+        of records does not meet any limit.
 
-        ``pooled=(m, epsilon)`` is of all columns of ``m`` records of one unit: the epsilon of the
+        ``pooled=(m, epsilon)`` covers all columns of ``m`` records of one unit: the epsilon of the
         columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
         >>> import bistochastic as bs
@@ -536,9 +537,9 @@ class Plan(_Fields):
     ) -> Strongest:
         """Find the largest beta of each column that keeps estimates within a tolerance.
 
-        Every categorical column keeps its family. The options are those of
-        :func:`bistochastic.strongest`. A note says so if a column has several matrices, a family
-        without a single parameter, or one draw per unit: ``records`` does not count its units.
+        Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
+        options. A note says so if a column has several matrices, a family without a single
+        parameter, or one draw per unit: ``records`` does not count its units.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
@@ -563,11 +564,11 @@ class Plan(_Fields):
     def preview(self, records: int | None = None, design_effect: float = 1) -> Preview:
         """Show what the plan does and hides, as a table, before any data are read.
 
-        With ``records`` a second table says what to expect of that number of records: how often a
-        reported value is true, how far it is from the truth on average (in steps from one code to
-        the next), the standard error of a proportion, how close 95 of 100 estimates are, and what a
-        reported value makes of a suspicion of 1%. ``design_effect`` says how many times larger
-        variances are than those of a simple random sample.
+        With ``records`` a second table says what to expect from that number of records: how often a
+        reported value is true, its mean distance from the true value (in steps from one code to the
+        next), the standard error of a proportion, how close 95 of 100 estimates are, and what a
+        suspicion of 1% becomes. ``design_effect`` says how many times larger variances are than in
+        a simple random sample.
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
@@ -586,12 +587,12 @@ class Plan(_Fields):
         records: int | None = None,
         **options: Unpack[ReportOptions],
     ) -> None:
-        """Write what the plan does and hides as a page, before any data are read.
+        """Write an HTML report of what the plan does and hides, before any data are read.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else. It says what will
         be published, what a reader can learn at most, what is not covered, how accurate estimates
         are and who can undo the release. With ``records`` it says so for that number of records.
-        The other options are those of :meth:`Release.report`.
+        :meth:`Release.report` explains the other options.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -620,36 +621,36 @@ class Plan(_Fields):
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
-        """Protect a table: return one of the same kind and shape, and its certificate.
+        """Protect a table: return a table of the same type and shape, and its certificate.
 
-        ``frame`` is a pandas or polars frame, a pyarrow table, a DuckDB relation, or a
-        dict of arrays. Columns keep their order and their types; a categorical type gets the
-        categories of the plan. Anything wrong is an error that names column and row, never a value.
+        ``frame`` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, or a dict of
+        arrays. Columns keep their order and their types; a categorical type gets the categories of
+        the plan. Errors name the column and the row, never a value.
 
-        Without a key, one is generated and discarded: the usual case for a single release.
-        With a key it can be drawn again, and ``release_name`` names what it is for. The noise then
-        depends on the data in blocks of 65,536 rows, so that two files under one label share
-        nothing; fewer than 256 rows raise an error. ``key`` is a :class:`Key`, or a
-        :class:`KeySource` that says where it is read and which fingerprint it must have.
+        Without a key, one is generated and discarded: the usual case for a single release. With a
+        key the noise can be reproduced, and ``release_name`` names the use of the key. The noise
+        then depends on the data in blocks of 65,536 rows, so two files under one name share no
+        noise; fewer than 256 rows raise an error. ``key`` is a :class:`Key`, or a
+        :class:`KeySource` that says where to read it and which fingerprint it must have.
 
-        ``id_column`` names people instead: the same person with the same value gets the same report
-        in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
-        would draw again raises an error, unless ``redraw=True``. The id column is left out unless
-        the plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An
-        id may have ``max_rows_per_id`` rows. With ids, numeric columns need
-        ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
-        change reported values by ids, or without a key; it is noted in the certificate.
+        With ``id_column`` the noise depends on people: the same person with the same value gets the
+        same reported value in every wave. Then ``after`` is ``"first"`` or the certificate of the
+        wave before. Changes that would re-randomize people raise an error, unless ``redraw=True``.
+        The id column is left out unless the plan keeps it; ``pseudonym`` names a column with a
+        keyed hash in its place. An id may have ``max_rows_per_id`` rows. With ids, numeric columns
+        need ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does
+        not change reported values by ids, or without a key; it is noted in the certificate.
 
         Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
-        unit must agree in such a column. The unit's own column is kept or dropped, as the plan
-        says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
+        unit must have the same value in such a column. The unit's own column is kept or dropped, as
+        the plan says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
         ``count_units=True`` adds the number of units to the certificate.
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order is published
-        unchanged, and a sorted file reveals its neighbours. ``allow_insecure`` admits
-        ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`. ``ledger`` is a
-        :class:`Ledger`, in which the release is entered before anything is drawn; ``dataset`` names
-        the people it is about.
+        unchanged, and a sorted file reveals which records are neighbours. ``allow_insecure``
+        accepts ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`. ``ledger`` is a
+        :class:`Ledger`, in which the release is entered before anything is randomized; ``dataset``
+        names the people in it.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -687,14 +688,14 @@ class Plan(_Fields):
     ) -> ProtectedBatches:
         """Protect a table that comes in Arrow record batches, in bounded memory.
 
-        ``reader`` is a ``RecordBatchReader`` of pyarrow, or anything that gives an Arrow stream.
-        What comes back is read the same way, and has a ``certificate`` once all of it was read. The
-        rows are those of :meth:`protect` for the whole table, in its order, however they came.
+        ``reader`` is a pyarrow ``RecordBatchReader``, or any other Arrow stream. Read the result
+        in the same way. It has a ``certificate`` once all of it was read. The rows are the same as
+        :meth:`protect` gives for the whole table, in the same order, whatever the batches were.
 
-        Rows are drawn as they are read, so that an error may come after some of them: nothing of
-        a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one raises an error. A ``ledger`` is that of
-        :meth:`protect`; the release is entered when the first rows are drawn.
+        Rows are randomized as they are read, so an error may come after some of them. Do not use
+        any row of a release that has not reached its end. A plan with a numeric column raises an
+        error, because all values must be known to permute them. ``ledger``: see :meth:`protect`;
+        the release is entered when the first rows are randomized.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -715,17 +716,17 @@ class Plan(_Fields):
     def batch_function(self, **options: Unpack[EngineOptions]) -> BatchFunction:
         """Make the function that an engine calls on its batches. It holds the plan, not the key.
 
-        Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
-        there; ``release_name`` is a name for the certificate. So a row has the same reported value
-        wherever and however often the engine computes it. What cannot be had that way raises an
-        error: addresses by position, shuffles, numeric columns, and no key at all.
+        ``id_column`` and ``after`` are needed as in :meth:`protect`; ``release_name`` is noted in
+        the certificate. With ids, a row has the same reported value wherever and however often the
+        engine computes it. Noise by row position, shuffles, numeric columns and ``key=None``
+        therefore raise an error.
 
-        If rows rather than people are addressed, ``row_columns`` names what tells them apart, a
-        file and a number in it, say. Then ``release_name`` names the file: one label, one file, as
-        another one under the same label shows where its rows differ.
+        If your rows have no ids of people, ``row_columns`` names columns that identify a row, e.g.
+        a file and a row number. Then give each file its own ``release_name``: two files under one
+        name would reveal which rows differ.
 
-        An error names a row of its batch, counted from 0: an engine does not tell which rows of the
-        table a batch has.
+        Errors count rows from 0 within their batch, because an engine does not say which rows of
+        the table a batch has.
 
         >>> import bistochastic as bs, pyarrow as pa, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -755,21 +756,23 @@ class Plan(_Fields):
     def on(
         self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> Any:
-        """The same on an object of an engine: another such object, which the engine computes.
+        """Apply the batch function to an object of an engine, which computes the result later.
 
-        ``obj`` is a DataFrame of Spark (also Spark Connect or a stream) or Dask, a Dataset of Ray,
-        a DuckDB relation, a LazyFrame of polars, or a dataset or scanner of pyarrow.
+        ``obj`` is a Spark DataFrame (also Spark Connect or a stream), a Dask DataFrame, a Ray
+        Dataset, a DuckDB relation, a polars LazyFrame, or a pyarrow dataset or scanner. The result
+        has the same type.
 
-        ``options`` are those of :meth:`function`: ``key`` (a :class:`KeySource`), ``id_column`` or
-        ``row_columns``, ``release``, ``after``, ``redraw``, ``pseudonym``, ``allow_insecure``.
+        :meth:`batch_function` explains the ``options``: ``key`` (a :class:`KeySource`),
+        ``id_column`` or ``row_columns``, ``release_name``, ``after``, ``redraw``, ``pseudonym``,
+        ``allow_insecure``.
 
-        * A Dask frame comes back without its index.
-        * The DuckDB relation can be read once, and so can the reader of batches that comes of
-          a dataset or scanner, which ``pyarrow.dataset.write_dataset`` takes.
-        * No filter is pushed through the LazyFrame of polars.
-        * ``observation`` is for Spark alone: an ``Observation`` that counts ``records`` when the
-          frame is written, as accumulators count rows twice if a worker is lost. A stream takes
-          a name in its place, and tells the count in its progress.
+        * A Dask DataFrame comes back without its index.
+        * A dataset or scanner gives a reader of batches for ``pyarrow.dataset.write_dataset``. This
+          reader and the DuckDB relation can be read once.
+        * A filter after the polars LazyFrame is not moved before it.
+        * ``observation`` is for Spark only: an ``Observation`` that counts ``records`` when the
+          DataFrame is written, because accumulators count rows twice if a worker is lost. For a
+          stream give a name instead, and find the count in its progress.
 
         >>> import bistochastic as bs, polars as pl, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -791,11 +794,11 @@ class Plan(_Fields):
         id: int | str | bytes,
         allow_insecure: bool = False,
     ) -> dict[str, Any]:
-        """The report of one record, on a phone or a server: what ``protect`` by ids makes of it.
+        """Randomize one record, on a phone or a server, with the same result as ``protect`` by ids.
 
-        ``record`` maps each column to its value; None is missing. The plan, as JSON, is all that a
-        client needs beside its key, a :class:`Key` or the :class:`KeySource` where it is read.
-        ``allow_insecure`` admits ``Key.insecure``, which anyone can guess.
+        ``record`` maps each column to its value; None is missing. A client needs only the plan, as
+        JSON, and its key: a :class:`Key`, or a :class:`KeySource` that says where to read it.
+        ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -809,11 +812,11 @@ class Plan(_Fields):
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
     def client_json(self) -> str:
-        """Write what a device needs to answer for itself, as JSON for clients in any language.
+        """Write what a device needs to randomize its own record, as JSON for any language.
 
-        The text holds columns, categories, names, digests and the integers of each draw. No client
+        The JSON holds columns, categories, names, digests and the integers of each draw. No client
         computes with floating point. ``docs/protocol.md`` says how a client uses it, and
-        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise an error.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -825,17 +828,17 @@ class Plan(_Fields):
         return client_json(self)
 
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
-        """Counts of reports, as a group-by of an engine gives them, in the declared table.
+        """Put counts of reported values, e.g. from an engine's group-by, into the declared table.
 
-        ``rows`` have ``columns`` by name and, under ``count``, how many records report that
-        combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or a
-        list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
-        no record may be missing. Rows of the same cell are added up, so that counts of parts and of
-        finer groups can be given as they are. An unknown category raises an error, by its column
-        and row.
+        ``rows`` have ``columns`` by name and, under ``count``, the number of records that report
+        this combination. They are a DataFrame of any library, a DuckDB relation or result, a dict
+        of columns, or a list of dicts, named tuples or Spark rows. They may be in any order, and
+        cells without records may be left out. Rows of the same cell are added up, so you can give
+        counts of batches or of finer groups. An unknown category raises an error that names its
+        column and row.
 
-        Group by ``columns``, by those that are protected together with one of them, and by those
-        that choose its law. :meth:`estimate` goes on from there.
+        Group by ``columns``, by the columns that are protected together with one of them, and by
+        the columns of groups that choose its matrix. Pass the result to :meth:`estimate`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -856,7 +859,7 @@ class Plan(_Fields):
         ``"column=category"`` for each category of a protected column. Its sum estimates how many
         true values are that category, in any group of unprotected columns. Products of columns of
         different attributes estimate combinations. Columns of integers also get ``"column score"``,
-        for totals and means.
+        for totals and means. A missing value that is kept is NULL in the corrected columns.
 
         DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
         ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
@@ -915,18 +918,17 @@ class Plan(_Fields):
         seconds: float | None = None,
         **survey: Unpack[Survey],
     ) -> Estimate:
-        """A labelled table of the original, from a protected ``frame``.
+        """Estimate a labelled table of the original from a protected ``frame``.
 
         ``names`` are columns, protected or unprotected. The options:
 
-        * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
-          for each of ``columns``, categories in their declared order. ``columns`` are those to
-          estimate, by default all that the table was made for. A table that another plan made is
-          rejected.
+        * ``counts``: a table of :meth:`tabulate` in place of ``frame``, or an array with an axis
+          for each of ``columns``, categories in their declared order. ``columns`` are the columns
+          to estimate, by default all of the table. A table from another plan raises an error.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
-        * ``where={column: categories}``: inside a domain. One category, or whatever holds several.
-          A category that neither occurs nor is declared raises an error.
+        * ``where={column: categories}``: only in this subgroup. Give one category or several. A
+          category that neither occurs nor is declared raises an error.
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name unprotected
           columns of the sampling design. The errors are then by linearization, with replacement
           between clusters within strata, and have clusters less strata degrees of freedom.
@@ -934,12 +936,12 @@ class Plan(_Fields):
           clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.
           For two stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
           randomization stays in the error, however much of the population was sampled.
-        * ``replicates``: a list of columns of replicate weights in their place. Each gives the
-          shares again, divided by its own total. The squares of their differences from the
+        * ``replicates``: a list of columns of replicate weights in place of the design. Each gives
+          the proportions again, divided by its own total. The squares of their differences from the
           estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
           (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
 
-        If ``frame`` is a release by ids with several rows per id, their noise is shared: without
+        If ``frame`` is a release by ids with several rows per id, these rows share noise: without
         ``cluster`` a note says so.
 
         >>> import bistochastic as bs
@@ -967,11 +969,11 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
-        """How many records of a protected ``frame`` meet all conditions, without bias.
+        """Estimate without bias how many records of a protected ``frame`` meet all conditions.
 
-        ``where={column: categories}`` is about protected columns and unprotected columns, one
-        category or a list each. Under ``weights`` it is the total of the weights, with the errors
-        of :meth:`estimate`.
+        ``where={column: categories}`` has protected and unprotected columns, with one category or a
+        list per column. With ``weights`` the result is the total of the weights, with the errors of
+        :meth:`estimate`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
@@ -994,9 +996,10 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Ratio:
-        """The share that meets ``where`` among those that meet ``given``, with Fieller's bounds.
+        """Estimate the proportion of records that meet ``where`` among those that meet ``given``.
 
-        If the number that meets ``given`` may be 0, the bounds are infinite, and that is said.
+        The bounds are Fieller's. If the number that meets ``given`` may be 0, they are infinite,
+        and the result says so.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
@@ -1020,16 +1023,16 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
-        """The mean of a column of a protected ``frame``, also inside a domain.
+        """Estimate the mean of a column of a protected ``frame``, also in a subgroup.
 
         ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers need none, nor do columns of numbers. For a :class:`Binned` column they are the
-        middles of the classes.
+        are numbers and columns of numbers do not need scores. For a :class:`Binned` column the
+        scores are the middles of the classes.
 
-        A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
-        the column was permuted by randomized response; otherwise a bound is stated for how far it
-        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original`
-        has bounds for the mean of the original.
+        A permuted column keeps its mean. In a subgroup or with weights, the mean has no bias if the
+        column was permuted by randomized response. Otherwise the result states a bound for how far
+        it may have moved, and ``frame`` must be the whole release. :meth:`Quantity.original` has
+        bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
@@ -1052,7 +1055,7 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantile:
-        """Estimate in which class of a :class:`Binned` column the quantile ``q`` lies.
+        """Estimate in which class of a :class:`Binned` column the quantile ``q`` is.
 
         The quantile of the original is in the same class as the quantile of the binned column. The
         bounds are the ends of all classes that it may be in, by Woodruff's interval.
@@ -1078,10 +1081,11 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
-        """The covariance of two columns of a protected ``frame``; of one twice, its variance.
+        """Estimate the covariance of two columns of a protected ``frame``.
 
-        ``scores`` maps columns of categories to their scores, as in :meth:`mean`. Of records that
-        count alike it is unbiased; of a sample it is divided by the records less 1.
+        For one column given twice, it is the variance. ``scores`` maps columns of categories to
+        their scores, as in :meth:`mean`. Without weights it is unbiased; for a sample it is divided
+        by the number of records less 1.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
@@ -1105,10 +1109,10 @@ class Plan(_Fields):
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
-        """The correlation of two columns of a protected ``frame``: see :meth:`covariance`.
+        """Estimate the correlation of two columns of a protected ``frame``.
 
-        A quotient of unbiased numbers, so itself right for many records. Noise may leave it beyond
-        1; the bounds are cut to -1 and 1.
+        It is a quotient of unbiased numbers, see :meth:`covariance`, so it is accurate for many
+        records. Noise may move it beyond 1; the bounds are cut to -1 and 1.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
@@ -1137,11 +1141,11 @@ class Plan(_Fields):
 
         ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
         Outcome and covariates may be protected or not. Protected columns with numbers as categories
-        enter as numbers, others as categories; ``C(education)`` makes categories of numbers. Names
-        with other characters than letters are in backticks.
+        enter as numbers, others as categories; ``C(education)`` treats numbers as categories. Put
+        names with other characters than letters in backticks.
 
-        * ``"linear"``: corrected moments. The outcome is a number, or whether a column of two
-          categories has the second one. It takes numbers permuted by randomized response, too.
+        * ``"linear"``: corrected moments. The outcome is a number, or a column of two categories,
+          of which the second counts as 1. Numbers may be permuted by randomized response.
         * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
           with the first. If only the outcome is protected, the default is its likelihood.
         * ``"poisson"``: the corrected score, with a log link.
@@ -1150,9 +1154,9 @@ class Plan(_Fields):
         It has smaller errors if the model is true. If the model is an approximation, it estimates
         another number than the original table would give: Hausman's test is a hint.
 
-        ``weights``, ``strata``, ``cluster`` and ``replicates`` are those of :meth:`estimate`. It
-        raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
-        information is positive definite.
+        ``weights``, ``strata``, ``cluster`` and ``replicates``: see :meth:`estimate`. Raises
+        ``ValueError`` if a matrix is singular, or if no maximum is found at which the information
+        is positive definite.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
@@ -1179,13 +1183,13 @@ class Plan(_Fields):
     ) -> Transitions:
         """Estimate how many people moved between categories from one protected wave to the next.
 
-        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The plan
-        draws by ids, so people with the same true value have the same reported value in both
-        waves, and the table takes that into account. If the second wave has another plan, name it
-        as ``plan2``; a release brings its own. Where matrix or key differ, the noise is unrelated.
+        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The noise
+        depends on ids, so people with the same true value have the same reported value in both
+        waves, and the estimate corrects for that. If the second wave has another plan, give it as
+        ``plan2``; a release brings its own. If matrix or key differ, the noise is unrelated.
 
-        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave. It
-        raises :class:`bistochastic.errors.SingularMatrixError` if pairs cannot be told apart.
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave.
+        Raises :class:`bistochastic.errors.SingularMatrixError` if moves cannot be estimated.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
@@ -1217,10 +1221,10 @@ class Plan(_Fields):
     ) -> Quantity:
         """Estimate by how much a proportion, a ratio or a mean changed between two waves.
 
-        ``where`` asks for the proportion of records that meet the conditions, among those that meet
-        ``given`` if there is one. ``column`` and ``scores`` ask for a mean, as in :meth:`mean`.
-        ``id_column`` or ``pseudonym`` says which records are of the same people: true values and
-        memoised noise that they have in common make the error of the change smaller.
+        With ``where`` it is the proportion of records that meet the conditions, among those that
+        meet ``given``, if you give it. With ``column`` and ``scores`` it is a mean, as in
+        :meth:`mean`. ``id_column`` or ``pseudonym`` says which records belong to the same people:
+        the true values and the noise that both waves share make the error of the change smaller.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
@@ -1243,9 +1247,9 @@ class Plan(_Fields):
     def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
         """Compute calibration weights for use in other software: one per record.
 
-        Raking gives the protected columns their likeliest margins, within each group. They sum
-        to the number of records, or of the survey ``weights`` that they start from. They correct
-        margins, not correlations between columns: use :meth:`estimate` for those.
+        Raking gives the protected columns their likeliest margins, within each group. The weights
+        sum to the number of records, or to the sum of the survey ``weights`` that they start from.
+        They correct margins, not correlations between columns: use :meth:`estimate` for those.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -1268,14 +1272,14 @@ class Plan(_Fields):
         return exchange.digest(self)
 
     def to_json(self) -> str:
-        """The plan as text: all that is needed to protect, answer or estimate."""
+        """Return the plan as JSON, which is enough to protect, respond or estimate."""
         from bistochastic.plan import exchange
 
         return exchange.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan of :meth:`to_json`. What is unknown or wrong raises an error, with its path.
+        """Read the plan of :meth:`to_json`. An unknown or wrong field raises an error.
 
         >>> import bistochastic as bs
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
@@ -1288,16 +1292,16 @@ class Plan(_Fields):
         return exchange.from_json(cls, text)
 
     def to_toml(self) -> str:
-        """The plan as TOML, for people to read and edit."""
+        """Return the plan as TOML, for people to read and edit."""
         from bistochastic.plan import exchange
 
         return exchange.to_toml(self)
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """The plan of :meth:`to_toml`, or one written by hand.
+        """Read the plan of :meth:`to_toml`, or a plan written by hand.
 
-        A matrix may be given by what is asked of it: ``family`` and ``requested``.
+        For a matrix, ``family`` and ``requested`` are enough.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.from_toml('''
@@ -1336,14 +1340,8 @@ class Plan(_Fields):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _columns(name: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise TypeError(f"`{name}` must be a list of names; got str")
-    return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
-
-
 def _pair_of(given: object) -> tuple[int, float]:
-    """A number of records and an epsilon."""
+    """Read a number of records and an epsilon."""
     must = "`pooled` must be (m, epsilon), a number of records and a bound"
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -1351,12 +1349,12 @@ def _pair_of(given: object) -> tuple[int, float]:
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
-    """Names of columns, or a star for all."""
-    return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
+    """Read names of columns, or a star for all."""
+    return "*" if isinstance(given, str) and given == "*" else names(name, given)
 
 
 def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
-    """What a publisher requires: some arguments of ``require``, in their order there."""
+    """Read a publisher's requirement: some arguments of ``require``, in their order there."""
     must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -1381,7 +1379,7 @@ def _each(columns: tuple[str, ...]) -> str:
 
 
 def exact(x: float) -> str:
-    """All digits that tell a number from its neighbours.
+    """Write all digits that distinguish a number from its neighbours.
 
     >>> exact(0.6), exact(1.0)
     ('0.6', '1')

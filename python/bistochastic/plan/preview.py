@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, measures
+from bistochastic import arguments, measures
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
@@ -240,7 +240,7 @@ def title(plan: Plan) -> str:
 
 
 def several(plan: Plan) -> list[str]:
-    """What the bounds hold for: one record; and what several records of one value tell."""
+    """Say that the bounds hold for one record, and what several records of one value reveal."""
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
@@ -249,7 +249,7 @@ def several(plan: Plan) -> list[str]:
         return [f"{one}: several records of the same true value, as in a household, reveal more."]
     which, epsilon = "", plan.epsilon
     if math.isinf(epsilon):
-        # Of the columns that have a bound, the one that tells most.
+        # The column that reveals most, among those that have a bound.
         worst = max(finite, key=lambda each: each.epsilon)
         which, epsilon = prefix(worst.columns), worst.epsilon
     grows = _grows(lambda m: m * epsilon)
@@ -273,7 +273,7 @@ def _grows(epsilon: Callable[[int], float]) -> str:
 
 
 def by_unit(plan: Plan) -> list[str]:
-    """The sums of the columns that are drawn once per unit, a line for each unit."""
+    """Write the sums of the columns that are drawn once per unit, a line for each unit."""
     every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
     found = []
     for unit in plan.units or ():
@@ -287,7 +287,7 @@ def by_unit(plan: Plan) -> list[str]:
 
 
 def _describe_pooling(plan: Plan, one: str) -> list[str]:
-    """The bound of the reported values of several records of one unit."""
+    """State the bound for the reported values of several records of one unit."""
     by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
     found = [
         f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn "
@@ -321,11 +321,7 @@ class Preview:
 
     def __init__(self, plan: Plan, records: int | None = None, design_effect: object = 1) -> None:
         self.plan, self.records = plan, records
-        self.design_effect = _core.as_real("design_effect", "be a positive number", design_effect)
-        if not 0 < self.design_effect < math.inf:
-            raise ValueError(
-                f"`design_effect` must be a positive number; got {self.design_effect:g}"
-            )
+        self.design_effect = arguments.positive("design_effect", design_effect)
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""
@@ -424,7 +420,7 @@ def laws(plan: Plan, caption: str) -> Markup:
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:
-    """List phrases under a title; None if there are no phrases."""
+    """List phrases under a title; None without phrases."""
     from bistochastic import markup
 
     if not phrases:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release(Generic[FrameT]):
-    """A protected table, and what can be said of it.
+    """A protected table and its certificate.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -42,11 +42,11 @@ class Release(Generic[FrameT]):
 
     @taking(ReportOptions)
     def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
-        """Write what was done and what it hides as a page for a board, a lawyer or a journal.
+        """Write an HTML report of what was done and hidden, for a board, a lawyer or a journal.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
         the certificate only, without reading a record. An existing file is replaced once the new
-        one is whole.
+        one is complete.
 
         * ``title``: the title of the page. By default the name of the plan.
         * ``publisher``, ``date``, ``contact``: printed below the title, as given.
@@ -68,7 +68,7 @@ class Release(Generic[FrameT]):
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
-        # The certificate alone: rows are shown if they are asked for.
+        # Only the certificate: rows are shown on request.
         where = markup.element("p", "The protected table is in ", markup.element("code", "data"))
         return markup.fragment(where, *self.certificate._shown())
 
@@ -76,7 +76,7 @@ class Release(Generic[FrameT]):
 def protect(
     plan: Plan, frame: FrameT, options: Options, progress: Progress = None
 ) -> Release[FrameT]:
-    """What :meth:`Plan.protect` does."""
+    """Protect a table: see :meth:`Plan.protect`."""
     with watched("protecting", progress) as tell:
         done = _Done(tell, sum(attribute.steps for attribute in plan.attributes))
         table = opened(frame)
@@ -91,7 +91,7 @@ def protect(
 
 
 class _Done:
-    """Counts the parts of the work that are done, and tells their share."""
+    """A counter of the parts of the work that are done, which passes on their fraction."""
 
     def __init__(self, tell: Callable[[float], object] | None, parts: int) -> None:
         self._tell, self.parts, self._now = tell, parts, 0

@@ -1,10 +1,10 @@
-"""What is published unchanged: all that everyone reads off a release with certainty, as facts.
+"""Everything that readers of a release know with certainty: published unchanged, as facts.
 
-A report ``v`` makes a truth certain if no other truth has it: column ``v`` of the matrix has one
-entry that is not 0. Rows and columns sum to 1, so that this entry is 1, and its row is certain,
-too. Of a joint attribute a column may be certain if the cell is not: if all cells that a report
-leaves possible agree in that column. A permutation maps every truth to one report, and everyone
-can undo it.
+A reported value ``v`` makes a true value certain if no other has it: column ``v`` of the matrix has
+one entry that is not 0. Rows and columns sum to 1, so this entry is 1, and its row is certain, too.
+A column of a joint attribute may be certain though the cell is not: if all cells that a reported
+value leaves possible agree in that column. A permutation maps every true value to one reported
+value, and anyone can undo it.
 
 Facts are about the plan and the options, never about values. Sentences are made from them.
 """
@@ -51,18 +51,18 @@ class Fact:
     ``kind`` says what:
 
     * ``"kept"``: a column that the plan keeps; ``"rest"``: all that it does not name;
-    * ``"column"``: a column whose matrix changes nothing; ``"renamed"``: one that it changes in a
-      way that everyone can undo;
-    * ``"categories"``: some categories of a column, whenever they are true; ``"sometimes"``: after
-      some reports;
+    * ``"column"``: a column whose matrix changes nothing; ``"renamed"``: a column that it changes
+      in a way that anyone can undo;
+    * ``"categories"``: some categories of a column, whenever they are true; ``"sometimes"``: for
+      some reported values;
     * ``"missing"``: who is missing; ``"units"``: records that belong to one unit of ``by``;
     * ``"groups"``: the mean of the numbers in every group of ``by``;
-    * ``"values"``: the set of all numbers; ``"means"``: those of classes; ``"places"``: whose
-      number it is, in this many of the places;
+    * ``"values"``: the set of all numbers; ``"means"``: the means of classes; ``"places"``: whose
+      number it is, in this many of the rows;
     * ``"order"``: the order of the rows;
-    * ``"unchecked"``: a matrix that excludes some truths and is too large to be looked at.
+    * ``"unchecked"``: a matrix that excludes some true values and is too large to be examined.
 
-    ``groups`` are the values of ``by`` that it holds for; none if it holds for all.
+    ``groups`` are the values of ``by`` that it holds for; empty if it holds for all.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Fact:
 def facts(
     plan: Plan, *, kept: Sequence[str] | None = None, shuffled: bool = False
 ) -> tuple[Fact, ...]:
-    """All that can be read from a release by a plan.
+    """List everything that readers of a release by this plan know with certainty.
 
     ``kept`` are the columns of the release that the plan does not protect, if they are known.
     """
@@ -92,7 +92,7 @@ def facts(
 
 
 def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
-    """Those of one attribute."""
+    """List the facts of one attribute."""
     if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     units = [Fact("units", c, by=attribute.unit) for c in attribute.columns if attribute.unit]
@@ -100,7 +100,7 @@ def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
 
 
 def certain(attribute: Attribute) -> dict[str, str]:
-    """The columns of an attribute that are published unchanged: ``"column"``, or ``"renamed"``."""
+    """List the columns of an attribute that are ``"column"`` (unchanged) or ``"renamed"``."""
     found = of_attribute(attribute)
     return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
 
@@ -113,7 +113,7 @@ def missing_is_seen(attribute: Categorical | Joint) -> bool:
 
 
 def unprotected(plan: Plan) -> tuple[str, ...]:
-    """The columns of attributes that are not protected: published unchanged, or of beta 0."""
+    """List the columns of attributes that are not protected: unchanged, or of beta 0."""
     return tuple(
         column
         for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
@@ -123,7 +123,7 @@ def unprotected(plan: Plan) -> tuple[str, ...]:
 
 
 def protected(plan: Plan) -> tuple[str, ...]:
-    """The columns of attributes that are protected: all others."""
+    """List the columns of attributes that are protected: all others."""
     none = set(unprotected(plan))
     return tuple(c for a in plan.attributes for c in a.columns if c not in none)
 
@@ -145,7 +145,7 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
             matrix = attribute.for_records(_TRIED).matrix
         except (ValueError, TypeError, MemoryError):
             return [seen]
-        # What holds for some of the places depends on how many records there will be.
+        # A fact about some of the rows depends on the number of records.
         known = None if matrix is None else _count_fixed(matrix)
         if matrix is None or known is None or known[0] < matrix.size:
             return [seen]
@@ -164,7 +164,7 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
 
 
 def _count_fixed(matrix: Matrix) -> tuple[int, bool] | None:
-    """How many rows are certain, and whether all are and stay; None if that is not known."""
+    """Count the rows that are certain, and say whether all are and stay; None if unknown."""
     n = matrix.size
     if n <= _EVERY:
         found = targets(matrix)
@@ -186,8 +186,8 @@ def _count_fixed(matrix: Matrix) -> tuple[int, bool] | None:
 
 @dataclass(frozen=True)
 class _Read:
-    """What reports tell of one column: ``occurs``, which categories there are, those that are
-    certain ``always`` and ``sometimes``, and whether all are reported as the ``same``."""
+    """What reported values reveal of one column: the categories that it has (``occurs``), those
+    that are certain ``always`` and ``sometimes``, and whether all are reported as the ``same``."""
 
     occurs: Flags
     always: Flags
@@ -258,7 +258,7 @@ def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
 
 
 def _occurring(attribute: Categorical | Joint) -> list[Flags]:
-    """Which categories of each column some possible cell has."""
+    """Find the categories of each column that occur in some possible cell."""
     shape = attribute.shape
     found = [np.ones(size, bool) for size in shape]
     if not attribute.impossible or math.prod(shape) > _EVERY:
@@ -269,7 +269,7 @@ def _occurring(attribute: Categorical | Joint) -> list[Flags]:
 
 
 def _of_one(matrix: Matrix) -> list[_Read] | None:
-    """The only column."""
+    """Examine a single column."""
     n = matrix.size
     if n > _EVERY:
         return None
@@ -282,7 +282,7 @@ def _of_one(matrix: Matrix) -> list[_Read] | None:
 
 
 def _of_joint(matrix: Matrix, shape: tuple[int, ...], cells: Codes | None) -> list[_Read] | None:
-    """Each of several columns. ``cells`` are those that can occur, in the order of codes."""
+    """Examine each of several columns. ``cells`` are the possible ones, in the order of codes."""
     if cells is not None and matrix.size <= _DENSE:
         digits = [np.asarray(d) for d in np.unravel_index(cells, shape)]
         possible = matrix.to_dense() != 0
@@ -305,7 +305,7 @@ def _of_joint(matrix: Matrix, shape: tuple[int, ...], cells: Codes | None) -> li
 
 
 def _of_part(matrix: Matrix, shape: tuple[int, ...]) -> list[_Read] | None:
-    """The columns of one factor of a product of laws."""
+    """Examine the columns of one factor of a product of matrices."""
     if matrix.size == 1 or math.isfinite(matrix.epsilon):
         none = [np.zeros(size, bool) for size in shape]
         return [_Read(~each, each, each, False) for each in none]
@@ -316,8 +316,8 @@ def _of_part(matrix: Matrix, shape: tuple[int, ...]) -> list[_Read] | None:
 
 
 def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[int, ...]]] | None:
-    """A product of laws as independent parts, with the columns that each has; None if it is none,
-    or if its factors and the columns have no common borders."""
+    """Split a product of matrices into independent parts with their columns; None if the matrix is
+    not a product, or if its factors and the columns have no common borders."""
     axes = structure.axes(matrix)
     if len(axes) < 2:
         return None
@@ -338,10 +338,10 @@ def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[i
 
 
 def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
-    """One column, from which reports each truth can have."""
+    """Examine one column by the reported values that each true value can have."""
     mine = np.zeros((len(digits), size), bool)
     mine[np.arange(len(digits)), digits] = True
-    # For every report, the categories that may be behind it.
+    # For every reported value, the categories that may be behind it.
     behind = np.stack([possible[mine[:, a]].any(axis=0) for a in range(size)], axis=1)
     certain = behind.sum(axis=1) == 1
     sometimes = behind[certain].any(axis=0)
@@ -351,7 +351,7 @@ def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
 
 
 def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
-    """The same, if a report tells the class of the truth and nothing else."""
+    """Do the same, if a reported value reveals the class of the true value and nothing else."""
     low = np.minimum.reduceat(digits, starts)
     certain = low == np.maximum.reduceat(digits, starts)
     lengths = np.diff(np.append(starts, len(digits)))
@@ -362,10 +362,10 @@ def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
 
 
 def targets(matrix: Matrix) -> Codes | None:
-    """The reported code of each true code if it is certain, else -1; None if that is not known.
+    """Find the reported code of each true code if it is certain, else -1; None if unknown.
 
     Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
-    if all of their parts are, and parts of a mixture agree.
+    if all of their components are, and the components of a mixture agree.
     """
     return structure.by_parts(matrix, _targets)
 
@@ -405,7 +405,7 @@ def _compose(made: structure.Composition, parts: list[Codes]) -> Codes:
 
 
 def _leaf(matrix: Matrix) -> Codes | None:
-    """A matrix that is not a composite, by its structure."""
+    """Do the same for a matrix that is not a composite, by its structure."""
     n = matrix.size
     everyone = np.arange(n)
     if structure.is_certain(matrix):
@@ -488,11 +488,11 @@ def _phrase(fact: Fact, columns: list[str]) -> str:
 
 
 def _list_names(items: Sequence[Label | None], between: str = ", ") -> str:
-    """Names; of many the first ones and the last."""
+    """List names; if they are many, the first ones and the last."""
     names = ["(missing)" if item is None else f"`{_short(shown(item))}`" for item in items]
     return between.join(cut(names, _NAMED))
 
 
 def _short(text: str) -> str:
-    """A category may be a whole paragraph."""
+    """Shorten a category, which may be a whole paragraph."""
     return text if len(text) <= 60 else text[:59] + "…"

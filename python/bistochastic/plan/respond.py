@@ -33,7 +33,7 @@ _LAYOUTS = 64
 def respond(
     plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
 ) -> dict[str, Any]:
-    """The report of one record."""
+    """Randomize one record."""
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
@@ -102,7 +102,7 @@ class Quick:
 
 
 class _Part:
-    """What a quick answer needs of one attribute."""
+    """The parts of one attribute that a quick draw needs."""
 
     def __init__(self, attribute: Coded) -> None:
         self.names = list(attribute.columns)

@@ -27,7 +27,7 @@ _CURE = "protect the columns together by Joint(matrix=)"
 
 
 def joined(attributes: Sequence[Attribute], impossible: object) -> list[Attribute]:
-    """The attributes with those that rules join as one, at the place of the first of them."""
+    """Join the attributes that rules connect into one, at the place of the first of them."""
     if isinstance(impossible, str | dict):
         must = "`impossible` must be a list of dicts from columns to categories"
         raise TypeError(f"{must}; got {type(impossible).__name__}")
@@ -50,7 +50,7 @@ def joined(attributes: Sequence[Attribute], impossible: object) -> list[Attribut
 
 
 def _rule(number: int, given: Any, attributes: Sequence[Attribute]) -> Rule:
-    """One rule: categories of two or more columns, each declared."""
+    """Read one rule: categories of two or more columns, each declared."""
     must = "`impossible` must hold dicts from columns to categories"
     if not hasattr(given, "items"):
         raise TypeError(f"{must}; got {type(given).__name__} at position {number}")
@@ -99,7 +99,7 @@ def _check(attribute: Categorical) -> None:
 
 
 def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
-    """One attribute over all columns of a chain."""
+    """Make one attribute over all columns of a chain."""
     columns = [a.column for a in parts]
     for name in ("missing", "unit"):
         values = {getattr(a, name) for a in parts}
@@ -142,9 +142,10 @@ def _same(value: object, allowed: tuple[object, ...]) -> bool:
 
 
 def _matrix(size: int, parts: list[Categorical]) -> Any:
-    """The largest epsilon that is at most the sum of theirs, at a beta of at least their least.
+    """Choose the matrix with the largest epsilon that is not above the sum of the epsilons.
 
-    Beta falls as epsilon grows: if the sum of the epsilons leaves too little beta, beta decides.
+    Its beta is at least the smallest beta of the attributes. Beta falls as epsilon grows: if the
+    sum of the epsilons leaves too little beta, beta decides.
     """
     laws = [a.matrices[0] for a in parts]
     least = min(law.beta for law in laws)

@@ -1,10 +1,9 @@
-"""One way through: a table comes in, attributes turn it into codes, the run knows where the noise
-of each record comes from, the core draws, attributes turn codes back, and the facts make the
-certificate.
+"""One path for every release: attributes turn a table into codes, the run chooses the noise of each
+record, the core draws, attributes turn codes back, and the facts make the certificate.
 
-By position, the noise of a block of 65,536 rows depends on the key, the labels and on all that the
-block holds, so that two files share nothing: ``src/draw/randomize/block.rs`` has it. By ids it
-depends on the person and the value, so that every wave says the same of both.
+By position, the noise of a block of 65,536 rows depends on the key, the labels and all contents of
+the block, so two files share no noise: see ``src/draw/randomize/block.rs``. By ids it depends on
+the person and the value, so every wave reports the same for both.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ class Piece:
 
 
 class Run:
-    """One release of tables with these columns: what is drawn where, and what was seen of it.
+    """One release of tables with these columns: the source of noise, and facts about the rows.
 
-    * ``rows``: how many there are in all, if that is known before the first.
+    * ``rows``: the total number of rows, if it is known before the first.
     * ``numbers``: numeric columns that are drawn already, all rows of them.
-    * ``row_columns``: what rows are addressed by, if they have neither ids nor positions.
-    * ``argument``: what the caller knows the table as.
-    * ``done``: told how many more parts of the work are done.
+    * ``row_columns``: the columns that identify rows without ids and positions.
+    * ``argument``: the caller's name for the table.
+    * ``done``: called with the number of further parts of the work that are done.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Run:
         self._numbers = dict(numbers or {})
         by_position = options.wave is None and not row_columns
         self._narrowed = by_position if narrowed is None else narrowed
-        # One that is forgotten with the run, where none is given.
+        # If no key is given, one that is discarded with the run.
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
             self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
@@ -107,7 +106,7 @@ class Run:
 
     @kept
     def _people(self) -> waves.People:
-        """Who was met so far."""
+        """The people seen so far."""
         return waves.People(1 if self._options.wave is None else self._options.wave.max_rows_per_id)
 
     @property
@@ -152,7 +151,7 @@ class Run:
         return ids
 
     def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
-        """The rows protected, as the library of the table has them; in order, if there is one."""
+        """Protect the rows, in the type of the table's library; in ``order``, if it is given."""
         table, start = piece.table, piece.first or 0
         if table.rows:
             self._options.spend()
@@ -181,11 +180,11 @@ class Run:
         return table.made({name: new.get(name) for name in self._layout}, order)
 
     def piece(self, table: Table, first: int | None = 0, last: bool = True) -> Any:
-        """Some rows protected."""
+        """Protect some rows."""
         return self.drawn(self.read(table, first, last))
 
     def _codes(self, piece: Piece, start: int) -> list[Codes]:
-        """Draw all attributes: those with a unit by it, the others by ids or by position."""
+        """Draw all attributes: by unit if they have one, the others by ids or by position."""
         every = list(zip(self._coded, piece.encoded, strict=True))
         own = [(a, each) for a, each in every if a.unit is None]
         if piece.ids is not None:
@@ -200,7 +199,7 @@ class Run:
         ]  # fmt: skip
 
     def _by_blocks(self, every: list[Drawn], first: int, last: bool) -> list[Codes]:
-        """Reports by position, from block number ``first`` on, up to the end where ``last``."""
+        """Draw by position, from block number ``first`` on, up to the end if ``last``."""
         if not every:
             return []
         given = [
@@ -226,7 +225,7 @@ class Run:
             return out
 
     def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
-        """The place of each row's number among all numbers of the classes.
+        """Draw the place of each row's number among all numbers of the classes.
 
         It is uniform in the reported class, and depends on this class, the address and the column.
         """
@@ -269,7 +268,7 @@ class Run:
             unprotected_columns=self.clear,
             shuffled=options.shuffle,
             ids=ids,
-            package=_version(),
+            package=package(),
             engine=engine,
             declared_categories=self._declared,
             units=certified(
@@ -281,14 +280,14 @@ class Run:
 
 
 def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
-    """A numeric column, permuted or averaged under a key that depends on all of it."""
+    """Permute or average a numeric column, under a key that depends on all of it."""
     values = numbers.values
     options.spend()
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)
         if attribute.grouped:
-            # Who is missing and which groups there are enters, too: no two draws share words.
+            # The key also depends on missing rows and groups: no two draws share noise.
             none = np.zeros(len(values), bool) if numbers.missing is None else numbers.missing
             groups = np.zeros(len(values), np.intp) if numbers.groups is None else numbers.groups
             more = [part.astype(np.uint64) for part in (none, groups)]
@@ -314,14 +313,15 @@ def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, A
 
 
 @cache
-def _version() -> str:
+def package() -> str:
+    """Return the version of this package."""
     from importlib.metadata import version
 
     return version("bistochastic")
 
 
 def _some(ids: Any, rows: NDArray[Any]) -> Any:
-    """The ids of some rows."""
+    """Select the ids of some rows."""
     if isinstance(ids, _core.SpelledIds):
         return ids.take(rows)
     return ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()]

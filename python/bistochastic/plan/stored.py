@@ -55,7 +55,7 @@ def _digests(here: Here) -> dict[str, str]:
 
 
 def _units(here: Here) -> list[Unit]:
-    """What is said of units, a table for each of their columns."""
+    """Read the units, a table for each of their columns."""
     found = []
     for item in here.items():
         item.keys(tuple(field.name for field in fields(Unit)))
@@ -81,7 +81,7 @@ LATER_IDS: dict[str, Callable[[Here], Any]] = {
 
 
 def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
-    """What is set of fields that came later, as plain data."""
+    """Return the fields that later versions added, if they are set, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {
         name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
@@ -178,7 +178,7 @@ def _records(here: Here, plan: Plan) -> int:
 
 
 def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
-    """The columns that left as they were: those that the plan keeps."""
+    """Read the unprotected columns: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):
         raise here.refuse("name each column once", "one twice")
@@ -243,7 +243,7 @@ def _optional(here: Here) -> str | None:
 
 
 def _short(value: object) -> str:
-    """A value of a file in a sentence."""
+    """Write a value of a file in a sentence."""
     if isinstance(value, dict | list):
         return type(value).__name__
     text = shown(value)
@@ -287,7 +287,7 @@ def _compare_bound(here: Here, name: str, given: float) -> None:
 
 
 def _measure(here: Here) -> float:
-    """A number that is not negative; infinity is a string."""
+    """Read a number that is not negative; infinity is a string."""
     value = math.inf if here.value == "inf" else here.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", here.kind)

@@ -1,8 +1,8 @@
-"""A release in pieces: the rows of ``protect``, in bounded memory, however they came.
+"""A release in batches: the rows of ``protect``, in bounded memory, for any batches of input.
 
 By position, noise is drawn in blocks of 65,536 rows, and a shorter last block joins the one before.
 So a block is drawn once a whole one follows it, and the last two wait for the end. By ids every
-row stands for itself; pieces are as long, and do not show how the rows came.
+row is independent; batches have the same length, and do not show the batches of the input.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOGETHER = 8
 
 
 class Stream:
-    """One release, given in Arrow record batches and taken in record batches.
+    """One release, read and written in Arrow record batches.
 
     >>> import bistochastic as bs, pyarrow as pa
     >>> from bistochastic.plan.options import Options
@@ -41,21 +41,21 @@ class Stream:
     3
 
     1. Make it with the schema of the input. Columns and types are checked here, before any row is
-       read; ``schema`` is that of the output.
+       read; ``schema`` is the schema of the output.
     2. Give all batches to :meth:`pieces`, and each piece to :meth:`drawn`, which may run in another
        thread; write what it returns, in the order of the input.
-    3. Call :meth:`close` once. Then ``certificate`` can be asked for.
+    3. Call :meth:`close` once. Then read ``certificate``.
 
     An error may come after rows were returned. Then they must not be used: under a key, a part of
     a release is not what readers were promised.
 
     ``options.shuffle`` is noted in the certificate; the writer of the rows shuffles them.
 
-    A numeric column is permuted as a whole, so it takes two passes. In the first, read its values
-    and have them permuted by :func:`permuted`. In the second, hand the result over as ``numbers``:
-    an array for each numeric column, with the values of all rows in the order of the input.
+    A numeric column is permuted as a whole, so it needs two passes. In the first, read its values
+    and permute them by :func:`permuted`. In the second, pass the result as ``numbers``: an array
+    for each numeric column, with the values of all rows in the order of the input.
 
-    With ``places``, protected strings come out as places among the categories, for a Parquet file.
+    With ``places``, protected strings come out as codes, for a Parquet file.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Stream:
         """The schema of the output."""
 
     def pieces(self, batches: Iterable[Any]) -> Iterator[Piece]:
-        """Read all rows as codes, a piece as soon as it can be drawn."""
+        """Read all rows as codes, each batch as soon as it can be drawn."""
         for batch in batches:
             self._held.add(batch)
             yield from self._full()
@@ -91,41 +91,41 @@ class Stream:
             if len(values) != rows:
                 must = f"must have a number for each of {rows} rows"
                 raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
-        # Whole blocks first, so that the last piece is no longer than the others.
+        # Whole blocks first, so the last batch is not longer than the others.
         yield from self._full()
         if self._held.rows:
             yield self._read(self._held.rows, last=True)
 
     def _full(self) -> Iterator[Piece]:
-        """Read pieces of whole blocks while one more block is held."""
+        """Read batches of whole blocks while one more block is held."""
         while self._held.rows >= (_TOGETHER + 1) * BLOCK:
             yield self._read(_TOGETHER * BLOCK)
 
     def drawn(self, piece: Piece) -> list[Any]:
-        """A piece protected, as record batches; pieces come in their order."""
+        """Protect a batch, as record batches; batches come in their order."""
         made: list[Any] = self._run.drawn(piece).to_batches()
         return made
 
     def close(self) -> None:
-        """All rows are drawn: from now on there is a certificate."""
+        """Finish: all rows are drawn, and from now on there is a certificate."""
         self._certificate = self._run.certificate(self._held.taken)
 
     @property
     def certificate(self) -> Certificate:
-        """What can be said of the release, once it is whole."""
+        """The certificate of the release, once it is complete."""
         if self._certificate is None:
             must = "`certificate` must be asked for once all rows are read"
             raise ValueError(f"{must}; got a release that goes on")
         return self._certificate
 
     def _read(self, rows: int, *, last: bool = False) -> Piece:
-        """The first rows that are held, as codes; whole blocks unless they are the last."""
+        """Read the first rows that are held, as codes; whole blocks unless they are the last."""
         first = self._held.taken
         return self._run.read(self._held.take(rows), first, last)
 
 
 def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
-    """How many there are, if numbers say so; a numeric column without them raises an error."""
+    """Count the records, if ``numbers`` has them; a numeric column without them raises an error."""
     numeric = plan._numeric
     for attribute in numeric:
         if attribute.column not in numbers:
@@ -138,9 +138,9 @@ def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
 
 
 def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Numbers:
-    """A numeric column of the plan, permuted or averaged: ``numbers`` of a :class:`Stream`.
+    """Permute or average a numeric column of the plan: ``numbers`` of a :class:`Stream`.
 
-    They are all of the column, in the order of the rows, as integers or floats.
+    Give the whole column, in the order of the rows, as integers or floats.
     """
     options.check_rows(plan, len(numbers))
     if plan.requirement:
@@ -152,8 +152,8 @@ def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Num
 class ProtectedBatches(Shown):
     """A protected table in record batches, read once, and its certificate after that.
 
-    It is iterated over, read by :meth:`read_next_batch` or :meth:`read_all`, or handed to whatever
-    reads an Arrow stream; :meth:`to_reader` is for what wants a pyarrow reader.
+    Iterate over it, call :meth:`read_next_batch` or :meth:`read_all`, or pass it to any function
+    that reads an Arrow stream. :meth:`to_reader` gives a pyarrow reader.
 
     >>> import bistochastic as bs, pyarrow as pa
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -174,7 +174,7 @@ class ProtectedBatches(Shown):
 
     @property
     def certificate(self) -> Certificate:
-        """What can be said of the release; ``ValueError`` until all of it was read."""
+        """The certificate of the release; ``ValueError`` until all of it was read."""
         return self._stream.certificate
 
     def _drawn(self) -> Iterator[Any]:
@@ -186,17 +186,17 @@ class ProtectedBatches(Shown):
         return self._batches
 
     def read_next_batch(self) -> Any:
-        """The next batch; ``StopIteration`` after the last."""
+        """Read the next batch; ``StopIteration`` after the last."""
         return next(self._batches)
 
     def to_reader(self) -> Any:
-        """What is left, as a ``RecordBatchReader`` of pyarrow."""
+        """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
         from bistochastic.adapters.record_batches import reader_from
 
         return reader_from(self.schema, self._batches)
 
     def read_all(self) -> Any:
-        """What is left, as one table."""
+        """Read the remaining batches into one table."""
         return self.to_reader().read_all()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -208,7 +208,7 @@ class ProtectedBatches(Shown):
 
 
 def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:
-    """What :meth:`Plan.protect_batches` does."""
+    """Protect a stream of batches: see :meth:`Plan.protect_batches`."""
     from bistochastic.adapters.record_batches import reader_of
 
     source = reader_of(reader)

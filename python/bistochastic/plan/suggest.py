@@ -42,7 +42,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Suggestion(Shown):
-    """What is suggested for one column, and why.
+    """The suggestion for one column, with the reason.
 
     >>> import bistochastic as bs
     >>> bs.suggest({"smokes": bool}, beta=0.6)[0].family
@@ -82,10 +82,10 @@ def suggest(
 ) -> Suggestions:
     """Suggest a family for each column, with the reason, before any data are read.
 
-    ``schema`` and ``codebook`` are those of :meth:`Plan.for_frame`, and so are ``beta``,
-    ``epsilon`` and ``min_beta``: each column reaches them. Names, types and declared categories
-    decide, never a value. Ordered categories are known by their numbers or as a well-known scale
-    (never, sometimes, always). Which family is best depends on what you ask for:
+    :meth:`Plan.for_frame` explains ``schema``, ``codebook``, ``beta``, ``epsilon`` and
+    ``min_beta``: each column reaches them. Names, types and declared categories decide, never a
+    value. Ordered categories are recognized by their numbers or as a well-known scale (never,
+    sometimes, always). Which family is best depends on what you request:
 
     * bits (``beta``): :func:`geometric` for ordered categories, :func:`gibbs` on a circle for
       months and the like, :func:`randomized_response` for all others
@@ -143,7 +143,7 @@ def suggest(
 
 
 def _family(kind: str, size: int, asked: dict[str, Any]) -> tuple[str, str]:
-    """The family for a kind of column, and the reason in a sentence."""
+    """Choose the family for a kind of column, and give the reason in a sentence."""
     epsilon = asked.get("epsilon")
     if epsilon is not None:
         if kind == "ordered":
@@ -175,7 +175,7 @@ def _kind(name: str, values: Sequence[Label]) -> str:
 
 
 def _in_order(words: list[str], scales: Sequence[str], *, whole: bool = False) -> bool:
-    """Whether the words stand in a known scale in this order, or the other way round."""
+    """Whether the words are in a known scale, in this order or reversed."""
     for scale in scales:
         for listed in (words, words[::-1]):
             found, at = True, 0

@@ -1,8 +1,8 @@
 """Units: records that share one draw, such as the people of a household.
 
-A column with ``unit=`` is drawn once per unit, under the law of ids with a key of its own for the
-unit's column. All records of a unit have the same code, so each record can be drawn for itself and
-has the same reported value. What must hold for that is checked here: records of a unit agree.
+A column with ``unit=`` is drawn once per unit, in the same way as by ids, with a key of its own for
+the unit's column. All records of a unit have the same code, so each record can be drawn by itself
+and has the same reported value. This file checks that records of a unit agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Unit(Shown):
-    """What a certificate says of the units of one column.
+    """The facts of a certificate about the units of one column.
 
     >>> import bistochastic as bs
     >>> roof = bs.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
@@ -50,7 +50,7 @@ class Unit(Shown):
     pseudonym: str | None = None
     """The column that holds a keyed hash of the unit."""
     count: int | None = None
-    """The number of units, if it was asked for."""
+    """The number of units, if it was requested."""
 
     @property
     def _line(self) -> str:
@@ -63,12 +63,12 @@ class Unit(Shown):
 
 
 def drawn_by(plan: Plan) -> tuple[str, ...]:
-    """The columns that attributes are drawn by, each once."""
+    """List the columns that attributes are drawn by, each once."""
     return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
 
 
 def replaced(plan: Plan, given: object) -> dict[str, str]:
-    """The names of the columns that hold hashes in the place of units, as a caller gave them."""
+    """Read the names of the columns with hashes in place of units, as a caller gave them."""
     if given is None:
         return {}
     must = "`unit_pseudonym` must be a dict from columns of units to new names"
@@ -111,7 +111,7 @@ class Met:
         return sum(len(keys) for keys, _ in self._held)
 
     def read(self, table: Table, first: int | None, *, hashed: bool) -> Ids:
-        """The units of some rows, none missing; with their pseudonyms, if asked for."""
+        """Read the units of some rows, none missing; with their pseudonyms, if requested."""
         ids = Ids(read_ids(table, self._column, first))
         self._kinds |= kinds(ids.values)
         if hashed or not isinstance(ids.values, np.ndarray):
@@ -162,7 +162,7 @@ class Met:
 
 
 def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Eight bytes for each row: an integer itself, of others a keyed hash."""
+    """Make eight bytes for each row: an integer itself, a keyed hash of others."""
     if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
         return ids.values.view(np.uint64)
     assert ids.hashes is not None
@@ -178,7 +178,7 @@ def certified(
     *,
     checked: bool,
 ) -> tuple[Unit, ...]:
-    """What the certificate says of the units that were read, and of those of carried attributes."""
+    """Return the certificate's facts about units that were read, and of carried attributes."""
     wave = options.wave
     before = (
         {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}

@@ -1,9 +1,9 @@
 """One release after another: the same people by their ids, and what must not have changed.
 
-Under ids a report depends on the key, the plan's name, the columns, the law, the person and the
-code of the value. If one of these changes from wave to wave, the same person is re-randomized, and
-each new draw spends epsilon again. So the certificate of the wave before is compared with what is
-now.
+With ids a reported value depends on the key, the plan's name, the columns, the matrix, the person
+and the code of the value. If one of these changes from wave to wave, the same person is
+re-randomized, and each new draw spends epsilon again. So the certificate of the wave before is
+compared with the current plan.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Ids:
         """32 hexadecimal digits for every row."""
         assert self.hashes is not None
         text = self.hashes.tobytes().hex()
-        # A view of 32 digits each, so that no loop is Python's.
+        # A view of 32 digits per id avoids a loop in Python.
         found: list[str] = np.frombuffer(text.encode(), dtype="S32").astype("U32").tolist()
         return found
 
 
 class People:
-    """Who was met so far, in all rows of a release: how often, and what their ids are."""
+    """The people seen so far, in all rows of a release: how often, and the types of their ids."""
 
     def __init__(self, limit: int) -> None:
         self._tally = _core.Tally(limit)
@@ -71,7 +71,7 @@ class People:
         self.see(ids.values)
         if ids.hashes is not None:
             return self._tally.add(ids.hashes)
-        # They are counted and never shown, so that their hashes need not be secret.
+        # They are counted and never shown, so their hashes need not be secret.
         rows = 0
         if self._rising is not None:
             rows = self._rising.take(ids.values)
@@ -104,9 +104,9 @@ class People:
 
 
 class Rising:
-    """Integers of which each is larger than all before: no id occurred twice.
+    """Integers that each are larger than all before: no id occurred twice.
 
-    Files are often in the order of their ids, and to see that takes no table of who was met.
+    Files are often in the order of their ids, and checking that needs no table of ids.
     """
 
     # As many as a tally counts without forgetting any.
@@ -121,7 +121,7 @@ class Rising:
         self._last: int | None = None
 
     def take(self, values: NDArray[Any]) -> int:
-        """How many of these go on rising, from the first on."""
+        """Count how many of these go on rising, from the first on."""
         if not len(values) or (self._last is not None and int(values[0]) <= self._last):
             return 0
         falls = values[1:] <= values[:-1]
@@ -142,7 +142,7 @@ class Rising:
 
 @dataclass(frozen=True, repr=False)
 class ByIds(Shown):
-    """What a certificate says of ids.
+    """The facts of a certificate about ids.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -164,9 +164,9 @@ class ByIds(Shown):
     carried: tuple[Categorical | Joint, ...]
     """Attributes of earlier waves that this one lacks: a later one may bring them back."""
     row_columns: tuple[str, ...] = ()
-    """What rows rather than people are addressed by; then there is no id column."""
+    """The columns that identify rows, if the release has no id column."""
     redrawn_before: tuple[str, ...] = ()
-    """What made people be re-randomized in all waves before this one, the oldest first."""
+    """The reasons why people were re-randomized in all waves before this one, the oldest first."""
 
     @property
     def _line(self) -> str:
@@ -184,7 +184,7 @@ class ByIds(Shown):
 
 @dataclass(frozen=True)
 class Wave:
-    """What a caller said about ids."""
+    """A caller's options about ids."""
 
     id_column: str
     after: Any
@@ -219,7 +219,7 @@ class Wave:
         return cls(column, after, redraw, pseudonym, rerandomize_numeric, limit)
 
     def check_plan(self, plan: Plan, release_name: str | None) -> None:
-        """What can be said before the table is read."""
+        """Check what can be checked before the table is read."""
         for attribute in plan._numeric:
             before = prefix(attribute.columns)
             if not self.rerandomize_numeric:
@@ -240,7 +240,7 @@ class Wave:
     def read(
         self, table: Table, plan: Plan, key: _core.Key, people: People, first: int | None
     ) -> Ids:
-        """The ids of rows from ``first`` on: none missing, none with too many rows.
+        """Read the ids of rows from ``first`` on: none missing, none with too many rows.
 
         In a batch of an engine, ``first`` is None, and the rows of an id are not counted.
         """
@@ -260,7 +260,7 @@ class Wave:
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
-        """Raise an error for what re-randomizes people, unless it was asked for."""
+        """Raise an error for changes that re-randomize people, unless ``redraw``."""
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
@@ -296,7 +296,7 @@ class Wave:
         return (*found, *_find_renamed(tuple(before.values()), plan))
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
-        """What the certificate says; ``counted`` is whether the rows of each id were."""
+        """Return the certificate's facts; ``counted``: whether the rows of each id were counted."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
@@ -328,14 +328,14 @@ class Wave:
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
     """16 bytes for each integer, different for different ones, with all bits in use."""
     words = np.empty((len(values), 2), np.uint64)
-    # An odd factor takes no two numbers to the same one.
+    # An odd factor maps no two numbers to the same one.
     words[:, 0] = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     words[:, 1] = words[:, 0] >> np.uint64(32)
     return words.view(np.uint8)
 
 
 def read_ids(table: Table, column: str, first: int | None) -> Any:
-    """The ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
+    """Read the ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
@@ -352,21 +352,21 @@ def read_ids(table: Table, column: str, first: int | None) -> Any:
 
 
 def joined(parts: list[Any]) -> _core.SpelledIds:
-    """One text of bytes for each row, of what its columns hold: no two rows share one.
+    """Join the cells of each row into one byte string that no other row has.
 
-    Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
+    Each part is its type, its length and its bytes, so it can be split in one way only.
     """
     return _core.joined_ids(parts)
 
 
 def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
-    """The attributes that people were drawn by, in that wave or before it."""
+    """List the attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
     return (*carried, *certificate.plan._coded)
 
 
 def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
-    """New columns with categories of one that is gone, a phrase each.
+    """Find new columns with the categories of a column that is gone, one phrase per column.
 
     Such a column may be the old one under another name, which enters the noise.
     """
@@ -383,7 +383,7 @@ def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[s
 
 
 def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
-    """The categories of each column, in any order and however they are spelled."""
+    """Return the categories of each column, in any order and spelling."""
     return {
         column: {str(value) for value in labels.values}
         for attribute in attributes
@@ -392,7 +392,7 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
 
 
 def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
-    """What changed in an attribute, so that codes or laws are others."""
+    """List the changes of an attribute that change codes or matrices."""
     found = []
     axes = [[spelling(value) for value in a.values] for a in then.axes]
     others = [[spelling(value) for value in a.values] for a in now.axes]
@@ -416,22 +416,22 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
 
 
 def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
-    """The impossible combinations, however their categories are spelled."""
+    """Return the impossible combinations, in any spelling of their categories."""
     return [[spelling(value) for value in cell] for cell in attribute.impossible]
 
 
 def laws_of(attribute: Categorical | Joint) -> Any:
-    """What tells the matrices of an attribute from others, groups in any order."""
+    """Return what identifies the matrices of an attribute, groups in any order."""
     if attribute.groups is None:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]
     pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
-    # Their order does not matter: a row is drawn by the law of its own group.
+    # Their order does not matter: a row is drawn by the matrix of its own group.
     return attribute.groups.column, sorted(pairs, key=str)
 
 
 def kinds(values: Any) -> set[str]:
-    """What ids are: integers, strings, bytes, or several of these."""
+    """Return the types of ids: integers, strings, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):
@@ -443,10 +443,10 @@ def kinds(values: Any) -> set[str]:
 
 
 def kind_of(kinds: set[str]) -> str:
-    """The same in one phrase."""
+    """Return the same in one phrase."""
     return " and ".join(sorted(kinds)) or "none"
 
 
 def _one_of_each(values: list[Any]) -> list[Any]:
-    """One value of each type."""
+    """Pick one value of each type."""
     return list(dict(zip(map(type, values), values, strict=True)).values())

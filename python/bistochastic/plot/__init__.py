@@ -1,4 +1,4 @@
-"""Pictures for reports: a profile, a matrix, an estimate, and what families pay for the same beta.
+"""Pictures for reports: a profile, a matrix, an estimate, and families at the same beta.
 
 It needs the extra ``plot`` (matplotlib), which is imported only when a picture is drawn. Every
 function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A

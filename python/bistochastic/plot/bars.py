@@ -98,12 +98,12 @@ def profile(profile: Profile, *, axes: object = None) -> Figure:
 
 
 def _most(entry: Entry, matrix: Matrix) -> float:
-    """The most bits that there can be: those of the prior, or of as many categories."""
+    """Return the largest possible number of bits: of the prior, or of as many categories."""
     return matrix.max_bits if entry.before is None else entry.before
 
 
 def _share(entry: Entry, matrix: Matrix) -> float:
-    """A measure on the scale from 0 to 1; bits as a part of the most there can be."""
+    """Put a measure on the scale from 0 to 1; bits as a fraction of the largest number possible."""
     value = float(entry.value or 0.0)
     if entry.name in _IN_BITS:
         most = _most(entry, matrix)
@@ -114,7 +114,7 @@ def _share(entry: Entry, matrix: Matrix) -> float:
 
 
 def _bar(ax: Axes, y: float, entry: Entry, colour: str, matrix: Matrix) -> None:
-    """One bar, its number on the right; hatched if it is a bound, words if there is none."""
+    """Draw one bar, its number on the right; hatched if it is a bound, words without a number."""
     if entry.value is None:
         text = f"not computed: {entry.note}"
         ax.text(0.01, y, text, fontsize="small", color=QUIET, va="center")
@@ -132,7 +132,7 @@ def _bar(ax: Axes, y: float, entry: Entry, colour: str, matrix: Matrix) -> None:
 
 
 def _mark(ax: Axes, x: float, y: float, label: str, style: str = "-") -> None:
-    """A line across a bar, wider than it, with a white rim to be seen on every ground."""
+    """Draw a line across a bar, wider than the bar, with a white rim to be visible everywhere."""
     from matplotlib.patheffects import withStroke
 
     rim = [withStroke(linewidth=4.5, foreground="white")]

@@ -1,4 +1,4 @@
-"""What all pictures share: figures of their own, axes of a caller's, titles."""
+"""Shared by all pictures: new figures, a caller's axes, titles."""
 
 from __future__ import annotations
 

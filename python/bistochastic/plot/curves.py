@@ -45,9 +45,9 @@ def tradeoff(
     records: int = 10_000,
     axes: object = None,
 ) -> Figure:
-    """Draw what several families cost and leave at the same beta; returns the matplotlib figure.
+    """Draw several families at the same betas, and return the matplotlib figure.
 
-    The numbers are those of :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
+    The numbers come from :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
     and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
     ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
 
@@ -55,9 +55,9 @@ def tradeoff(
     one on average. A family whose false reported values are near misses does better there.
 
     * An infinite epsilon is drawn in a band at the top edge.
-    * Epsilon is flat near 36 if the rarest reported values have probability 2^-53, the least there
-      is.
-    * If a family cannot reach some beta, the legend says where it ends.
+    * Epsilon is flat near 36 if the rarest reported values have probability 2^-53, the smallest
+      possible.
+    * If a family cannot reach some beta, the legend says its largest beta.
     * If two families are the same line, the legend says so.
     * A singular matrix leaves a gap among the standard errors, with a note.
     * The dotted line among the standard errors is the error without any protection.
@@ -112,7 +112,7 @@ def tradeoff(
             _no_protection(ax, error, curves, words, size, records)
     if axes is None:
         handles, lines = all_axes[0].get_legend_handles_labels()
-        # Long names take two columns, so that the legend is no wider than the panels.
+        # Long names need two columns, so the legend is not wider than the panels.
         wide = sum(map(len, lines)) > 90
         figure.legend(
             handles, lines, loc="outside lower center", ncols=min(2 if wide else 4, len(lines)),
@@ -120,7 +120,7 @@ def tradeoff(
         )  # fmt: skip
         figure.suptitle(f"{size:,} categories, at equal beta", x=0.01, ha="left", fontsize="medium")
     else:
-        # Where there are fewest words already.
+        # In the panel with the fewest words.
         least = min(panels, key=_ROOM.index)
         all_axes[panels.index(least)].legend(fontsize="small", edgecolor="none")
     return figure_of(all_axes[0])
@@ -154,7 +154,7 @@ def _coincide(ones: Sequence[Point], others: Sequence[Point]) -> bool:
 
 
 def _looks(families: Iterable[str]) -> list[int]:
-    """The number of each family's look: a known name has the same in every picture."""
+    """Number the style of each family: a known name has the same in every picture."""
     known = {name: i for i, family in enumerate(BY_BETA) for name in (family, spoken(family))}
     others = itertools.count(len(BY_BETA))
     return [known[f] if f in known else next(others) for f in families]
@@ -163,7 +163,7 @@ def _looks(families: Iterable[str]) -> list[int]:
 def _panel(
     ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], labels: Mapping[str, str]
 ) -> None:
-    """One measure of all families over beta."""
+    """Draw one measure of all families over beta."""
     values = {
         family: [(p.beta, getattr(p, name)) for p in points if p.beta is not None]
         for family, points in curves.items()
@@ -189,7 +189,7 @@ def _panel(
             "linestyle": "none" if stepped else STYLES[i % len(STYLES)],
             "markersize": 4.5,
             "linewidth": 1.4,
-            # Markers on an edge are drawn whole, and take no room in the layout.
+            # Markers on an edge are drawn whole, and need no room in the layout.
             "clip_on": False,
             "in_layout": False,
         }
@@ -200,7 +200,7 @@ def _panel(
             ax.plot(low, [0.04] * len(low), label="_zero", transform=edge, **look)
         ax.plot(x, y, label=labels[family], **look)
         if family in infinite:
-            # Two lanes, so that families do not hide each other.
+            # Two lanes, so families do not hide each other.
             lane = 0.9 + 0.06 * (infinite.index(family) % 2)
             top = [beta for beta, v in values[family] if v == math.inf]
             ax.plot(top, [lane] * len(top), label="_infinite", transform=edge, **look)
@@ -211,7 +211,7 @@ def _panel(
 
 
 def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero: bool) -> None:
-    """The scale of y, with room at the edges for what a logarithm cannot show."""
+    """Set the scale of y, with room at the edges for what a logarithm cannot show."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     if name == "truthfulness":
@@ -235,7 +235,7 @@ def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero
         FuncFormatter(lambda y, _: f"{100 * y:.3g}%" if percent else f"{y:g}")
     )
     if infinite or zero:
-        # No numbers beside the bands, where the scale does not hold.
+        # No numbers next to the bands, where the scale does not hold.
         ends = low / 10 ** (decades * 0.08), high * 10 ** (decades * 0.02)
         inside = [y for y in ticks.tick_values(*ends) if ends[0] <= y <= ends[1]]
         ax.yaxis.set_major_locator(FixedLocator(inside))
@@ -246,7 +246,7 @@ def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero
 
 
 def _edge(ax: Axes, low: float, high: float, words: str, x: float, side: str) -> None:
-    """A grey band along an edge that stands for a value off the scale."""
+    """Draw a grey band along an edge, for a value off the scale."""
     from matplotlib.patches import Rectangle
 
     whole = ax.transAxes
@@ -265,7 +265,7 @@ def _no_protection(
     size: int,
     records: int,
 ) -> None:
-    """The error without protection, and which families leave a gap here."""
+    """Draw the error without protection, and say which families leave a gap here."""
     ax.axhline(error, color=QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
     empty = all(p.standard_error is None for points in curves.values() for p in points)
     low, high = (error, 10 * error) if empty else ax.get_ylim()

@@ -34,7 +34,7 @@ def heatmap(
 
     White means a probability of exactly 0: the reported value rules out the true one.
 
-    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale tells small entries apart, but
+    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
       blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
       lightest colour.
     * ``categories`` are their names, in the order of their codes. With more than 30 categories only
@@ -84,7 +84,7 @@ def heatmap(
     log = scale == "log"
     floor = max(least, most * 1e-6)
     norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
-    # Blue without its palest fifth, so that white is left for 0; dark is likely, in grey, too.
+    # Blue without its palest fifth, so white is left for 0; dark is likely, in grey, too.
     blues = mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256))
     colours = ListedColormap(blues).with_extremes(bad="white")
     # On a linear scale, too, an entry of 0 differs from a small one.
@@ -123,7 +123,7 @@ def heatmap(
 
 
 def _names(categories: Any, size: int) -> list[str]:
-    """The names of the categories, one for each."""
+    """Read the names of the categories, one for each."""
     must = f"hold {size} names, one for each category"
     if isinstance(categories, str):
         raise TypeError(f"`categories` must {must}; got str")
@@ -134,7 +134,7 @@ def _names(categories: Any, size: int) -> list[str]:
 
 
 def _write_numbers(ax: Axes, dense: np.ndarray, image: Any) -> None:
-    """Two decimals in every cell, dark on light and light on dark, if there is room for them."""
+    """Write two decimals in every cell, dark on light and light on dark, if they fit."""
     box = ax.get_window_extent()
     points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH
     if points < _POINTS[0]:

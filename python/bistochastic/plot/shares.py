@@ -62,7 +62,7 @@ def coefficients(found: Regression, *, axes: object = None) -> Figure:
     """Draw coefficients with intervals of 95%, without the intercept; return the figure."""
     shown = [i for i, name in enumerate(found.names) if not name.endswith("Intercept")]
     if not 0 < len(shown) <= _MOST:
-        must = f"`plot` must be asked of 1 to {_MOST} coefficients beside the intercept"
+        must = f"`plot` must be used with 1 to {_MOST} coefficients besides the intercept"
         raise ValueError(f"{must}; got {len(shown)}")
     names = [found.names[i] for i in shown]
     words = "coefficient, with 95% interval"

@@ -1,4 +1,4 @@
-"""Which family is best for which currency: expected cost and error, with the winner marked."""
+"""The best family by expected cost and by error, at each epsilon and beta."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _EPSILONS = tuple(0.25 * step for step in range(1, 25))
 _BY_EPSILON = ("randomized_response", "geometric", "difference_set")
 _BY_BETA = ("randomized_response", "geometric", "tridiagonal")
-# Wide lines below narrow ones, so that lines that coincide stay visible.
+# Wide lines below narrow ones, so lines that coincide stay visible.
 _WIDTHS = (5.0, 2.8, 1.2)
 
 

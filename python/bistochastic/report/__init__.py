@@ -1,4 +1,4 @@
-"""What is shown of matrices, as text and HTML. Never sees a record."""
+"""Matrices and plans as text and HTML. Never sees a record."""
 
 from bistochastic.report.comparison import Comparison, compare
 from bistochastic.report.facts import facts, html, line, picture

@@ -1,4 +1,4 @@
-"""One attribute of a plan, and all that a report says of it."""
+"""One attribute of a plan, with everything that a report says about it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ TABLED = STATED[:2]
 
 
 class Column:
-    """One attribute: what it does to a suspicion, what it hides, and what it leaves.
+    """One attribute: its effect on a suspicion, what it hides, and how accurate estimates are.
 
     ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
-    which a reported value favours one true value over another, ``None`` if there is no limit.
-    ``units`` is the number of units that it is drawn by, if there are any and it is known.
+    which a reported value favours one true value over another, ``None`` without a limit. ``units``
+    is the number of units that it is drawn by, ``None`` if it has none or the number is unknown.
     """
 
     def __init__(self, attribute: Attribute, measured: Measures, units: int | None = None) -> None:

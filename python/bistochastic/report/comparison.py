@@ -89,7 +89,7 @@ class Comparison:
 
 
 def _error(matrix: Matrix) -> float:
-    """The standard error of a proportion, infinite if none can be estimated."""
+    """Compute the standard error of a proportion, infinite if none can be estimated."""
     from bistochastic.estimate.planning import mean_standard_error
 
     try:
@@ -107,8 +107,8 @@ def compare(
 ) -> Comparison:
     """Put the profiles of several matrices side by side.
 
-    Below the table stands which matrix is the best in each currency: bits (beta), the worst case
-    (epsilon) and the errors of estimated proportions.
+    A line below the table names the best matrix by bits (beta), by the worst case (epsilon) and by
+    the errors of estimated proportions.
 
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
     ``progress``: see :meth:`Matrix.decompose`. It counts matrices.

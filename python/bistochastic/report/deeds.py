@@ -1,4 +1,4 @@
-"""What happens to a column, in sentences for someone who does not know what a matrix is."""
+"""Sentences that say what happens to a column, for readers who do not know what a matrix is."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
 
 
 def _prepared(attribute: Categorical | Joint) -> list[str]:
-    """What happens to values before a category is drawn, and how often one is drawn."""
+    """Say what happens to values before a category is drawn, and how often one is drawn."""
     found = []
     if any(attribute.recode):
         found.append("some values are recoded to declared categories first.")
@@ -179,7 +179,7 @@ def _numeric(attribute: Numeric) -> list[str]:
 
 
 def _moves(attribute: Numeric) -> str:
-    """How far records move in rank, if that is known."""
+    """Say how far records move in rank, if that is known."""
     if attribute.matrix is None or attribute.order != "rank":
         return ""
     try:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
@@ -22,6 +22,7 @@ from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
+from bistochastic.plan.run import package
 from bistochastic.progress import watched
 from bistochastic.report import explorer
 from bistochastic.report.categories import category
@@ -84,9 +85,7 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
-    if not 0 < effect < math.inf:
-        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    effect = arguments.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
@@ -140,7 +139,7 @@ class Report:
         self.odds = self._together()
 
     def _together(self) -> Fraction | None:
-        """Of all protected columns of a person: the ratios multiply."""
+        """Multiply the ratios of all protected columns of a person."""
         each = [column.odds for column in self.columns]
         if math.isinf(self.plan.epsilon) or None in each:
             return None
@@ -165,7 +164,7 @@ class Report:
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
@@ -175,7 +174,7 @@ class Report:
 
     @property
     def _title(self) -> str:
-        """What the caller says, or what the plan or the protected file is called."""
+        """The caller's title, or the name of the plan or of the protected file."""
         if "title" in self.cover:
             return self.cover["title"]
         files = self.certificate.files if self.certificate is not None else None
@@ -223,7 +222,7 @@ class Report:
         return join(element("p", each, class_="bs-tiles"), facts(lines))
 
     def _unchanged(self) -> int:
-        """How many columns are published as they are, or so that anyone can undo it."""
+        """Count the columns that are published unchanged or in a way that anyone can undo."""
         clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
@@ -354,7 +353,7 @@ class Report:
         return join(found)
 
     def _example(self) -> Markup | None:
-        """The row of the worst column as a sentence."""
+        """Write the row of the worst column as a sentence."""
         known = [column for column in self.coded if column.odds is not None and column.odds > 1]
         if not known:
             return None
@@ -388,7 +387,7 @@ class Report:
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
     def _units(self) -> list[object]:
-        """What pooled records of one unit reveal: every column by itself, and all of them."""
+        """Say what pooled records of one unit reveal: every column by itself, and all of them."""
         by = names(self.plan.units or ())
         text = ("All limits above hold for one record. If records of one unit, by "
                 f"{by}, have the same true value, their reported values can be pooled: columns "
@@ -409,7 +408,7 @@ class Report:
         ]
 
     def _households(self) -> list[object]:
-        """What several records with the same true value reveal."""
+        """Say what several records with the same true value reveal."""
         if self.plan.units:
             return self._units()
         known = [column for column in self.columns if column.odds is not None]
@@ -525,7 +524,7 @@ class Report:
         return found
 
     def _ranges(self, known: list[Column]) -> Markup | None:
-        """True proportions and the range of their estimates, for the least accurate column."""
+        """Draw true proportions and the range of their estimates, for the least accurate column."""
         worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
         many = worst.units or self._spoken_of
         each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
@@ -603,7 +602,7 @@ class Report:
 
     def _origin(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        version = explorer.package() if certificate is None else certificate.package
+        version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),
@@ -692,7 +691,7 @@ def _figure(picture: Markup, caption: str) -> Markup:
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
-    """The largest factor by which ``m`` records of one unit favour one true value over another."""
+    """Find the largest factor by which ``m`` records of one unit favour one true value."""
     epsilon = pooled(plan, m)
     return None if math.isinf(epsilon) else exponential(epsilon)
 

@@ -1,8 +1,8 @@
 """``bs.explore``: a page with a slider for beta, and the same slider for a report.
 
 The core computes every number for each step of the slider. They are in the page as strings, and
-its script looks them up. Cells of a matrix are whole percents: those that are the same at all steps
-are written once.
+its script looks them up. Cells of a matrix are in whole percent. Cells that are the same at all
+steps are written once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import makers
+from bistochastic.choose.tradeoff import attempt, makers
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
@@ -30,6 +30,7 @@ from bistochastic.markup.pictures import (
     hundredths,
 )
 from bistochastic.matrix import Matrix
+from bistochastic.plan.run import package
 from bistochastic.report.categories import name
 from bistochastic.report.sentences import becomes
 from bistochastic.report.suspicion import STATED, odds, percent
@@ -138,7 +139,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Scene:
-    """What can be chosen: a column of some size, its families, and where the slider starts."""
+    """The choices of a page: a column of some size, its families, and the start of the slider."""
 
     name: str
     size: int
@@ -172,21 +173,14 @@ def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
 def law(
     label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
 ) -> Law:
-    """Compute one family at every beta; a step says so if there is no such matrix."""
+    """Compute one family at every beta; a step says so if the family has no such matrix."""
     steps = []
     for beta in betas:
-        try:
-            matrix = make(size, beta)
-        except OutOfReachError as error:
-            if error.most is None:
-                raise
-            most = down(error.most, 4)
+        matrix = attempt(make, size, beta)
+        if isinstance(matrix, OutOfReachError):
             none = f"This family has no matrix of this beta: with {size} categories the most is "
-            steps.append(Step(beta, [], none=f"{none}{most}."))
+            steps.append(Step(beta, [], none=f"{none}{down(matrix.most or 0.0, 4)}."))
             continue
-        if not isinstance(matrix, Matrix):
-            must = "`families` must hold functions that return a matrix"
-            raise TypeError(f"{must}; got {type(matrix).__name__}")
         if matrix.size != size:
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
@@ -276,7 +270,7 @@ def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
 
 
 def _share(code: int) -> float:
-    """A proportion that is shown like all that are written as this code."""
+    """Return a proportion that is shown like all proportions with this code."""
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
 
 
@@ -294,7 +288,7 @@ def _embedded(law: Law) -> dict[str, object]:
 
 
 def _two(number: int) -> str:
-    """Two digits of base 36."""
+    """Write a number in two digits of base 36."""
     return _DIGITS[number // 36] + _DIGITS[number % 36]
 
 
@@ -303,15 +297,8 @@ def script() -> str:
     return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
 
 
-def package() -> str:
-    """Return the version of this package."""
-    from importlib.metadata import version
-
-    return version("bistochastic")
-
-
 def _names(given: object) -> list[str]:
-    """The names of the categories, or their codes if there are none."""
+    """List the names of the categories, or their codes if they have no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
         raise TypeError(f"`size_or_categories` must {must}; got {type(given).__name__}")

@@ -1,4 +1,4 @@
-"""What can still be estimated, and how well, from the matrix and the number of records only."""
+"""The accuracy of estimates, from only the matrix and the number of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of a report: names set apart, numbers rounded so that privacy is never overstated."""
+"""Sentences of a report: names in quotes, numbers rounded so that privacy is never overstated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reported value does to a suspicion, at worst, in numbers that never overstate privacy.
+"""The largest suspicion after a reported value, in numbers that never overstate privacy.
 
 A reader suspected the true value ``u`` with probability ``b``, and sees the reported value ``v``.
 By Bayes the suspicion is then ``b p_uv / (b p_uv + sum over w of b_w p_wv)``. It is largest if all
@@ -20,7 +20,7 @@ from bistochastic.structure import Kron, composition, wide_factors
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
-# The suspicions that reports speak of.
+# The suspicions in a report.
 STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 # The numbers of records with the same true value that they speak of.
 MANY = (1, 2, 3, 5, 10)
@@ -54,7 +54,7 @@ def odds(matrix: Matrix) -> Fraction | None:
         if found is not None and found.witness is not None:
             u, w, v = found.witness
             ratio = matrix.exact_row(u)[v] / matrix.exact_row(w)[v]
-            # Epsilon is within 1e-12 of the truth, so this is the largest ratio.
+            # Epsilon is within 1e-12 of the exact one, so this is the largest ratio.
             if ratio >= bound * (1 - Fraction(1, 10**9)):
                 return ratio
     return bound
@@ -79,7 +79,7 @@ def even_odds(matrix: Matrix) -> Fraction | None:
     """Compute the same odds against all other true values, if these seemed equally likely.
 
     Columns sum to 1, so the others explain a reported value by ``(1 - p_uv) / (r - 1)`` on average.
-    ``None`` if that is infinite, or if the matrix is too large to be looked at.
+    The result is ``None`` if it is infinite, or if the matrix is too large.
     """
     r = matrix.size
     if r == 1 or r > _ROWS or matrix.padding:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
+from bistochastic.estimate.intervals import between
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
-from bistochastic.plan.attributes import Binned, named
+from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import SILENT, estimate, people, read_design, refuse_fixed
 from bistochastic.tables.question import Question, ask
@@ -162,9 +162,7 @@ def quantile(
 ) -> Quantile:
     """See :meth:`bistochastic.Plan.quantile`."""
     design, who = _read_design(plan, population, survey)
-    name, level = named("column", column), _core.as_real("q", "be between 0 and 1", q)
-    if not 0 < level < 1:
-        raise ValueError(f"`q` must be between 0 and 1; got {level:g}")
+    name, level = named("column", column), between("q", q)
     domain = ask(plan, (), where)
     binned = next((a for a in plan._coded if isinstance(a, Binned) and a.column == name), None)
     if binned is None or binned.missing == "category":
@@ -261,7 +259,7 @@ def _ratio(
     values, totals, spread = _totals(rows, [top, base], who)
     above, below = (float(x) for x in totals)
     if domain.is_exact and not below > 0:
-        raise ValueError(f"`{name}` must be asked of a domain with records; got none in it")
+        raise ValueError(f"`{name}` must be used with a subgroup with records; got none in it")
     nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
     value = above / below if below else math.nan
     error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
@@ -352,7 +350,7 @@ def _centre(
     totals = sample.totals(values)
     whole = float(totals[0])
     if not whole > 0:
-        raise ValueError(f"`{what}` must be asked of a domain with records; got none in it")
+        raise ValueError(f"`{what}` must be used with a subgroup with records; got none in it")
     found = []
     for i, j, k in pairs:
         product = float(totals[i] * totals[j]) / whole**2
@@ -365,7 +363,7 @@ def _centre(
 def _correlate(found: Sequence[float]) -> float:
     cross, first, second = found
     if not (first > 0 and second > 0):
-        must = "`correlation` must be asked of columns that vary"
+        must = "`correlation` must be used with columns that vary"
         raise ValueError(f"{must}; got an estimated variance that is not positive")
     return cross / math.sqrt(first * second)
 
@@ -424,12 +422,9 @@ def _check_kept(
 
 
 def _pair(columns: object) -> tuple[str, str]:
-    must = "`columns` must be two names"
-    if isinstance(columns, str | bytes):
-        raise TypeError(f"{must}; got {type(columns).__name__}")
-    listed = [named("columns", x) for x in arguments.items("columns", "be two names", columns)]
+    listed = names("columns", columns, "be two names")
     if len(listed) != 2:
-        raise ValueError(f"{must}; got {len(listed)}")
+        raise ValueError(f"`columns` must be two names; got {len(listed)}")
     return listed[0], listed[1]
 
 

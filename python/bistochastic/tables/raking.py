@@ -39,7 +39,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
     table = opened(frame)
     coded = plan._coded
     if not coded:
-        raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
+        raise ValueError("`weights` must be used with a plan with categories; got only numbers")
     start = np.ones(table.rows)
     if given is not None:
         read_design(plan, {"weights": given})
@@ -52,7 +52,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
             require(table, "frame", name)
         with about(attribute.columns):
             if attribute.matrices[0].padding:
-                must = "`calibration_weights` must be asked of codes that can all be true"
+                must = "`calibration_weights` must be used with codes that can all be true"
                 got = f"{attribute.matrices[0].padding} that are never true"
                 raise ValueError(f"{must}; got {got}")
             encoded = attribute._encode(table, released=True)

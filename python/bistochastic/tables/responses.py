@@ -208,7 +208,7 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     """How much of a number its report keeps on average, under randomized response."""
     law = attribute.for_records(records).matrix
     both = None if law is None else structure.two_valued(law)
-    must = f"{prefix([attribute.column])}`{what}` must be asked of the whole table without weights"
+    must = f"{prefix([attribute.column])}`{what}` must be used with the whole table without weights"
     cure = "or of a column permuted by randomized response"
     if attribute.how != "permute" or both is None:
         how = attribute.family if attribute.how == "permute" else "class means"
