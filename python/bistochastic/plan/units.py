@@ -81,7 +81,9 @@ def replaced(plan: Plan, given: object) -> dict[str, str]:
                 f"{must}; got `{shown(column)}`, which the plan does not name in units"
             )
         if plan.keep != "*" and column in plan.keep:
-            raise ValueError(f"{must}; got `{shown(column)}`, which the plan keeps")
+            raise ValueError(
+                f"{must}; got `{shown(column)}`, which the plan keeps: name it in drop"
+            )
     return found
 
 
