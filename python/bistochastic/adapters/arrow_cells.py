@@ -1,8 +1,8 @@
 """Arrow columns rebuilt from their visible content: the door for pyarrow.
 
 A column holds more than its cells: values under a null, rows outside of a slice, entries of a
-dictionary that no row has, the order of those entries, notes beside the type. None of it is taken
-over. What is made from equal cells and an equal type is equal, byte by byte.
+dictionary that no row has, the order of those entries, metadata of the type. Nothing of this is
+copied. Columns made from equal cells and an equal type are equal, byte by byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a Dask frame."""
+"""``plan.on``: a batch function on a Dask DataFrame."""
 
 from __future__ import annotations
 

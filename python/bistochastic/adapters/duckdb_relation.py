@@ -1,4 +1,4 @@
-"""Relations of DuckDB, through Arrow."""
+"""DuckDB relations, through Arrow."""
 
 from __future__ import annotations
 

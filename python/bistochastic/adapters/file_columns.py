@@ -1,4 +1,4 @@
-"""The columns of a table in a file: types, and the levels that occur where they are asked for."""
+"""The columns of a table in a file: types, and on request the categories that occur."""
 
 from __future__ import annotations
 

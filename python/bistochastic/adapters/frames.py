@@ -1,7 +1,7 @@
-"""A caller's table, whatever holds it: opened, read a column at a time, put together again.
+"""A caller's table of any library: opened, read column by column, and rebuilt.
 
-Each of the files beside this one reads and writes the columns of one library, and is imported once
-an object of that library is here; what is common is here.
+Each of the other files reads and writes the columns of one library, and is imported once an object
+of that library comes. Common code is here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frames of pandas."""
+"""pandas DataFrames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of polars."""
+"""polars DataFrames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of pyarrow in pieces: read from a caller, held until there are enough, given on."""
+"""pyarrow tables in batches: read from a caller, held until there are enough, passed on."""
 
 from __future__ import annotations
 

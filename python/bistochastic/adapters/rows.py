@@ -1,4 +1,4 @@
-"""Rows that an engine gave back: counts of a group-by, as whatever it returns them."""
+"""Rows that an engine returned: counts of a group-by, in any container."""
 
 from __future__ import annotations
 

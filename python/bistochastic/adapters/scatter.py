@@ -1,9 +1,9 @@
-"""Rows in a random order, however many: scattered over files, which are read back one by one.
+"""Any number of rows in a random order: scattered over files, which are read back one by one.
 
-Each row goes to a file that is drawn for it, and each file is put in a random order in memory. Over
-all files that is a uniformly random order: which rows a file gets and how they stand in it do not
-depend on where they came from. The draws are under fresh keys that are forgotten. Files hold
-protected rows, and are readable by their owner alone.
+Each row goes to a random file, and each file is put in a random order in memory. Over all files
+that is a uniformly random order: the rows of a file and their order in it do not depend on the
+original order. The draws use new keys that are discarded. Files hold protected rows, and are
+readable only by their owner.
 """
 
 from __future__ import annotations

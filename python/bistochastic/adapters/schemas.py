@@ -1,4 +1,4 @@
-"""The columns of a frame or of a schema alone: their names, what they hold, and declared levels."""
+"""The columns of a frame or a schema: names, types, and declared categories."""
 
 from __future__ import annotations
 

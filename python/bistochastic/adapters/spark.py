@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
+"""``plan.on``: a batch function on a Spark DataFrame, Spark Connect or a stream."""
 
 from __future__ import annotations
 

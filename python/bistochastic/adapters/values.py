@@ -1,6 +1,6 @@
-"""Columns and tables that a caller hands over without a plan, read as NumPy arrays.
+"""Columns and tables that a caller gives without a plan, read as NumPy arrays.
 
-Objects of other libraries are known by what they can do, so none of those is imported here.
+Objects of other libraries are recognized by their methods, so no library is imported here.
 """
 
 from __future__ import annotations

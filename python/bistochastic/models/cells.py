@@ -1,9 +1,9 @@
 """Logistic and multinomial regression by the corrected score.
 
-The table of reports, taken back through the inverse of every matrix, is right on average, though
-some of its cells are negative: ``T = (Q_1^T x Q_2^T x ...) N``. The coefficients are those of an
-ordinary fit to T. They solve ``sum over cells of (T_y - T p_y(D)) D = 0``, so they estimate the
-coefficients that the original table would give, whether the model is true or not.
+The reported table, multiplied by the inverse of every matrix, is right on average, though some of
+its cells are negative: ``T = (Q_1^T x Q_2^T x ...) N``. The coefficients come from an ordinary fit
+to T. They solve ``sum over cells of (T_y - T p_y(D)) D = 0``, so they estimate the coefficients
+that the original table would give, whether the model is true or not.
 
 Rows of T are the combinations of unprotected columns (each record has its own if one of them has
 many values), columns are the cells of the protected ones. A column of the design is a number for
@@ -102,7 +102,7 @@ class Grid:
         return order, ends
 
     def batches(self) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-        """Some rows of the grid at a time, with the rows of the sample that belong to them."""
+        """Give some rows of the grid at a time, with the rows of the sample that belong to them."""
         step = max(1, _HELD // self.cells)
         if step >= len(self.across):
             yield slice(0, len(self.across)), np.arange(len(self.rows))
@@ -113,15 +113,15 @@ class Grid:
             yield slice(start, stop), order[ends[start] : ends[stop]]
 
     def counted(self, part: slice, sample: NDArray[np.intp], weights: Array) -> Array:
-        """The weights of reports, a row for each row of the grid."""
+        """Add the weights of reported cells, a row for each row of the grid."""
         rows = part.stop - part.start
         place = (self.rows[sample] - part.start) * self.cells + self.reported[sample]
         sums = np.bincount(place, weights[sample], minlength=rows * self.cells)
         return sums.astype(float, copy=False).reshape(rows, self.cells)
 
     def through(self, tables: Array, part: slice, *, back: bool) -> Array:
-        """Rows of numbers through the inverse of every matrix: a table of reports to that of the
-        original, or with ``back`` functions of the original to their pseudo-responses."""
+        """Multiply rows by the inverse of every matrix: a reported table becomes the original one,
+        or with ``back`` functions of the original become their pseudo-responses."""
         if self.records.raw:
             return tables
         found = tables.reshape(len(tables), *self.shape)
@@ -144,7 +144,7 @@ class Grid:
         return done if back else done * self.possible
 
     def matrices(self, name: str) -> NDArray[np.intp]:
-        """Which matrix of an attribute each row of the grid has."""
+        """Find the matrix of an attribute for each row of the grid."""
         attribute, rows = self.records.attributes[name], len(self.across)
         if attribute.groups is None:
             return np.zeros(rows, np.intp)
@@ -242,7 +242,7 @@ class Corrected:
             return self._last[1]
         found = chances_of(self.predictors(theta, part))
         if part.stop == len(self.grid.across) and part.start == 0:
-            # The same coefficients are asked for twice: is it higher, and where does it rise?
+            # The same coefficients are needed twice: for the value and for the slope.
             self._last = theta.copy(), found
         return found
 
@@ -281,7 +281,7 @@ class Corrected:
         return first.ravel(), second.reshape(m * k, m * k)
 
     def spread(self, theta: Array, squares: Array) -> Array:
-        """What the covariance of the total score would be without noise, if the model is true."""
+        """Compute the covariance of the total score without noise, if the model is true."""
         return self._slopes(theta, squares)[1]
 
     def scores(self, theta: Array) -> Array:
@@ -327,7 +327,7 @@ def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
 
 
 def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
-    """Fit by the corrected score, from 0 and from the fit to the reports as they are."""
+    """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, classes)
     most = np.tile(limits(model.grid.scales(model.design)), len(classes))
     theta, information, steps = from_starts(model, _starts(records, terms, classes, most), most)

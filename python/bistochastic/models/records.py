@@ -43,16 +43,16 @@ MISSING = "(missing)"
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Rows with their codes on every axis, and what each code of an axis stands for."""
+    """Rows with their codes on every axis, and the true values of each code."""
 
     responses: Responses
     frames: dict[str, Columns]
-    """For each axis, the true values that its codes stand for, a row for each code."""
+    """For each axis, the true values of its codes, a row for each code."""
     learned: dict[str, Callable[[], Columns]]
     """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
-    """Whether reported values are taken as true ones, as ordinary software does."""
+    """Whether reported values are treated as true ones, as ordinary software does."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of a function of the true values, on every row."""
@@ -61,7 +61,7 @@ class Records:
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
             known = self.attributes.get(name)
-            # What is reported and never true counts as nothing.
+            # A code that is reported but never true counts as nothing.
             padded = scores if known is None else np.pad(scores, (0, known.size - len(scores)))
             found = found * padded[self.responses.codes[name]]
         return found
@@ -160,7 +160,7 @@ def _declared(attribute: Coded, midpoints: bool) -> Columns:
 
 
 def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
-    """A column of an attribute: numbers if all categories are, else text with all categories."""
+    """Return a column of an attribute: numbers if all categories are, else strings."""
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
         return np.array(known)[codes]
@@ -181,7 +181,7 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
         return [], np.zeros(rows, np.intp)
     whole = np.zeros(rows, np.int64)
     for each in codes:
-        # The codes so far are put in order again, so that they never overflow.
+        # The codes so far are numbered again, so they never overflow.
         _, whole = np.unique(whole, return_inverse=True)
         whole = whole * (int(each.max(initial=0)) + 1) + each
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
