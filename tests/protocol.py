@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -422,24 +423,35 @@ def spelling(given: Any) -> Any:
 
 
 def code_of(column: dict[str, Any], given: Any) -> int:
-    if column["type"] == "number":
-        breaks, last = [Fraction(x) for x in column["breaks"]], len(column["categories"]) - 1
-        low, high = (Fraction(column.get(end, given)) for end in ("bottom", "top"))
-        value = min(max(Fraction(given), low), high)
+    if "breaks" in column:
+        dated, last = column["type"] == "date", len(column["categories"]) - 1
+        read: Any = date.fromisoformat if dated else Fraction
+        breaks = [read(x) for x in column["breaks"]]
+        value = max(read(given), read(column.get("bottom", given)))
+        value = min(value, read(column["top"])) if "top" in column else value
         at = bisect_right(breaks, value) - ("low" not in column.get("open", []))
-        assert 0 <= at <= last or value == breaks[-1]
+        assert 0 <= at <= last or (value == breaks[-1] and not dated)
         return min(at, last)
     return int(column["categories"].index(spelling(given)))
+
+
+def recoded(column: dict[str, Any], given: Any) -> Any:
+    """The category that a value stands for, None for a missing value."""
+    if given is None or "recode" not in column:
+        return given
+    return dict(column["recode"])[spelling(given)]
 
 
 def spelled(column: dict[str, Any], code: int, given: Any) -> Any:
     """A reported category, as an integer if the value was one or if the plan declares integers."""
     if "midpoints" in column:
-        return float(column["midpoints"][code])
+        middle = column["midpoints"][code]
+        return middle if column["type"] == "date" else float(middle)
     category = (column["categories"] + column.get("padding", []))[code]
-    if column["type"] == "number":
+    if "breaks" in column:
         return category
-    like = column["type"] if given is None else type(given).__name__
+    own = given is None or "relabelled" in column
+    like = column["type"] if own else type(given).__name__
     return int(category) if like in ("integer", "int") else category
 
 
@@ -449,7 +461,8 @@ def respond(plan: dict[str, Any], key: bytes, record: dict[str, Any], id: Id) ->
     for attribute in plan["attributes"]:
         columns, missing = attribute["columns"], attribute["missing"]
         names = [column["name"] for column in columns]
-        given = [record[name] for name in names]
+        raw = [record[name] for name in names]
+        given = [recoded(column, x) for column, x in zip(columns, raw, strict=True)]
         if missing != "category" and None in given:
             assert missing == "keep"
             assert given == [None] * len(given)
@@ -475,7 +488,7 @@ def respond(plan: dict[str, Any], key: bytes, record: dict[str, Any], id: Id) ->
         v = draw(numbers(matrix["draw"]), code, at)
         for gap in impossible:
             v += gap <= v
-        for column, x, n, size in reversed(list(zip(columns, given, true, sizes, strict=True))):
+        for column, x, n, size in reversed(list(zip(columns, raw, true, sizes, strict=True))):
             v, digit = divmod(v, size)
             if more and digit == n:
                 reported[column["name"]] = None

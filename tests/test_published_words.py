@@ -252,9 +252,9 @@ def test_errors_are_those_of_a_simple_random_sample_or_have_a_design_effect(tmp_
 @pytest.mark.parametrize("wrong", [0, -1, math.inf, math.nan, -math.inf])
 def test_a_design_effect_is_a_number_above_0(wrong: float, tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-    with pytest.raises(ValueError, match="`design_effect` must be a number above 0; got"):
+    with pytest.raises(ValueError, match="`design_effect` must be a positive number; got"):
         plan.report(tmp_path / "x.html", design_effect=wrong)
-    with pytest.raises(TypeError, match="`design_effect` must be a number above 0; got str"):
+    with pytest.raises(TypeError, match="`design_effect` must be a positive number; got str"):
         plan.report(tmp_path / "x.html", design_effect="2")  # type: ignore[arg-type]
 
 

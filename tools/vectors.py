@@ -159,8 +159,46 @@ def plans() -> list[bs.Plan]:
             name="survey é",
             keep=["region"],
             drop=["name"],
-        )
+        ),
+        bs.Plan(
+            [
+                bs.Categorical("area", ["north", "south"], response, beta=0.6, missing="category",
+                               recode={"01": "north", "02": "south", "99": None}),
+                bs.Categorical("grade", [1, 2, 3], "geometric", epsilon=1,
+                               recode={"low": 1, "mid": 2, "high": 3}),
+                bs.Categorical("kids", [0, 1, 2], response, epsilon=1, missing="keep",
+                               recode={3: 2, 9: None}),
+                bs.Binned("born", family="geometric", epsilon=1, width="quarter",
+                          low="1999-01-01", high="2001-01-01"),
+                bs.Binned("moved", ["2020-01-01", "2020-02-29", "2021-01-01"], response, epsilon=1,
+                          output="midpoint", bottom="2020-01-10"),
+                bs.Binned("left", ["2020-02-29", "2021-01-01"], response, epsilon=1,
+                          open=("low", "high")),
+            ],
+            name="recoded",
+        ),
     ]  # fmt: skip
+
+
+def records_of(name: str) -> list[tuple[dict[str, Any], protocol.Id]]:
+    """True records with ids for the plan of that name."""
+    return records() if name != "recoded" else recodes()
+
+
+def recodes() -> list[tuple[dict[str, Any], protocol.Id]]:
+    """True records that are recoded, and dates."""
+    found: list[tuple[dict[str, Any], protocol.Id]] = []
+    for i in range(40):
+        record = {
+            "area": ["01", "02", "99", "north", None][i % 5],
+            "grade": ["low", "mid", "high"][i % 3],
+            "kids": [0, 3, 2, 9, 1, None, "3"][i % 7],
+            "born": ["1999-01-01", "1999-03-31", "2000-02-29", "2000-12-31"][i % 4],
+            "moved": ["1990-05-05", "2020-02-28", "2020-02-29", "2020-12-31"][i % 4],
+            "left": ["1990-05-05", "2020-02-28", "2020-02-29", "2021-01-01", "2020-12-31"][i % 5],
+        }
+        found.append((record, f"device {i}" if i % 2 else i - 20))
+    return found
 
 
 def records() -> list[tuple[dict[str, Any], protocol.Id]]:
@@ -214,7 +252,7 @@ def make() -> dict[str, Any]:
                 "record": record,
                 "reported": protocol.respond(client, KEY, record, id),
             }
-            for record, id in records()
+            for record, id in records_of(plan.name)
         ]
         written.append({"plan": client, "records": pairs})
     return {

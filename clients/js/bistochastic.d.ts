@@ -3,11 +3,15 @@
 /** One column: its declared categories as decimal strings, strings or booleans. */
 export interface Column {
   name: string;
-  type: "string" | "integer" | "boolean" | "number";
+  type: "string" | "integer" | "boolean" | "number" | "date";
   categories: (string | boolean)[];
   /** Codes that are reported and never true, after the categories. */
   padding?: string[];
-  /** Ends of the classes of a column of numbers, [low, high), the last one closed unless it is open. */
+  /** Every value that the column may hold, with the category it stands for; null for a missing value. */
+  recode?: [string | boolean, string | boolean | null][];
+  /** Reported values have the type of the categories rather than of the true value. */
+  relabelled?: true;
+  /** Ends of the classes of numbers or dates, [low, high); the last class of numbers is closed unless it is open. */
   breaks?: string[];
   open?: ("low" | "high")[];
   /** Smaller and larger numbers are replaced by these first. */

@@ -9,23 +9,18 @@ const utf8 = (text) => new TextEncoder().encode(text);
 const fail = (message, Kind = RangeError) => { throw new Kind(message); };
 const rotate = (x, n) => (x >>> n) | (x << (32 - n));
 
-/** Little-endian words of bytes, filled up with zeros to `count` words. */
+/** Eight bytes for each bigint. */
+const eights = (...numbers) => bytesOf(BigUint64Array.from(numbers));
+const concat = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
+
+// Bytes and words share their memory, whose order the protocol fixes.
+const bytesOf = (words) => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+if (bytesOf(Uint32Array.of(1))[0] !== 1) fail("`processor` must be little-endian; got a big-endian one");
+
+/** Words of bytes, filled up with zeros to `count` words. */
 function words(bytes, count = bytes.length / 4) {
   const out = new Uint32Array(count);
-  bytes.forEach((byte, i) => { out[i >> 2] |= byte << (8 * (i & 3)); });
-  return out;
-}
-
-function bytesOf(numbers) {
-  const out = new Uint8Array(4 * numbers.length);
-  numbers.forEach((x, i) => { for (let k = 0; k < 4; k++) out[4 * i + k] = x >>> (8 * k); });
-  return out;
-}
-
-function concat(...parts) {
-  const out = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
-  let at = 0;
-  for (const part of parts) { out.set(part, at); at += part.length; }
+  bytesOf(out).set(bytes);
   return out;
 }
 
@@ -67,22 +62,19 @@ function blake3(data, key = IV, flags = 0) {
   return bytesOf(compress(...last));
 }
 
-// ChaCha20 with a counter and a nonce of 64 bits each, as bigints.
+// ChaCha20 with a counter and a nonce of 64 bits each, as bigints modulo 2^64.
 function chacha(key, counter, nonce) {
-  const halves = [counter, nonce].flatMap((n) => [Number(n & 0xffffffffn), Number(n >> 32n & 0xffffffffn)]);
-  const start = Uint32Array.of(...words(utf8("expand 32-byte k")), ...words(key), ...halves), x = start.slice();
+  const start = Uint32Array.of(...words(utf8("expand 32-byte k")), ...words(key), ...words(eights(counter, nonce))), x = start.slice();
   for (let i = 0; i < 10; i++) round(x, 16, 20, 24, 25);
   return bytesOf(x.map((word, i) => word + start[i]));
 }
 
-// The encoding: integers are `length` bytes, two's complement.
-const little = (n, length) => Uint8Array.from({ length }, (_, i) => Number(BigInt(n) >> BigInt(8 * i) & 255n));
-const tagged = (tag, count, ...parts) => concat([tag], little(count, 8), ...parts);
+// The encoding of what a client derives keys from: bytes, strings and lists.
+const tagged = (tag, count, ...parts) => concat([tag], eights(BigInt(count)), ...parts);
 const encode = (item) =>
   item instanceof Uint8Array ? tagged(1, item.length, item)
     : typeof item === "string" ? tagged(2, utf8(item).length, utf8(item))
-      : Array.isArray(item) ? tagged(4, item.length, ...item.map(encode))
-        : concat([3], little(item, 16));
+      : tagged(4, item.length, ...item.map(encode));
 
 let contextKey;
 function derive(key, purpose, labels, digest) {
@@ -92,17 +84,10 @@ function derive(key, purpose, labels, digest) {
 }
 
 // Words are bigints.
-const word = (bytes, at, length) => {
-  let x = 0n;
-  for (let i = length; i-- > 0;) x = x << 8n | BigInt(bytes[at + i]);
-  return x;
-};
+const wordOf = (bytes) => bytes.reduceRight((x, byte) => x << 8n | BigInt(byte), 0n);
 
 function* further(key) {
-  for (let n = 0n; ; n++) {
-    const block = chacha(key, n, 0n);
-    for (let i = 0; i < 64; i += 8) yield word(block, i, 8);
-  }
+  for (let n = 0n; ; n++) yield* new BigUint64Array(chacha(key, n, 0n).buffer);
 }
 
 /** The integer part of U n, for U in [0, 1) with the words as its digits. */
@@ -116,12 +101,15 @@ function below(n, more) {
 
 const least = (a, b) => (a < b ? a : b);
 const slots = (count, total, bits) => least((count << bits) / total, (1n << bits) - 1n);
+const sum = (counts) => counts.reduce((a, b) => a + b, 0n);
+/** The interval that holds `x`, if intervals of these lengths follow each other from 0 on; -1 if none does. */
+const place = (x, lengths) => lengths.findIndex((length) => (x -= length) < 0n);
 const bitsOf = (outcomes) => (outcomes <= 256n ? 16n : outcomes <= 1n << 24n ? 32n : 64n);
 
 function aliasTable(own, bits) {
   let k = 4n;
   while (1n << k < BigInt(own.length)) k++;
-  const full = 1n << (bits - k), size = 1 << Number(k), decided = own.reduce((a, b) => a + b, 0n);
+  const full = 1n << (bits - k), size = 1 << Number(k), decided = sum(own);
   const mass = Array.from({ length: size }, (_, j) => own[j] ?? 0n);
   const room = mass.map((_, j) => { const left = decided - BigInt(j) * full; return left < 0n ? 0n : least(left, full); });
   const table = mass.map((_, j) => [0n, j]);
@@ -137,18 +125,15 @@ function aliasTable(own, bits) {
   return { decided, look: (x) => { const j = Number(x / full), [threshold, alias] = table[j]; return BigInt(x % full < threshold ? j : alias); } };
 }
 
+/** The outcome of a word that the slots leave undecided. */
+const undecided = (x, counts, own, total, bits, more) =>
+  place((x - sum(own)) * total + below(total, more()), counts.map((count, v) => (count << bits) - own[v] * total));
+
 /** A draw of an outcome with probability count / total. */
 function fromCounts(counts, total, bits) {
   const own = counts.map((count) => slots(count, total, bits)), { decided, look } = aliasTable(own, bits);
-  return (x, more) => {
-    if (x < decided) return look(x);
-    let t = (x - decided) * total + below(total, more()), v = 0;
-    while ((t -= (counts[v] << bits) - own[v] * total) >= 0n) v++;
-    return BigInt(v);
-  };
+  return (x, more) => (x < decided ? look(x) : BigInt(undecided(x, counts, own, total, bits, more)));
 }
-
-const sum = (counts) => counts.reduce((a, b) => a + b, 0n);
 
 // One draw per form: (u, first word, further words) -> reported code.
 const FORMS = {
@@ -157,8 +142,7 @@ const FORMS = {
     return (u, x, more) => (u + draw(x, more)) % size;
   },
   fold({ counts, total, size }, bits) {
-    const even = Array.from({ length: 2 * Number(size) }, (_, j) => counts[Math.min(j, 2 * Number(size) - j)]);
-    const draw = fromCounts(even, total, bits);
+    const draw = fromCounts([...counts, ...counts.slice(1, -1).reverse()], total, bits);
     return (u, x, more) => { const v = (u + draw(x, more)) % (2n * size); return least(v, 2n * size - 1n - v); };
   },
   swap({ counts, codes: [i, j] }, bits) {
@@ -166,17 +150,13 @@ const FORMS = {
     return (u, x, more) => (draw(x, more) ? (u === i ? j : u === j ? i : u) : u);
   },
   truth({ size, keep: [n, d] }, bits) {
-    const stay = slots(n, d, bits), each = least(((d - n) << bits) / (d * (size - 1n)), (1n << bits) - 1n);
-    const decided = stay + each * (size - 1n), small = size <= 256n;
-    const table = small && aliasTable([stay, ...Array(Number(size) - 1).fill(each)], bits);
+    const stay = slots(n, d, bits), each = slots(d - n, d * (size - 1n), bits), small = size <= 256n;
+    const { decided, look } = small ? aliasTable([stay, ...Array(Number(size) - 1).fill(each)], bits)
+      : { decided: stay + each * (size - 1n), look: (x) => (x < stay ? 0n : 1n + (x - stay) / each) };
     return (u, x, more) => {
-      let j;
-      if (x < decided) j = small ? table.look(x) : x < stay ? 0n : 1n + (x - stay) / each;
-      else {
-        const words = more();
-        j = (x - decided) * d + below(d, words) < (n << bits) - stay * d ? 0n : 1n + below(size - 1n, words);
-      }
-      return (u + j) % size;
+      if (x < decided) return (u + look(x)) % size;
+      const words = more(), stays = (x - decided) * d + below(d, words) < (n << bits) - stay * d;
+      return stays ? u : (u + 1n + below(size - 1n, words)) % size;
     };
   },
   classes({ runs }, bits) {
@@ -188,13 +168,12 @@ const FORMS = {
   neighbours({ size, alphas, total }, bits) {
     const alpha = (i) => (i < 0n || i >= size - 1n ? 0n : alphas[alphas.length > 1 ? Number(i) : 0]);
     return (u, x, more) => {
-      const [a, b] = [alpha(u - 1n), alpha(u)], down = slots(a, total, bits), up = slots(b, total, bits);
-      if (x < down) return u - 1n;
-      if (x < down + up) return u + 1n;
-      const decided = down + up > (1n << bits) - 2n ? down + up : (1n << bits) - 2n;
-      if (x < decided) return u;
-      const t = (x - decided) * total + below(total, more()), falls = (a << bits) - down * total;
-      return t < falls ? u - 1n : t < falls + (b << bits) - up * total ? u + 1n : u;
+      // Down, up and neither, whose slots end two words before the last.
+      const counts = [alpha(u - 1n), alpha(u)], own = counts.map((count) => slots(count, total, bits)), left = (1n << bits) - 2n - sum(own);
+      counts.push(total - sum(counts));
+      own.push(left < 0n ? 0n : left);
+      const v = place(x, own);
+      return u + [-1n, 1n, 0n][v < 0 ? undecided(x, counts, own, total, bits, more) : v];
     };
   },
   rows({ counts, total }, bits) {
@@ -213,31 +192,36 @@ function sampler({ form, ...given }) {
   return (u, words) => draw(u, ...words(Number(bits) / 8));
 }
 
-const spelling = (value) => (typeof value === "boolean" ? value : String(value));
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
-const wrong = (column, must, got = "one") => fail(`column \`${column.name}\`: must ${must}; got ${got}`);
+const wrong = (name, must, got = "one") => fail(`column \`${name}\`: must ${must}; got ${got}`);
 
-/** The code of a value among the declared categories of a column. */
-function codeOf(column, value) {
-  if (column.breaks) {
-    const [bottom = -Infinity, top = Infinity] = [column.bottom, column.top].map((end) => end && Number(end));
-    const x = Math.min(Math.max(value, bottom), top), breaks = column.breaks.map(Number), open = column.open ?? [];
-    const at = breaks.filter((low) => low <= x).length - !open.includes("low"), last = column.categories.length - 1;
-    if (typeof value === "number" && at >= 0 && (at <= last || x === breaks.at(-1))) return BigInt(Math.min(at, last));
-    wrong(column, "hold a number within the breaks", "one outside");
-  }
-  const kinds = column.type === "boolean" ? ["boolean"] : ["string", "number", "bigint"];
-  column.codes ??= new Map(column.categories.map((category, i) => [category, BigInt(i)]));
-  const code = kinds.includes(typeof value) ? column.codes.get(spelling(value)) : undefined;
-  return code ?? wrong(column, "hold a declared category", "an undeclared one");
-}
-
-/** A reported category, of the type that the true value has. */
-function spelled(column, code, value) {
-  if (column.breaks) return column.midpoints ? Number(column.midpoints[code]) : column.categories[code];
-  const category = [...column.categories, ...(column.padding ?? [])][code];
-  const type = isMissing(value) ? column.type : typeof value;
-  return type === "bigint" ? BigInt(category) : type === "number" || type === "integer" ? Number(category) : category;
+/** A column: `code(value)` is undefined for a missing value; `say(code, value)` reports a code, typed like the true value. */
+function columnOf({ name, type, categories, recode, padding = [], relabelled, breaks, open = [], bottom, top, midpoints }) {
+  const dated = type === "date", read = dated ? String : Number, ends = breaks?.map(read), all = [...categories, ...padding];
+  const declared = new Map(categories.map((category, i) => [category, i]));
+  const codes = recode ? new Map(recode.map(([value, to]) => [value, declared.get(to)])) : declared;
+  return {
+    name, true: categories.length, size: all.length,
+    code(value) {
+      if (isMissing(value)) return undefined;
+      if (breaks) {
+        if (dated ? !/^\d{4}-\d\d-\d\d$/.test(value) : typeof value !== "number") wrong(name, `hold a ${type}`, typeof value);
+        const x = bottom && value < read(bottom) ? read(bottom) : top && value > read(top) ? read(top) : value;
+        const at = ends.filter((low) => low <= x).length - !open.includes("low");
+        // The last class of numbers is closed.
+        const closed = !dated && at === categories.length && x === ends.at(-1);
+        return at >= 0 && (at < categories.length || closed) ? at - closed : wrong(name, `hold a ${type} within the breaks`, "one outside");
+      }
+      // Integers are spelled as strings. Strings and booleans are themselves.
+      const spelled = /number|bigint/.test(typeof value) ? String(value) : value;
+      return codes.has(spelled) ? codes.get(spelled) : wrong(name, "hold a declared category", "an undeclared one");
+    },
+    say(code, value) {
+      if (breaks) return midpoints ? read(midpoints[code]) : all[code];
+      const like = isMissing(value) || relabelled ? type : typeof value;
+      return like === "bigint" ? BigInt(all[code]) : /number|integer/.test(like) ? Number(all[code]) : all[code];
+    },
+  };
 }
 
 const hex = (text) => Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
@@ -248,12 +232,9 @@ function prepare(plan) {
   if (plan?.protocol !== 1) fail(`\`plan\` must be of protocol 1; got ${plan?.protocol}`);
   if (!plans.has(plan)) {
     plans.set(plan, plan.attributes.map((attribute) => {
-      const more = attribute.missing === "category" ? 1n : 0n;
-      const columns = attribute.columns.map((column) => ({
-        ...column, true: BigInt(column.categories.length), size: BigInt(column.categories.length + (column.padding?.length ?? 0)) + more,
-      }));
+      const columns = attribute.columns.map(columnOf);
       return {
-        columns, more, missing: attribute.missing, groups: attribute.groups && { ...attribute.groups },
+        columns, missing: attribute.missing, groups: attribute.groups && columnOf(attribute.groups),
         labels: ["plan", plan.name, columns.map((column) => column.name)],
         impossible: integers(attribute.impossible ?? []),
         matrices: attribute.matrices.map(({ digest, draw }) => ({ digest: hex(digest), draw: sampler(draw), keys: new Map() })),
@@ -267,12 +248,12 @@ function prepare(plan) {
 function identify(id) {
   if (typeof id === "number" && Number.isSafeInteger(id)) id = BigInt(id);
   if (typeof id === "bigint" && id >= -(1n << 63n) && id < 1n << 64n) {
-    return ["integer", (key, code) => chacha(key, BigInt.asUintN(64, id), id < 0n ? code | 1n << 63n : code)];
+    return ["integer", (key, code) => chacha(key, id, id < 0n ? code | 1n << 63n : code)];
   }
   const isString = typeof id === "string" && id.isWellFormed() && !id.endsWith("\0");
   if (!isString && !(id instanceof Uint8Array)) fail("`id` must be an integer of 64 bits, a string or bytes; got another value", TypeError);
   const raw = isString ? utf8(id) : id;
-  return [isString ? "text" : "bytes", (key, code) => blake3(concat(little(code, 8), raw), words(key), KEYED)];
+  return [isString ? "text" : "bytes", (key, code) => blake3(concat(eights(code), raw), words(key), KEYED)];
 }
 
 /**
@@ -289,35 +270,35 @@ export function respond(plan, key, record, id, { after = plan.digest, redraw = f
   if (!(key instanceof Uint8Array) || key.length !== 32) fail(`\`key\` must be a Uint8Array of 32 bytes; got ${key?.length ?? typeof key}`);
   if (after !== plan.digest && !redraw) fail("`plan` must be the plan of `after`; got another digest");
   const [kind, block] = identify(id), secret = String.fromCharCode(...key) + kind, reported = new Map();
-  for (const { columns, more, missing, groups, labels, impossible, matrices } of attributes) {
-    const values = columns.map((column) => (column.name in record ? record[column.name] : wrong(column, "be in `record`", "none of that name")));
-    const none = values.filter(isMissing).length;
-    if (none && missing !== "category") {
-      const all = missing === "keep" && none === values.length;
-      if (!all) wrong(columns[0], "hold no missing value");
+  for (const { columns, missing, groups, labels, impossible, matrices } of attributes) {
+    const given = columns.map(({ name, code }) => (name in record ? code(record[name]) : wrong(name, "be in `record`", "none of that name")));
+    const none = given.filter(isMissing).length, more = missing === "category";
+    if (none && !more) {
+      if (missing !== "keep" || none < given.length) wrong(columns[0].name, "hold no missing value");
       for (const { name } of columns) reported.set(name, null);
       continue;
     }
-    let cell = 0n;
-    columns.forEach((column, i) => { cell = cell * column.size + (isMissing(values[i]) ? column.true : codeOf(column, values[i])); });
-    if (impossible.includes(cell)) wrong(columns[0], "hold no combination declared impossible");
+    const sizes = columns.map(({ size }) => BigInt(size + more)), cell = columns.reduce((at, column, i) => at * sizes[i] + BigInt(given[i] ?? column.true), 0n);
+    if (impossible.includes(cell)) wrong(columns[0].name, "hold no combination declared impossible");
     const code = cell - BigInt(impossible.filter((gap) => gap < cell).length);
-    const { digest, draw, keys } = matrices[groups ? codeOf(groups, record[groups.name]) : 0];
+    const group = groups ? groups.code(record[groups.name]) ?? wrong(groups.name, "hold no missing value") : 0;
+    const { digest, draw, keys } = matrices[group];
     let v = draw(code, (bytes) => {
       if (!keys.has(secret)) keys.set(secret, derive(key, "randomize id " + kind, labels, digest));
       const own = block(keys.get(secret), code);
-      return [word(own, 0, bytes), () => further(own.subarray(32))];
+      return [wordOf(own.subarray(0, bytes)), () => further(own.subarray(32))];
     });
     for (const gap of impossible) if (gap <= v) v++;
-    for (let i = columns.length; i-- > 0; v /= columns[i].size) {
-      const column = columns[i], digit = v % column.size, absent = more && digit === column.true;
-      reported.set(column.name, absent ? null : spelled(column, digit > column.true ? digit - more : digit, values[i]));
+    for (let i = columns.length; i-- > 0; v /= sizes[i]) {
+      const { name, true: last, say } = columns[i], digit = Number(v % sizes[i]);
+      reported.set(name, more && digit === last ? null : say(digit - (more && digit > last), record[name]));
     }
   }
-  const known = (name) => reported.has(name) || plan.keep === "*" || plan.keep.includes(name);
-  const unknown = Object.keys(record).find((name) => !known(name) && !plan.drop.includes(name));
-  if (unknown !== undefined) fail(`\`record\` must hold columns that the plan protects, keeps or drops; got \`${unknown}\``);
-  return Object.fromEntries(Object.keys(record).filter((name) => !plan.drop.includes(name)).map((name) => [name, reported.has(name) ? reported.get(name) : record[name]]));
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !plan.drop.includes(name)).map(([name, value]) => {
+    if (reported.has(name)) return [name, reported.get(name)];
+    if (plan.keep !== "*" && !plan.keep.includes(name)) fail(`\`record\` must hold columns that the plan protects, keeps or drops; got \`${name}\``);
+    return [name, value];
+  }));
 }
 
 /** 32 secret bytes for this device, from the browser's or Node's generator. */

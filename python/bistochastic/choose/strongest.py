@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, designs, families, measures, operators
-from bistochastic.arguments import items
+from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
@@ -174,9 +174,7 @@ class Goal:
     ) -> Goal:
         """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
-        more = _core.as_real("design_effect", "be a positive number", effect)
-        if not 0 < more < math.inf:
-            raise ValueError(f"`design_effect` must be a positive number; got {more:g}")
+        more = positive("design_effect", effect)
         within = intervals.between("tolerance", tolerance)
         part = None if share is None else intervals.between("share", share)
         z = quantiles.two_sided(intervals.confidence_of(confidence))

@@ -50,11 +50,15 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
     if attribute.unit is not None:
         must = "must not be drawn by unit for a client, which holds no other record"
         raise ValueError(f"{name}{must}; got unit `{shown(attribute.unit)}`")
-    if attribute.recode:
-        must = "must be recoded before the client: recode= is not in client plans"
-        raise ValueError(f"{name}{must}; got a column that is recoded")
     pairs = zip(attribute.columns, attribute.axes, strict=True)
     written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
+    for column, raw, labels in zip(written["columns"], attribute._raw, attribute.axes, strict=True):
+        if raw is not None:
+            # All values that the column may hold, with the category of each.
+            to = [*column["categories"], None]
+            each = zip(_spellings(raw[0]), raw[1].tolist(), strict=True)
+            column["recode"] = [[value, to[place]] for value, place in each]
+            column |= {"relabelled": True} if raw[0].kind != labels.kind else {}
     written["missing"] = attribute.missing
     if isinstance(attribute, Binned):
         written["columns"][0] |= _describe_bins(attribute)
@@ -80,26 +84,29 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
 
 
 def _column(name: str, labels: Labels) -> dict[str, Any]:
-    values = [value if isinstance(value, bool) else str(value) for value in labels.values]
-    return {"name": name, "type": _TYPES[labels.kind], "categories": values}
+    return {"name": name, "type": _TYPES[labels.kind], "categories": _spellings(labels)}
+
+
+def _spellings(labels: Labels) -> list[str | bool]:
+    return [value if isinstance(value, bool) else str(value) for value in labels.values]
 
 
 def _describe_bins(attribute: Binned) -> dict[str, Any]:
-    """Describe the classes of a column of numbers."""
+    """Describe the classes of a column of numbers or dates."""
     bins, name = attribute._bins, prefix(attribute.columns)
-    if bins.dated:
-        raise ValueError(f"{name}must hold numbers for a client; got classes of dates")
+    spell = str if bins.dated else repr
     if attribute.output == "number":
         must = 'must have output="interval" or output="midpoint" for a client'
         raise ValueError(f'{name}{must}; got output="number"')
-    found: dict[str, Any] = {"type": "number", "breaks": [repr(x) for x in bins.breaks]}
+    found: dict[str, Any] = {"type": "date" if bins.dated else "number"}
+    found["breaks"] = [spell(x) for x in bins.breaks]
     if bins.open:
         found["open"] = list(bins.open)
     for end, value in (("bottom", attribute.bottom), ("top", attribute.top)):
         if value is not None:
-            found[end] = repr(value)
+            found[end] = spell(value)
     if attribute.output == "midpoint":
-        found["midpoints"] = [repr(x) for x in bins.midpoints.tolist()]
+        found["midpoints"] = [spell(x) for x in bins.midpoints.tolist()]
     return found
 
 

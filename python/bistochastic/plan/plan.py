@@ -17,6 +17,7 @@ from bistochastic.plan.attributes import (
     Joint,
     Numeric,
     named,
+    names,
     prefix,
 )
 from bistochastic.plan.keywords import (
@@ -140,18 +141,18 @@ class Plan(_Fields):
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
-        open_ones = _columns("undecided", undecided)
+        open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
-        label, left_out = named("name", name), _columns("drop", drop)
+        label, left_out = named("name", name), names("drop", drop)
         if impossible:
             from bistochastic.plan.rules import joined
 
             listed = joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
-            dict.fromkeys([*_columns("units", units or ()), *implied])
+            dict.fromkeys([*names("units", units or ()), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
@@ -857,7 +858,7 @@ class Plan(_Fields):
         ``"column=category"`` for each category of a protected column. Its sum estimates how many
         true values are that category, in any group of unprotected columns. Products of columns of
         different attributes estimate combinations. Columns of integers also get ``"column score"``,
-        for totals and means.
+        for totals and means. A missing value that is kept is NULL in the corrected columns.
 
         DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
         ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
@@ -1338,12 +1339,6 @@ class Plan(_Fields):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _columns(name: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise TypeError(f"`{name}` must be a list of names; got str")
-    return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
-
-
 def _pair_of(given: object) -> tuple[int, float]:
     """Read a number of records and an epsilon."""
     must = "`pooled` must be (m, epsilon), a number of records and a bound"
@@ -1354,7 +1349,7 @@ def _pair_of(given: object) -> tuple[int, float]:
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Read names of columns, or a star for all."""
-    return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
+    return "*" if isinstance(given, str) and given == "*" else names(name, given)
 
 
 def _requirement(given: object) -> tuple[tuple[str, Any], ...]:

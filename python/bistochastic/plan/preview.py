@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, measures
+from bistochastic import arguments, measures
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
@@ -321,11 +321,7 @@ class Preview:
 
     def __init__(self, plan: Plan, records: int | None = None, design_effect: object = 1) -> None:
         self.plan, self.records = plan, records
-        self.design_effect = _core.as_real("design_effect", "be a positive number", design_effect)
-        if not 0 < self.design_effect < math.inf:
-            raise ValueError(
-                f"`design_effect` must be a positive number; got {self.design_effect:g}"
-            )
+        self.design_effect = arguments.positive("design_effect", design_effect)
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""

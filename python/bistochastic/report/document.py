@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
@@ -22,6 +22,7 @@ from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
+from bistochastic.plan.run import package
 from bistochastic.progress import watched
 from bistochastic.report import explorer
 from bistochastic.report.categories import category
@@ -84,9 +85,7 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
-    if not 0 < effect < math.inf:
-        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    effect = arguments.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
@@ -165,7 +164,7 @@ class Report:
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
@@ -603,7 +602,7 @@ class Report:
 
     def _origin(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        version = explorer.package() if certificate is None else certificate.package
+        version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import makers
+from bistochastic.choose.tradeoff import attempt, makers
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
@@ -30,6 +30,7 @@ from bistochastic.markup.pictures import (
     hundredths,
 )
 from bistochastic.matrix import Matrix
+from bistochastic.plan.run import package
 from bistochastic.report.categories import name
 from bistochastic.report.sentences import becomes
 from bistochastic.report.suspicion import STATED, odds, percent
@@ -175,18 +176,11 @@ def law(
     """Compute one family at every beta; a step says so if the family has no such matrix."""
     steps = []
     for beta in betas:
-        try:
-            matrix = make(size, beta)
-        except OutOfReachError as error:
-            if error.most is None:
-                raise
-            most = down(error.most, 4)
+        matrix = attempt(make, size, beta)
+        if isinstance(matrix, OutOfReachError):
             none = f"This family has no matrix of this beta: with {size} categories the most is "
-            steps.append(Step(beta, [], none=f"{none}{most}."))
+            steps.append(Step(beta, [], none=f"{none}{down(matrix.most or 0.0, 4)}."))
             continue
-        if not isinstance(matrix, Matrix):
-            must = "`families` must hold functions that return a matrix"
-            raise TypeError(f"{must}; got {type(matrix).__name__}")
         if matrix.size != size:
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
@@ -301,13 +295,6 @@ def _two(number: int) -> str:
 def script() -> str:
     """Read the script of the slider."""
     return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
-
-
-def package() -> str:
-    """Return the version of this package."""
-    from importlib.metadata import version
-
-    return version("bistochastic")
 
 
 def _names(given: object) -> list[str]:

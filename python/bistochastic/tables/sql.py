@@ -16,7 +16,7 @@ import numpy as np
 from bistochastic import arguments
 from bistochastic.plan.attributes import named
 from bistochastic.tables.question import digits, levels_of, pseudo
-from bistochastic.words import prefix, shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +35,16 @@ _MOST = 2000
 # n / (n - 1) times the sum of squares about the mean, with n the records of the whole table: rows
 # that a condition leaves out count as 0.
 _MORE = "max(bs_n) / (max(bs_n) - 1.0)"
+# y, of rows that have an x.
+_BASE = "x * 0 + y"
 _MACROS = {
     "bs_count(x)": "sum(x)",
     "bs_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / max(bs_n)))",
     "bs_mean(x)": "sum(x) / count(x)",
     "bs_mean_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / count(x))) / count(x)",
-    "bs_ratio(x, y)": "sum(x) / sum(y)",
-    "bs_ratio_se(x, y)": f"sqrt({_MORE} * (sum(x * x) - 2 * sum(x) / sum(y) * sum(x * y) "
-    "+ sum(x) / sum(y) * sum(x) / sum(y) * sum(y * y))) / abs(sum(y))",
+    "bs_ratio(x, y)": f"sum(x) / sum({_BASE})",
+    "bs_ratio_se(x, y)": f"sqrt({_MORE} * (sum(x * x) - 2 * sum(x) / sum({_BASE}) * sum(x * y) "
+    f"+ (sum(x) / sum({_BASE})) ** 2 * sum(x * 0 + y * y))) / abs(sum({_BASE}))",
 }
 
 
@@ -65,9 +67,6 @@ def sql(plan: Plan, dialect: object, table: object) -> str:
 
 def _correct(attribute: Categorical | Joint) -> Iterator[str]:
     """Corrected columns of an attribute, as SQL."""
-    if attribute.missing == "keep":
-        must = 'must have missing="raise" or missing="category" in SQL'
-        raise ValueError(f'{prefix(attribute.columns)}{must}; got missing="keep"')
     places = digits(attribute)
     wanted: list[tuple[str, Array]] = []
     for column, place in zip(attribute.columns, places, strict=True):
@@ -84,8 +83,11 @@ def _correct(attribute: Categorical | Joint) -> Iterator[str]:
             wanted.append((name, (np.arange(len(places[0])) == code).astype(float)))
     found = pseudo(attribute, np.stack([scores for _, scores in wanted]), "sql")
     conditions = [_condition(attribute, code, places) for code in range(len(places[0]))]
+    # A missing value that is published as such has no corrected value, which sums leave out.
+    gone = f"WHEN t.{_quote(attribute.columns[0])} IS NULL THEN NULL"
+    unanswered = [gone] * (attribute.missing == "keep")
     for row, (name, _) in enumerate(wanted):
-        cases = [_cases(conditions, table[row]) for table in found]
+        cases = [_cases(unanswered, conditions, table[row]) for table in found]
         whole = cases[0]
         if attribute.groups is not None:
             by = _quote(attribute.groups.column)
@@ -96,11 +98,11 @@ def _correct(attribute: Categorical | Joint) -> Iterator[str]:
         yield f"{whole} AS {_quote(name)}"
 
 
-def _cases(conditions: list[str], values: Array) -> str:
+def _cases(first: list[str], conditions: list[str], values: Array) -> str:
     """Write a value for each code; the commonest comes last, without a condition of its own."""
     each, counts = np.unique(values, return_counts=True)
     usual = each[np.argmax(counts)]
-    cases = [
+    cases = first + [
         f"WHEN {condition} THEN {_number(value)}"
         for condition, value in zip(conditions, values.tolist(), strict=True)
         if value != usual
