@@ -40,7 +40,7 @@ class Scatter:
         self._writers = [pa.ipc.new_stream(file, schema) for file in self._files]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Each row to a file that is drawn for it."""
+        """Write each row to a random file."""
         count = len(self._paths)
         zeros = np.zeros(batch.num_rows, np.uint16)
         drawn = families.uniform(count).randomize(zeros)
@@ -54,7 +54,7 @@ class Scatter:
             start = end
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows in a random order; each file goes once it is read."""
+        """Give all rows in a random order; each file goes once it is read."""
         for writer, file in zip(self._writers, self._files, strict=True):
             writer.close()
             file.close()
@@ -67,6 +67,6 @@ class Scatter:
                 yield from table.take(order).combine_chunks().to_batches()
 
     def close(self) -> None:
-        """Let go of the files, also where something went wrong."""
+        """Close the files, also after an error."""
         for file in self._files:
             file.close()

@@ -74,7 +74,7 @@ def _of_arrow(given: object) -> Any:
 
 
 def categories_of(given: Any) -> list[Any] | None:
-    """List what the codes of a column of categories stand for; None for any other column.
+    """List the categories of the codes of a column; None for a column without categories.
 
     Columns of categories are a pandas Categorical, a polars Enum and an Arrow dictionary.
     """

@@ -253,7 +253,7 @@ class Linear:
         return np.asarray(told / total if total > 0 else told)
 
     def _whole(self, tables: Array, cells: Array) -> Array:
-        """The total of the subgroup in each table: of all reported values if it is known."""
+        """Return the total of the subgroup in each table: of all reported values if it is known."""
         held = tables.reshape(len(cells), -1) if self.exact else cells
         return np.asarray(held.sum(axis=1))
 
@@ -309,7 +309,7 @@ class Linear:
         return nn, nd, dd
 
     def _of_noise(self, squares: Array) -> tuple[Array, Array, float]:
-        """The part that only randomization adds: ``E g^2 - f``, as a true f is 0 or 1."""
+        """Return the part that only randomization adds: ``E g^2 - f``, as a true f is 0 or 1."""
         nn = self.map.of(squares, "squares")[0] - self.map.of(squares)[0]
         nd = self.map.of(squares, "cross")[0] - self.map.of(squares)[0]
         dd = float(self.map.of(squares, "domain")[0, 0] - self.map.of(squares)[0].sum())
@@ -355,7 +355,7 @@ class Linear:
         return np.where(found > rounding, found, 0.0) / self.total**2
 
     def covariance(self) -> Array:
-        """The covariance matrix of the shares."""
+        """Return the covariance matrix of the shares."""
         cells, codes = self.map.cells, math.prod(self.map.shape)
         _core.require_memory("covariance", cells, cells + codes, 32)
         p, tallies = self.shares, self.tallies

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def normal(p: float) -> float:
-    """The standard normal quantile."""
+    """Return the standard normal quantile."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(p)
@@ -30,7 +30,7 @@ def two_sided(confidence: float) -> float:
 
 
 def student(alpha: float, degrees: float) -> float:
-    """The distance from 0 that Student's t exceeds with probability ``alpha``.
+    """Return the distance from 0 that Student's t exceeds with probability ``alpha``.
 
     ``degrees / (degrees + t^2)`` has a beta distribution. From a million degrees on it is normal.
 
@@ -48,7 +48,7 @@ def student(alpha: float, degrees: float) -> float:
 
 
 def _gamma_cdf(a: float, x: float) -> float:
-    """The regularised lower incomplete gamma function, by its series or its continued fraction."""
+    """Compute the regularized lower incomplete gamma function, by series or continued fraction."""
     if x <= 0:
         return 0.0
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))
@@ -78,7 +78,7 @@ def _gamma_cdf(a: float, x: float) -> float:
 
 @lru_cache(maxsize=256)
 def chi_square(p: float, degrees: float) -> float:
-    """The chi-square quantile, by bisection."""
+    """Return the chi-square quantile, by bisection."""
     a = degrees / 2
     low, high = 0.0, max(10.0, 4 * a)
     while _gamma_cdf(a, high) < p:
@@ -93,7 +93,7 @@ def chi_square(p: float, degrees: float) -> float:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """The logarithm of the beta function, without the difference of large logarithms."""
+    """Return the logarithm of the beta function, without the difference of large logarithms."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     p, q = np.minimum(a, b), np.maximum(a, b)
     # Stirling's lgamma(p + q) - lgamma(q), to 1e-11 from 1000 on.
@@ -156,7 +156,7 @@ def _fraction(p: float, q: float, y: float) -> float:
 
 
 def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) -> Array:
-    """The regularised incomplete beta function, or 1 without it, number by number."""
+    """Return the regularised incomplete beta function, or 1 without it, number by number."""
     flip = x > (a + 1) / (a + b + 2)
     p, q, y = np.where(flip, b, a), np.where(flip, a, b), np.where(flip, 1 - x, x)
     # A bracket may end at 0 or 1 itself; the tail is 0 there.

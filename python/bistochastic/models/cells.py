@@ -57,7 +57,7 @@ class Grid:
 
     @classmethod
     def of(cls, records: Records, functions: Sequence[Function]) -> Grid:
-        """The grid of the functions of a design."""
+        """Return the grid of the functions of a design."""
         axes = tuple(a for a in records.attributes if any(a in f.scores for f in functions))
         shape = tuple(records.attributes[name].size for name in axes)
         cells, rows = math.prod(shape), records.frames[UNPROTECTED].rows
@@ -172,7 +172,7 @@ class Grid:
         )
 
     def dense(self, kind: list[int], of: Callable[[Coded, int], Array]) -> Array:
-        """One matrix over all cells from a matrix of every attribute."""
+        """Return one matrix over all cells from a matrix of every attribute."""
         attributes = [self.records.attributes[name] for name in self.axes]
         parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
         found: Array = np.ones((1, 1))
@@ -189,7 +189,7 @@ class Grid:
         return found
 
     def scales(self, design: Expanded) -> Array:
-        """The standard deviation of every column over rows and cells."""
+        """Return the standard deviation of every column over rows and cells."""
         rows, cells = len(self.across), len(self.inside)
         squares = (self.across.T @ self.across / rows) * (self.inside.T @ self.inside / cells)
         means = design.collect(self.across.mean(axis=0) * self.inside.mean(axis=0))
@@ -218,11 +218,11 @@ class Corrected:
         self._last: tuple[Array, tuple[list[Array], Array]] | None = None
 
     def _of(self, m: int, j: int) -> Array:
-        """The pseudo-responses of a class and a function, on every row of the sample."""
+        """Return the pseudo-responses of a class and a function, on every row of the sample."""
         return self._records.of(self._classes[m] * self.design.functions[j])
 
     def table(self, part: slice, sample: NDArray[np.intp], weights: Array | None = None) -> Array:
-        """The corrected table of some rows of the grid."""
+        """Return the corrected table of some rows of the grid."""
         if weights is None and self._held is not None:
             return self._held
         given = self._weights if weights is None else weights
@@ -232,12 +232,12 @@ class Corrected:
         return found
 
     def predictors(self, theta: Array, part: slice) -> list[Array]:
-        """The linear predictor of every class but the first, over rows and cells."""
+        """Return the linear predictor of every class but the first, over rows and cells."""
         spread = theta.reshape(self.classes, -1)[:, self.design.to]
         return [(self.grid.across[part] * row) @ self.grid.inside.T for row in spread]
 
     def chances(self, theta: Array, part: slice) -> tuple[list[Array], Array]:
-        """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+        """Return the probability of every class but the first, and ``log(1 + sum of exp eta)``."""
         if self._last is not None and part.start == 0 and np.array_equal(self._last[0], theta):
             return self._last[1]
         found = chances_of(self.predictors(theta, part))
@@ -247,14 +247,14 @@ class Corrected:
         return found
 
     def value(self, theta: Array) -> float:
-        """The corrected likelihood."""
+        """Return the corrected likelihood."""
         found = float((theta * self.moments.ravel()).sum())
         for part, sample in self.grid.batches():
             found -= float(np.vdot(self.table(part, sample), self.chances(theta, part)[1]))
         return found
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """The corrected score, and the information."""
+        """Return the corrected score, and the information."""
         return self._slopes(theta, None)
 
     def _slopes(self, theta: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -285,7 +285,7 @@ class Corrected:
         return self._slopes(theta, squares)[1]
 
     def scores(self, theta: Array) -> Array:
-        """The corrected score of every row of the sample."""
+        """Return the corrected score of every row of the sample."""
         grid, k = self.grid, len(self.design.functions)
         found = np.stack([self._of(m, j) for m in range(self.classes) for j in range(k)])
         for part, sample in grid.batches():
@@ -308,13 +308,13 @@ class Corrected:
         return np.concatenate([self.design.collect(block) for block in each])
 
     def negative(self) -> float:
-        """The negative part of the corrected table, relative to its total."""
+        """Return the negative part of the corrected table, relative to its total."""
         below = sum(-float(np.minimum(self.table(p, s), 0).sum()) for p, s in self.grid.batches())
         return below / float(self._weights.sum())
 
 
 def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
-    """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+    """Return the probability of every class but the first, and ``log(1 + sum of exp eta)``."""
     if len(eta) == 1:
         below = np.exp(-np.abs(eta[0]))
         total = 1 + below

@@ -71,12 +71,12 @@ class Latent:
         return found
 
     def chances(self, theta: Array) -> Array:
-        """The probability of every outcome in every row and cell."""
+        """Return the probability of every outcome in every row and cell."""
         found = np.stack(self.plain.chances(theta, slice(0, len(self.grid.across)))[0])
         return np.concatenate([1 - found.sum(axis=0, keepdims=True), found])
 
     def log_likelihood(self, pi: Array, theta: Array) -> float:
-        """The logarithm of the likelihood, given the unprotected columns."""
+        """Return the logarithm of the likelihood, given the unprotected columns."""
         expected = self.reported(pi * self.chances(theta))
         seen = self.counts > 0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,7 +142,7 @@ class Latent:
         return pi, theta + np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
 
     def scores(self, rows: Array) -> Array:
-        """The scores of the cells that the rows of the sample report."""
+        """Return the scores of the cells that the rows of the sample report."""
         return np.asarray(rows.reshape(self.size, -1)[:, self._place])
 
 
@@ -158,7 +158,7 @@ class _Point:
 
 
 def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None, NDArray[np.intp]]:
-    """The attribute of the outcome, if it is protected, and the outcome that each row reports."""
+    """Find the attribute of a protected outcome, and the outcome that each row reports."""
     ((name, _),) = classes[0].scores.items()
     scores = np.stack([each.scores[name] for each in classes])
     attribute = records.attributes.get(name)
@@ -238,7 +238,7 @@ def _accelerated(model: Latent, here: _Point) -> _Point:
 
 
 def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
-    """The best maximum from several starts: with noise in the outcome there may be several."""
+    """Find the best maximum from several starts: a noisy outcome may cause several maxima."""
     rng = np.random.default_rng(0)
     starts = [np.zeros(model.size)]
     naive = maximize(model.plain, starts[0], most)

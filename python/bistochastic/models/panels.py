@@ -185,7 +185,7 @@ def _waves(
 
 
 def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
-    """The rows of both waves that have the same id."""
+    """Return the rows of both waves that have the same id."""
     if one.ids.dtype == object or other.ids.dtype == object:
         place = {each: i for i, each in enumerate(other.ids.tolist())}
         at = np.array([place.get(each, -1) for each in one.ids.tolist()], np.intp)
@@ -302,7 +302,7 @@ class _Pair:
         return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
 
     def _axis(self, *names: str) -> sheets.Axis:
-        """The pairs of codes of an axis, whose name may be another one in the second wave."""
+        """Pair the codes of an axis, which may have another name in the second wave."""
         parts = []
         for sheet, rows, name in zip(self.tables, self.rows, (names[0], names[-1]), strict=True):
             axis = next(axis for axis in sheet.axes if axis.name == name)
@@ -311,7 +311,7 @@ class _Pair:
         return sheets.Axis(names[0], None, one * two, (first * two + second).astype(np.uint32))
 
     def sheet(self) -> Sheet:
-        """The codes of all axes with the design of the second wave, a row for each person."""
+        """Make the codes of all axes with the second wave's design, a row for each person."""
         inside = np.ones(len(self.rows[0]), bool)
         for sheet, rows in zip(self.tables, self.rows, strict=True):
             inside &= True if sheet.inside is None else sheet.inside[rows]
@@ -351,7 +351,7 @@ class _Pair:
         return Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
 
     def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
-        """The pseudo-responses of pairs, for every pair of groups that people may be in."""
+        """Return the pseudo-responses of pairs, for every pair of groups that people may be in."""
         _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
         told = _kron(_cells(mine, asked), _cells(theirs, asked))
@@ -418,7 +418,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
 
 
 def _inverse(matrix: Matrix) -> Array:
-    """The pseudo-response of each category, a row, to every reported one."""
+    """Return the pseudo-response of each category, a row, to every reported one."""
     with operators.said_of("transitions", matrix):
         return operators.solve_back(matrix, np.eye(matrix.size))
 
@@ -492,7 +492,7 @@ def _residuals(
 
 
 def _labels(wave: _Wave, column: object) -> Any:
-    """The values of an unprotected column, of every row."""
+    """Return the values of an unprotected column, of every row."""
     sheets.require(wave.table, wave.name, named("cluster", column))
     codes, values = levels(wave.table, named("cluster", column))
     return np.array(values, object)[codes]

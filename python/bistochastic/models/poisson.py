@@ -130,14 +130,14 @@ class Corrected:
             return parts, reduce(np.multiply, [part[0][:, 0] for part in parts])
 
     def value(self, theta: Array) -> float:
-        """The corrected likelihood."""
+        """Return the corrected likelihood."""
         found = float(theta @ self.moments)
         for rows in self._batches(0):
             found -= float(self._weights[rows] @ self._parts(theta, rows, 0)[1])
         return found
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """The corrected score, and the information."""
+        """Return the corrected score, and the information."""
         gradient = self.moments.copy()
         information = np.zeros((self.size, self.size))
         for rows in self._batches(2):
@@ -173,13 +173,13 @@ class Corrected:
         return self.design.collect(first), self.design.collect_both(second)
 
     def _others(self, parts: list[list[Array]], *left_out: int) -> Array:
-        """The product of the means of all blocks but some."""
+        """Return the product of the means of all blocks but some."""
         ones = np.ones(len(parts[0][0]))
         kept = [part[0][:, 0] for i, part in enumerate(parts) if i not in left_out]
         return reduce(np.multiply, kept, ones)
 
     def scores(self, theta: Array) -> Array:
-        """The corrected score of every row of the sample."""
+        """Return the corrected score of every row of the sample."""
         found = self._first.copy()
         for rows in self._batches(1):
             parts, _ = self._parts(theta, rows, 1)

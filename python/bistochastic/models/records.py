@@ -55,7 +55,7 @@ class Records:
     """Whether reported values are treated as true ones, as ordinary software does."""
 
     def of(self, function: Function) -> Array:
-        """The pseudo-response of a function of the true values, on every row."""
+        """Return the pseudo-response of a function of the true values, on every row."""
         if not self.raw:
             return self.responses.of(function)
         found = np.ones(len(self.sample.sums))
@@ -77,7 +77,7 @@ class Records:
         return {", ".join(each.columns): each for each in self.responses.question.coded}
 
     def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
-        """The axes that hold these columns; unprotected ones are on the axis ``side``."""
+        """Return the axes that hold these columns; unprotected ones are on the axis ``side``."""
         every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
         return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
 
@@ -149,7 +149,7 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
 
 
 def _declared(attribute: Coded, midpoints: bool) -> Columns:
-    """The categories of each column of an attribute, for every code that can be true."""
+    """Return the categories of each column of an attribute, for every code that can be true."""
     places = digits(attribute)
     if midpoints and isinstance(attribute, Binned) and attribute.missing != "category":
         numbers = score_row(attribute, attribute.column, None)
@@ -168,7 +168,7 @@ def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
 
 
 def _values(values: tuple[Any, ...] | None) -> Any:
-    """The values of an unprotected column; rows with a missing one are left out already."""
+    """Return the values of an unprotected column; rows with a missing one are left out already."""
     known = [value for value in values or () if value is not None]
     filled = [known[0] if value is None else value for value in values or ()]
     kinds = {type(value) for value in known}
@@ -176,7 +176,7 @@ def _values(values: tuple[Any, ...] | None) -> Any:
 
 
 def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]:
-    """The combinations of codes that occur, as codes of every column, and the one of each row."""
+    """Find the combinations of codes that occur, by column, and the combination of each row."""
     if not codes:
         return [], np.zeros(rows, np.intp)
     whole = np.zeros(rows, np.int64)
@@ -189,7 +189,7 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
 
 
 def scenario(plan: Plan, frame: object, columns: set[str], spec: Any, *, midpoints: bool) -> Array:
-    """The design of a model for records with known true values of some columns."""
+    """Return the design of a model for records with known true values of some columns."""
     table = opened(table_of(frame))
     found: dict[str, Any] = {}
     attributes = {column: each for each in plan._coded for column in each.columns}

@@ -158,7 +158,7 @@ def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
 
 
 def _named(left: Terms) -> list[str]:
-    """The categories of an outcome that formulaic encoded."""
+    """Return the categories of an outcome that formulaic encoded."""
     return [_CATEGORY.sub(r"\1", name) for name in left.names]
 
 

@@ -169,7 +169,7 @@ class Regression:
         return Wald(given, statistic, rank, self.degrees)
 
     def _columns_of(self, term: str) -> list[int]:
-        """The coefficients of a term of the formula."""
+        """Return the coefficients of a term of the formula."""
         places = self._spec.term_indices.items()
         found = {str(each).replace("`", ""): place for each, place in places}
         here = found.get(term.replace("`", ""), [])

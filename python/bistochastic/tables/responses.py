@@ -294,7 +294,7 @@ def _sheet(question: Question, frame: object, design: Design) -> Sheet:
 
 
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:
-    """The numbers of a column, permuted or unprotected; none missing or infinite."""
+    """Return the numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")

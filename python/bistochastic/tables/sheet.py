@@ -230,7 +230,7 @@ class Sheet:
         return found
 
     def left(self) -> Array:
-        """The part of each row's noise that no stage of the design has."""
+        """Return the part of each row's noise that no stage of the design has."""
         every = [*self.fractions, *[np.zeros(self.rows)] * self._lacks]
         return np.asarray(np.prod(every, axis=0))
 
@@ -255,7 +255,7 @@ class Sheet:
         return replace(outer, inner=stages[1].tallies(found, place, weights, math.prod(sizes)))
 
     def weighed(self) -> Array:
-        """The weight of every row, 0 outside of the subgroup."""
+        """Return the weight of every row, 0 outside of the subgroup."""
         whole = np.ones(self.rows) if self.weights is None else self.weights
         return _inside(whole, self.inside)
 
@@ -277,7 +277,7 @@ class Sheet:
         return replace(found, units=units, pieces=pieces)
 
     def nested(self) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """The stratum of each cluster, the cluster of every row, and how many there are.
+        """Return the stratum of each cluster, the cluster of every row, and how many there are.
 
         Clusters of different strata are different, whatever they are called.
         """
@@ -302,13 +302,13 @@ class Stage:
     factor: Array
 
     def group_of_units(self) -> NDArray[np.intp]:
-        """The group of every unit."""
+        """Return the group of every unit."""
         found = np.zeros(int(self.units.max(initial=-1)) + 1, np.intp)
         found[self.units] = self.groups
         return found
 
     def factors(self) -> Array:
-        """The factor of every group."""
+        """Return the factor of every group."""
         found = np.zeros(int(self.groups.max(initial=-1)) + 1)
         found[self.groups] = self.factor
         return found
