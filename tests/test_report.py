@@ -201,7 +201,7 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
         "": "4 columns protected0 columns published unchanged2,201 records",
         "One column": "a 1% suspicion grows to at most 8.44% (class)",
         "All columns of one person": "a 1% suspicion grows to at most 94.9%",
-        "Estimates": "within 3.12 percentage points (95 of 100 proportions)",
+        "Estimates": "within 3.12 percentage points (for 95 of 100 proportions)",
         "Published unchanged": "the order of the rows, unless they are shuffled",
         "Required by the publisher": "beta of each column at least 0.6: met",
     }
@@ -213,7 +213,7 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
     assert one[""] == "1 column protected1 column published unchanged"
     assert "All columns of one person" not in one
     assert one["Estimates"].endswith(
-        "percentage points (95 of 100 proportions from 10,000 records)"
+        "percentage points (for 95 of 100 proportions from 10,000 records)"
     )
     assert one["Required by the publisher"] == "the plan states no requirement"
     unmet = simple(requirement={"epsilon": 1, "beta": 0.5})

@@ -141,13 +141,15 @@ def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int
 def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple[Array, Array, int]:
     """Search from 0, then from the fit of a naive model; an error if there is no maximum."""
     zero = np.zeros(model.size)
-    found = maximize(model, zero, most)
-    start = None if found is not None else maximize(naive(), zero, most)
-    if start is not None:
-        found = maximize(model, start[0], most)
+    # A step too far is seen in its value, and halved.
+    with np.errstate(all="ignore"):
+        found = maximize(model, zero, most)
+        start = None if found is not None else maximize(naive(), zero, most)
+        if start is not None:
+            found = maximize(model, start[0], most)
     if found is None:
         must = "`regress` must find a maximum at which the information is positive definite"
-        cure = "use fewer or coarser columns, more records or less noise"
+        cure = "join rare categories, or use fewer columns, more records or less noise"
         raise ValueError(f"{must}; got none from {1 if start is None else 2} starts: {cure}")
     return found
 

@@ -18,7 +18,7 @@ from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric
 from bistochastic.tables.sheet import table_of
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from bistochastic.models.fitting import Fitted
@@ -107,9 +107,17 @@ def regress(
     )
 
 
-@dataclass(frozen=True)
-class Coefficients:
-    """One model on the original, on the release as it is, and on the release by ``regress``."""
+@dataclass(frozen=True, repr=False)
+class Coefficients(Shown):
+    """One model on the original, on the release as it is, and on the release by ``regress``.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30.0, 40.0, 50.0, 20.0]}
+    >>> audit = bs.audit(people, plan.protect(people), plan, formula="age ~ sex")
+    >>> audit.coefficients.names, [round(x, 9) for x in audit.coefficients.original]
+    (('Intercept', 'sex[T.M]'), [25.0, 20.0])
+    """
 
     formula: str
     names: tuple[str, ...]
@@ -118,6 +126,9 @@ class Coefficients:
     """The result of ordinary software on the release."""
     estimated: tuple[float, ...]
     standard_errors: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<Coefficients of {shown(self.formula)}: {len(self.names)}, three times each>"
 
 
 def compare(

@@ -285,7 +285,7 @@ class Regression:
         found = [f"note: {each}" for each in self.notes]
         if self.negative > 0:
             part = f"{self.negative:.2%} of the corrected table"
-            found.append(f"note: {part} is negative, as noise allows")
+            found.append(f"note: {part} is negative, which noise can cause")
         if self.hausman is not None:
             test = self.hausman
             found += [

@@ -521,7 +521,7 @@ class Plan(_Fields):
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = exact(self.epsilon)
-            raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+            raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
         if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
             most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
             raise GuaranteeError(f"{most}; got {exact(sum_)}")
@@ -538,8 +538,8 @@ class Plan(_Fields):
         """Find the largest beta of each column that keeps estimates within a tolerance.
 
         Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
-        options. A note says so if a column has several matrices, or a family without a single
-        parameter.
+        options. A note says so if a column has several matrices, a family without a single
+        parameter, or one draw per unit: ``records`` does not count its units.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
@@ -551,9 +551,10 @@ class Plan(_Fields):
         from bistochastic.choose.strongest import Goal, by_column
 
         goal = Goal.of(records, tolerance, share, confidence, design_effect)
+        units = {tuple(a.columns): a.unit for a in self._coded}
         return by_column(
             (
-                (each.name, each.family, each.size or 1)
+                (each.name, each.family, each.size or 1, units[tuple(each.columns)])
                 for each in self.by_attribute.values()
                 if each.kind != "numeric"
             ),

@@ -272,7 +272,7 @@ class Report:
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
-        least = f"within {points(max(known))} percentage points (95 of 100 proportions{given})"
+        least = f"within {points(max(known))} percentage points (for 95 of 100 proportions{given})"
         least += ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
@@ -520,7 +520,7 @@ class Report:
             found = [element("div", left, right, class_="bs-beside")]
         other = preview.grouped((c.attribute.columns, each.note) for c, each in exact if each.note)
         if other:
-            found += [paragraph("From other columns can be estimated:"), listed(other)]
+            found += [paragraph("What can be estimated from other columns:"), listed(other)]
         return found
 
     def _ranges(self, known: list[Column]) -> Markup | None:

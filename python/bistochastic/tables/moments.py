@@ -107,7 +107,10 @@ def mean(
         unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
         if math.isinf(half):
-            said = "of the middles of classes: a class is open, so the original has no bound"
+            said = (
+                "of the middles of classes, and of the finite end of an open class: the original "
+                "has no bound"
+            )
         return replace(found, shift=(half, half), notes=(*found.notes, said))
     return found
 
