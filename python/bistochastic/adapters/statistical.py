@@ -54,19 +54,18 @@ class StatisticalSource(TypedSource):
         self._path = path
         found, self._meta = self._call(name)
         arrays = {
-            column: _cells(values, self._is_text(column), kinds.get(column, ""))
-            for column, values in found.items()
+            column: _cells(found.pop(column), self._is_text(column), kinds.get(column, ""))
+            for column in list(found)
         }
-        found.clear()
         self._table = pa.table(arrays)
         super().__init__(name, self, self._table.schema, self._table.num_rows)
 
     def _call(self, name: str, **options: Any) -> Any:
         form = self._path.suffix.lower()
+        read = getattr(_library(), READERS[form])
         try:
-            read = getattr(_library(), READERS[form])
             return read(str(self._path), output_format="dict", **options)
-        except (MemoryError, ValueError):
+        except MemoryError:
             raise
         except Exception:
             # Its message about a broken file may quote the file.
