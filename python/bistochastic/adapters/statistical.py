@@ -147,9 +147,9 @@ def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text:
 def _cells(values: list[Any], text: bool, kind: str) -> Cells:
     """Return a column of a file, of the type that it has here."""
     if text:
-        texts = pa.array(values, pa.string())
+        texts = pa.array(values, pa.string(), from_pandas=True)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-    found = pa.array(values)
+    found = pa.array(values, from_pandas=True)
     if pa.types.is_null(found.type):
         found = found.cast(pa.float64())
     if kind in ("float", "date"):
