@@ -129,11 +129,15 @@ def strongest(
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
 
 
-def by_column(columns: Iterable[tuple[str, str, int]], goal: Goal) -> Strongest:
-    """Find the best matrix of each column's family, see :meth:`bistochastic.Plan.strongest`."""
+def by_column(columns: Iterable[tuple[str, str, int, str | None]], goal: Goal) -> Strongest:
+    """Find the strongest matrix of each column's own family."""
     known: dict[tuple[str, int], Choice] = {}
     found = []
-    for name, family, size in columns:
+    for name, family, size, unit in columns:
+        if unit is not None:
+            note = f"one draw per `{shown(unit)}`: ask by size, with the number of these as records"
+            found.append(Choice(family, None, None, note, name))
+            continue
         if (family, size) not in known:
             known[family, size] = (
                 goal.choice(family, size)

@@ -505,6 +505,12 @@ _CHOICES = """\
 #   column = "COLUMN"
 #   categories = [1, 2, 3]
 #   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to protect it in classes of numbers, each from its break to below the next:
+#   [[attributes]]
+#   kind = "binned"
+#   column = "COLUMN"
+#   breaks = [0, 18, 65, 120]
+#   matrix = {family = "geometric", requested = {epsilon = 2}}
 # - to publish it unchanged, name it in `keep`
 # - to leave it out, name it in `drop`"""
 

@@ -251,10 +251,10 @@ class Plan(_Fields):
     ) -> Plan:
         """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
-        ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a DuckDB relation, a
-        dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
-        ``category``, TOML, a Table Schema as JSON, or a file of SPSS, Stata or SAS, of which the
-        labels are read). ``codebook`` adds categories to a frame.
+        ``schema`` is a DataFrame, or only a schema: a pyarrow or polars schema, a DuckDB relation,
+        a dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
+        ``category``, TOML, a Table Schema as JSON, or an SPSS, Stata or SAS file, of which the
+        labels are read). ``codebook`` adds categories to a DataFrame.
 
         The categories of an Enum (polars, DuckDB), of booleans and of a codebook are declared.
         Strings, a Categorical and an Arrow dictionary list only categories that happen to occur.
@@ -273,10 +273,10 @@ class Plan(_Fields):
         Other columns without categories are left out, with a warning that names them. Columns of
         ``codebook`` that the DataFrame does not have are ignored.
 
-        ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
-        ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
-        numbers take no missing values. A column for which a file declares missing codes has
-        ``"category"`` in the place of ``"raise"``, and recodes them.
+        ``missing`` is ``"raise"``, ``"keep"`` or ``"category"`` for all columns of categories, see
+        :class:`Categorical`. A dict sets it by column; other columns raise. Columns of numbers must
+        not have missing values. If a file declares missing codes of a column, they are recoded, and
+        ``"raise"`` becomes ``"category"``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
@@ -521,7 +521,7 @@ class Plan(_Fields):
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = exact(self.epsilon)
-            raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+            raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
         if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
             most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
             raise GuaranteeError(f"{most}; got {exact(sum_)}")
@@ -538,8 +538,8 @@ class Plan(_Fields):
         """Find the largest beta of each column that keeps estimates within a tolerance.
 
         Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
-        options. A note says so if a column has several matrices, or a family without a single
-        parameter.
+        options. A note says so if a column has several matrices, a family without a single
+        parameter, or one draw per unit: ``records`` does not count its units.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
@@ -551,9 +551,10 @@ class Plan(_Fields):
         from bistochastic.choose.strongest import Goal, by_column
 
         goal = Goal.of(records, tolerance, share, confidence, design_effect)
+        units = {tuple(a.columns): a.unit for a in self._coded}
         return by_column(
             (
-                (each.name, each.family, each.size or 1)
+                (each.name, each.family, each.size or 1, units[tuple(each.columns)])
                 for each in self.by_attribute.values()
                 if each.kind != "numeric"
             ),
