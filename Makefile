@@ -134,6 +134,7 @@ bench: build-bench
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
+	$(BIN)/python benches/units.py
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/report.py
 	$(BIN)/python benches/choose.py
@@ -145,9 +146,11 @@ adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
 	mv .venv/adult.md docs/explanation/adult.md
 
-# Coverage of intervals over keys and resamples of Adult; needs adult.csv in the same folder.
+# Coverage of intervals over keys and resamples of Adult and of a household survey; needs adult.csv and
+# sdcmicro_testdata.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
+	$(BIN)/python benches/households.py
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench

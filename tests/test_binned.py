@@ -431,7 +431,7 @@ def test_quantiles_and_histograms() -> None:
     bounds = table.interval(1 - 1e-6, simultaneous=True)
     assert ((bounds[:, 0] <= true) & (true <= bounds[:, 1])).all()
     assert table.axes[0].categories[0] == "[0, 10)"
-    for wrong, said in ((("y", 0.5), "binned"), (("x", 1), "`q` must be between 0 and 1")):
+    for wrong, said in ((("y", 0.5), "binned"), (("x", 1), "`q` must be a number between 0 and 1")):
         with pytest.raises(ValueError, match=said):
             made.quantile({"x": ["[0, 10)"], "y": [1]}, *wrong)
 

@@ -278,3 +278,12 @@ def test_clusters_come_from_a_release_alone() -> None:
     with pytest.warns(UserWarning, match="adds epsilon"):
         apart = bs.cluster(release, plan, max_cells=3, min_dependence=0.3)
     assert apart.attributes == plan.attributes
+
+
+def test_a_column_with_one_draw_per_unit_is_not_chosen_by_records() -> None:
+    roof = bs.Categorical("roof", ["tin", "tile"], "randomized_response", beta=0.3, unit="home")
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
+    of_roof, of_sex = bs.Plan([roof, sex], drop=["home"]).strongest(records=1000, tolerance=0.05)
+    assert of_roof.matrix is None
+    assert of_roof.note == "one draw per `home`: ask by size, with the number of these as records"
+    assert of_sex.beta == bs.strongest(2, records=1000, tolerance=0.05)[0].beta

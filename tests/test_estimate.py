@@ -170,7 +170,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: loose.identity(2).estimate(counts=[1, 2], method="best"), ValueError, "one of inv"),
     (lambda: loose.identity(2).estimate(counts=[1, 2], population="all"), ValueError, "one of"),
     (lambda: RR.estimate(counts=[1, 2, 3]).interval(1.0), ValueError, "between 0 and 1; got 1"),
-    (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got nan"),
+    (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got NaN"),
     (lambda: RR.estimate(counts=[1, 2, 3]).contains([1, 0]), ValueError, "`prior` must hold 3"),
     (lambda: RR.required_records(0), ValueError, "`tolerance` must be"),
     (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`records` must be an integer"),

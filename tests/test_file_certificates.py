@@ -71,8 +71,13 @@ cli.main(sys.argv[3:])
 """
 
 
-@pytest.mark.parametrize("beside", ["out.csv.certificate.json", "notes/certificate.json"])
-def test_a_pause_between_renames_does_not_mix_two_runs(tmp_path: Path, beside: str) -> None:
+@pytest.mark.parametrize(
+    ("beside", "more"),
+    [("out.csv.certificate.json", []), ("notes/certificate.json", ["out.parquet", "notes/b.csv"])],
+)
+def test_a_pause_between_renames_does_not_mix_two_runs(
+    tmp_path: Path, beside: str, more: list[str]
+) -> None:
     folder = Folder(tmp_path, plan_of(drop=["town"], keep=[]), people(300))
     write_csv(tmp_path / "other.csv", people(400))
     (tmp_path / "notes").mkdir()
@@ -80,7 +85,8 @@ def test_a_pause_between_renames_does_not_mix_two_runs(tmp_path: Path, beside: s
     def start(own: str, source: str) -> subprocess.Popen[bytes]:
         options = ["--plan", folder.path / "plan.toml", "--certificate", tmp_path / beside]
         options += ["--max-line-ends", 1]
-        words = [tmp_path, own, "protect", tmp_path / source, tmp_path / "out.csv", *options]
+        outs = [tmp_path / out for out in ("out.csv", *more)]
+        words = [tmp_path, own, "protect", tmp_path / source, *outs, *options]
         command = [sys.executable, "-c", PAUSED, *map(str, words)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
@@ -95,7 +101,7 @@ def test_a_pause_between_renames_does_not_mix_two_runs(tmp_path: Path, beside: s
     assert (first.wait(), second.wait()) == (0, 0)
     certificate = bs.Certificate.from_json((tmp_path / beside).read_text())
     assert certificate.records == len((tmp_path / "out.csv").read_text().splitlines()) - 1
-    assert certificate.files == {"out.csv": sha(tmp_path / "out.csv")}
+    assert certificate.files == {Path(o).name: sha(tmp_path / o) for o in ("out.csv", *more)}
 
 
 # Two draws of one file.

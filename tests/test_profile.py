@@ -414,7 +414,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     ),
     (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
     (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),
-    (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got nan"),
+    (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got NaN"),
     (lambda: loose.uniform(3).deniability("3"), TypeError, "`gamma` must be a number"),
     (lambda: bs.uniform(2).profile(prior=[10**400, 0]), ValueError, "`prior` must hold"),
     (lambda: bs.uniform(2).profile(cost=[[10**400, 0], [0, 1]]), ValueError, "`cost` must"),

@@ -180,8 +180,8 @@ def test_no_other_dependence_tells_more_than_equal_values() -> None:
 def test_report_and_certificate_say_that_bounds_hold_for_one_record(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("x", range(9), "randomized_response", beta=0.6)])
     text = text_of(written(plan, tmp_path))
-    said = "A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, "
-    said += "99.992% by 5, practically 100% by 10."
+    said = "A suspicion of 1% becomes at most 14.2% with 1 record, 72.9% with 2, 97.8% with 3, "
+    said += "99.992% with 5, practically 100% with 10."
     certificate = str(plan.protect({"x": [1, 2]}).certificate)
     for shown in (certificate, str(plan.preview())):
         assert "hold for one record" in shown
@@ -252,9 +252,9 @@ def test_errors_are_those_of_a_simple_random_sample_or_have_a_design_effect(tmp_
 @pytest.mark.parametrize("wrong", [0, -1, math.inf, math.nan, -math.inf])
 def test_a_design_effect_is_a_number_above_0(wrong: float, tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-    with pytest.raises(ValueError, match="`design_effect` must be a number above 0; got"):
+    with pytest.raises(ValueError, match="`design_effect` must be a positive number; got"):
         plan.report(tmp_path / "x.html", design_effect=wrong)
-    with pytest.raises(TypeError, match="`design_effect` must be a number above 0; got str"):
+    with pytest.raises(TypeError, match="`design_effect` must be a positive number; got str"):
         plan.report(tmp_path / "x.html", design_effect="2")  # type: ignore[arg-type]
 
 

@@ -139,7 +139,7 @@ def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> No
         with pytest.raises((ValueError, TypeError)) as caught:
             call(x, y)
         assert str(caught.value) == sentence
-    with pytest.raises(ValueError, match="`q` must be a number from 0 to 1; got 2"):
+    with pytest.raises(ValueError, match="`q` must be from 0 to 1; got 2"):
         bs.masking.permutation_distance([1, 2], [2, 1]).quantile(2)
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.report import categories, column, deeds, document, explorer, precision, suspicion
+from bistochastic.report import categories, column, deeds, precision, suspicion
 from bistochastic.words import down
 
 SECRETS = ["Zebedee-7Q", "qxj-income-918273", "Plutonium Street 4"]
@@ -201,7 +201,7 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
         "": "4 columns protected0 columns published unchanged2,201 records",
         "One column": "a 1% suspicion grows to at most 8.44% (class)",
         "All columns of one person": "a 1% suspicion grows to at most 94.9%",
-        "Estimates": "within 3.12 percentage points (95 of 100 proportions)",
+        "Estimates": "within 3.12 percentage points (for 95 of 100 proportions)",
         "Published unchanged": "the order of the rows, unless they are shuffled",
         "Required by the publisher": "beta of each column at least 0.6: met",
     }
@@ -213,7 +213,7 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
     assert one[""] == "1 column protected1 column published unchanged"
     assert "All columns of one person" not in one
     assert one["Estimates"].endswith(
-        "percentage points (95 of 100 proportions from 10,000 records)"
+        "percentage points (for 95 of 100 proportions from 10,000 records)"
     )
     assert one["Required by the publisher"] == "the plan states no requirement"
     unmet = simple(requirement={"epsilon": 1, "beta": 0.5})
@@ -742,11 +742,5 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
     )
 
 
-def test_the_page_of_a_report_has_the_slider(tmp_path: Path) -> None:
-    page = written(wide(), tmp_path, 1000)
-    assert explorer.script() in page
-    # A plan of numbers alone has no categories to explore, and so no script.
-    only = written(bs.Plan([bs.Numeric("income", "k_anonymous", k=5)]), tmp_path, 100)
-    assert "<script" not in only
-    [scene] = [s for s in document.Report(wide(), None, 1000)._scenes() if s.name[:3] == "sex"]
-    assert scene.start == 12
+def test_the_page_of_a_report_has_no_script(tmp_path: Path) -> None:
+    assert "<script" not in written(wide(), tmp_path, 1000)

@@ -261,6 +261,23 @@ def _cells(path: Path) -> Any:
     return dict(found), meta.variable_value_labels, meta.original_variable_types
 
 
+def test_households_are_consistent_in_every_output(tmp_path: Path) -> None:
+    drafted(tmp_path)
+    text = (tmp_path / "plan.toml").read_text()
+    at = text.index('column = "roof"')
+    (tmp_path / "plan.toml").write_text(f'{text[:at]}unit = "hid"\n{text[at:]}')
+    outs = [tmp_path / f"out.{form}" for form in ("csv", "parquet", "sav", "dta")]
+    done = run("protect", tmp_path / "in.sav", *outs, "--plan", tmp_path / "plan.toml")
+    assert done.exit_code == 0, done.output
+    tables = [pd.read_csv(outs[0]), pd.read_parquet(outs[1])]
+    tables += [pyreadstat.read_sav(outs[2])[0], pyreadstat.read_dta(outs[3])[0]]
+    for table in tables:
+        assert table.groupby("hid")["roof"].nunique().max() == 1
+        np.testing.assert_array_equal(table["roof"].to_numpy(), tables[0]["roof"].to_numpy())
+    # Their draws are not all the truth.
+    assert (tables[0]["roof"] != frame()["roof"]).any()
+
+
 def test_shuffled_rows_are_in_one_order_in_all_files(tmp_path: Path) -> None:
     drafted(tmp_path)
     outs = [tmp_path / f"out.{form}" for form in ("csv", "sav", "parquet")]
@@ -307,6 +324,19 @@ def test_user_missing_numbers_are_missing(tmp_path: Path) -> None:
     assert said.startswith(
         "column `income`: must hold no missing values; got 6, the first in row 0"
     )
+
+
+@pytest.mark.parametrize("source", ["in.sav", "in.csv"])
+def test_means_of_integers_are_floats(tmp_path: Path, source: str) -> None:
+    """A file of SPSS has no other numbers, and a CSV file does not say what they are."""
+    data = pd.DataFrame({"income": np.arange(N)})
+    pyreadstat.write_sav(data, tmp_path / "in.sav")
+    data.to_csv(tmp_path / "in.csv", index=False)
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=4, how="average")])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    protected(tmp_path, source, "out.csv")
+    means = pd.read_csv(tmp_path / "out.csv")["income"]
+    assert means.tolist() == [i // 4 * 4 + 1.5 for i in range(N)]
 
 
 def test_booleans_dates_and_missing_strings_are_read_as_written(tmp_path: Path) -> None:

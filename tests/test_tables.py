@@ -734,7 +734,9 @@ def test_a_release_is_taken_for_its_table() -> None:
 def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
     law = bs.randomized_response(3, keep=0.6)
     counts = [70, 10, 20]
-    note = '1 cell is estimated below 0, as noise allows; method="mle" gives proportions from 0'
+    note = (
+        '1 cell is estimated below 0, which noise can cause; method="mle" gives proportions from 0'
+    )
     assert note not in str(law.estimate(counts=[60, 20, 20]))
     below = law.estimate(counts=[80, 10, 10])
     assert int((below.frequencies < 0).sum()) == 2

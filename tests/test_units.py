@@ -433,7 +433,7 @@ def test_the_pooled_bound_counts_units_once_and_people_m_times() -> None:
     lines = str(made.preview())
     assert "drawn once per unit of `hid`" in lines
     assert "column `sex`: a suspicion of 1" in lines
-    assert "by 10" in lines
+    assert "with 10" in lines
 
 
 def test_a_plan_that_keeps_columns_and_declares_no_units_says_so() -> None:

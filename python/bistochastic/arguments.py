@@ -6,6 +6,7 @@ of other libraries are read by ``adapters``.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from bistochastic import _core
 from bistochastic.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -97,6 +100,32 @@ def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None
     """Reject numbers that become infinite only as doubles."""
     if not np.array_equal(np.isinf(found), infinite):
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
+
+
+def real(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
+    """Read a number that meets a condition, which no NaN does."""
+    found = _core.as_real(name, must, given)
+    if not holds(found):
+        got = "NaN" if found != found else f"{found:g}"
+        raise ValueError(f"`{name}` must {must}; got {got}")
+    return found
+
+
+def share(name: str, given: object) -> float:
+    """Read a number from 0 to 1."""
+    return real(name, "be from 0 to 1", given, lambda x: 0 <= x <= 1)
+
+
+def limit(name: str, given: object) -> float:
+    """Read an epsilon, at least 0, or a share such as beta."""
+    if name not in ("epsilon", "temperature"):
+        return share(name, given)
+    return real(name, "be at least 0", given, lambda x: x >= 0)
+
+
+def positive(name: str, given: object, most: float = sys.float_info.max) -> float:
+    """Read a positive number, finite unless ``most`` is infinite."""
+    return real(name, "be a positive number", given, lambda x: 0 < x <= most)
 
 
 def fault(number: float) -> str:

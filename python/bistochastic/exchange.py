@@ -40,7 +40,7 @@ Fields = dict[str, Any]
 FORMAT = "bistochastic.matrix"
 VERSION = 1
 # Up to here every double is an integer of its own.
-_EXACT = 2**53
+EXACT = 2**53
 # A number, its spelling and its place in a list need about this many bytes.
 _BYTES = 64
 
@@ -55,7 +55,7 @@ def to_json(matrix: Matrix) -> str:
     places: list[int] = []
     for family, parameters, requested in laws:
         written = {name: _written(name, value, places) for name, value in parameters.items()}
-        asked = {name: _number(value) for name, value in requested.items()}
+        asked = {name: number(value) for name, value in requested.items()}
         law = {"family": family, "parameters": written, "requested": asked}
         places.append(texts.setdefault(json.dumps(law, allow_nan=False), len(texts)))
     *parts, last = texts
@@ -75,20 +75,21 @@ def _written(name: str, value: Any, places: list[int]) -> Any:
         return [places[i] for i in value]
     if isinstance(value, np.ndarray):
         _core.require_memory("to_json", 1, value.size, _BYTES)
-        if value.size == 0 or value.max() <= _EXACT:
+        if value.size == 0 or value.max() <= EXACT:
             return value.tolist()
         value = value.tolist()
     if isinstance(value, list):
         return [_written(name, item, places) for item in value]
-    return _number(value)
+    return number(value)
 
 
-def _number(value: float | Fraction) -> int | float | str:
+def number(value: float | Fraction) -> int | float | str:
+    """Write a number as plain data: a string if JSON might lose digits of it, or has none."""
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, int):
-        return value if abs(value) <= _EXACT else str(value)
-    return "inf" if value == np.inf else value
+        return value if abs(value) <= EXACT else str(value)
+    return value if math.isfinite(value) else str(value)
 
 
 def from_json(text: str) -> Matrix:
@@ -380,7 +381,7 @@ def _whole(here: Here) -> int:
         return int(given)
     if isinstance(given, float) and given.is_integer():
         given = int(given)
-    if type(given) is int and 0 <= given <= _EXACT:
+    if type(given) is int and 0 <= given <= EXACT:
         return given
     beyond = type(given) is int and given > 0
     must = "be an integer from 0 to below 2^63, beyond 2^53 as text"
@@ -391,7 +392,7 @@ def _wholes(here: Here) -> list[int]:
     given = here.value
     # Almost always, and many times faster than one by one.
     listed: list[int] = given if isinstance(given, list) else []
-    if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= _EXACT:
+    if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= EXACT:
         return listed
     return [_whole(item) for item in here.items("be a list of integers")]
 
@@ -442,7 +443,7 @@ def _request(here: Here) -> int | float | Fraction:
         return float("inf")
     if type(given) is float and math.isfinite(given):
         return given
-    if type(given) is int and abs(given) <= _EXACT:
+    if type(given) is int and abs(given) <= EXACT:
         return given
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**127:
         return int(given)

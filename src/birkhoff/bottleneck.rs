@@ -219,14 +219,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn labels_are_given_back() {
-        let mut random = Random::new(3);
-        let counts = sum(40, 20, 1 << 20, &mut random);
-        let (rows, columns) = (random.order(40), random.order(40));
-        let renamed = counts.relabelled(&rows, &columns);
-        let found = decompose(&renamed, &ALL, true, 1.0, &Progress::default());
-        check(&counts, &found.renamed_back(&rows, &columns));
-    }
 }

@@ -118,14 +118,6 @@ impl Pseudonyms {
 /// Integers of 16 bytes behind a zero.
 struct Integers<'a, T>(&'a [T]);
 
-impl<T: Copy + Into<i128>> Integers<'_, T> {
-    fn message(&self, i: usize) -> [u8; 17] {
-        let mut message = [0; 17];
-        message[1..].copy_from_slice(&self.0[i].into().to_le_bytes());
-        message
-    }
-}
-
 impl<T: Copy + Into<i128>> Messages for Integers<'_, T> {
     fn len(&self, _i: usize) -> usize {
         17
@@ -133,12 +125,8 @@ impl<T: Copy + Into<i128>> Messages for Integers<'_, T> {
 
     fn block(&self, i: usize, _b: usize) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
-        block[..17].copy_from_slice(&self.message(i));
+        block[1..17].copy_from_slice(&self.0[i].into().to_le_bytes());
         block
-    }
-
-    fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
-        take(&self.message(i));
     }
 }
 

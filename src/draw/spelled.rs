@@ -3,7 +3,7 @@
 //! Arrow holds strings so, with offsets. NumPy holds characters or bytes of a fixed width. From either a copy is made,
 //! which no other code can change. There is room behind it, so whole blocks of any id can be read.
 
-use crate::draw::hashing::{BLOCK, Messages, Take, word_of};
+use crate::draw::hashing::{BLOCK, Messages, word_of};
 use crate::system::stop::Paced;
 use crate::system::{erase, memory, stop};
 
@@ -343,12 +343,6 @@ impl<const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Prefixed<'_,
         }
         let then = |k, word| put(P / 4 + k, word);
         self.ids.words(id, 0, bytes - P, then);
-    }
-
-    fn all(&self, i: usize, take: Take<'_>) {
-        let (id, prefix) = (self.at)(i);
-        take(&prefix);
-        take(self.ids.id(id));
     }
 }
 

@@ -95,45 +95,34 @@ impl Matrix {
 
     /// The entropy rate in bits, as reported.
     pub fn entropy_rate(&self) -> f64 {
-        let cell = &self.reported.entropy_rate;
-        *cell.get_or_make(|| rate::entropy_rate(&*self.family))
+        once(&self.reported.entropy_rate, || {
+            rate::entropy_rate(&*self.family)
+        })
     }
 
     /// Beta, as reported.
     pub fn beta(&self) -> f64 {
-        *self.reported.beta.get_or_make(|| rate::beta(&*self.family))
+        once(&self.reported.beta, || rate::beta(&*self.family))
     }
 
     /// [`Family::entropy_rate`]. A composite may hold one matrix many times, so it asks here.
     pub fn entropy(&self) -> Entropy {
-        self.reported
-            .entropy
-            .get_or_make(|| self.family.entropy_rate())
-            .clone()
+        once(&self.reported.entropy, || self.family.entropy_rate())
     }
 
     /// [`Family::truthfulness`], likewise.
     pub fn truthfulness(&self) -> f64 {
-        *self
-            .reported
-            .truthfulness
-            .get_or_make(|| self.family.truthfulness())
+        once(&self.reported.truthfulness, || self.family.truthfulness())
     }
 
     /// [`Family::is_ergodic`], likewise.
     pub fn is_ergodic(&self) -> bool {
-        *self
-            .reported
-            .is_ergodic
-            .get_or_make(|| self.family.is_ergodic())
+        once(&self.reported.is_ergodic, || self.family.is_ergodic())
     }
 
     /// [`Family::knows_ergodic`], likewise.
     pub fn knows_ergodic(&self) -> bool {
-        *self
-            .reported
-            .knows_ergodic
-            .get_or_make(|| self.family.knows_ergodic())
+        once(&self.reported.knows_ergodic, || self.family.knows_ergodic())
     }
 
     /// Codes below this can be given as true. Digits of a joint code are not looked at.
@@ -168,15 +157,12 @@ impl Matrix {
 
     /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
     pub fn total(&self) -> Option<u128> {
-        *self.reported.total.get_or_make(|| self.family.total())
+        once(&self.reported.total, || self.family.total())
     }
 
     /// [`Family::is_exact`], likewise.
     pub fn is_exact(&self) -> bool {
-        *self
-            .reported
-            .is_exact
-            .get_or_make(|| self.family.is_exact())
+        once(&self.reported.is_exact, || self.family.is_exact())
     }
 
     /// A condition that was found elsewhere, kept for the next who asks.
@@ -186,7 +172,7 @@ impl Matrix {
 
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
-        *self.reported.epsilon.get_or_make(|| self.family.epsilon())
+        once(&self.reported.epsilon, || self.family.epsilon())
     }
 
     /// The distinct matrices in a composite, parts first.
@@ -229,6 +215,11 @@ impl Matrix {
         let shelf = &self.reported.shelves[T::SHELF as usize];
         shelf.get().map(unpacked)
     }
+}
+
+/// A number that is measured at the first question.
+fn once<T: Clone>(cell: &Kept<T>, make: impl FnOnce() -> T) -> T {
+    cell.get_or_make(make).clone()
 }
 
 fn unpacked<T: Shelved>(thing: &Thing) -> &T {

@@ -16,6 +16,7 @@ use std::ops::Range;
 use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
+#[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
 
 /// Bound on the relative error of a sum of terms of one sign.
@@ -69,9 +70,9 @@ pub struct Scan {
     pub signed: bool,
 }
 
-/// One pass over at most [`CHUNK`] numbers; with `COLUMNS`, `columns[j] += p[j]` on the way.
+/// One pass over at most [`CHUNK`] numbers; if there are columns, `columns[j] += p[j]` on the way.
 #[inline(always)]
-fn scan_chunk<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
+fn scan_any(p: &[f64], columns: &mut [f64]) -> Scan {
     let mut entropy = [0.0; LANES];
     let mut sum = [0.0; LANES];
     let mut bits = [0u64; LANES];
@@ -83,7 +84,7 @@ fn scan_chunk<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
         }
     };
     let (groups, rest) = p.as_chunks::<LANES>();
-    if COLUMNS {
+    if !columns.is_empty() {
         let (totals, tail) = columns.as_chunks_mut::<LANES>();
         for (x, total) in groups.iter().zip(totals) {
             step(x);
@@ -107,96 +108,57 @@ fn scan_chunk<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
     }
 }
 
-/// The pass compiled for one instruction set.
-type Pass = fn(&[f64], &mut [f64]) -> Scan;
-
-fn plain<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-    scan_chunk::<COLUMNS>(p, columns)
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{Scan, scan_chunk};
-
-    #[target_feature(enable = "avx2")]
-    fn avx2_inner<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        scan_chunk::<COLUMNS>(p, columns)
+/// The pass, compiled for each level of processor from one source.
+fn scan(p: &[f64], columns: &mut [f64]) -> Scan {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn avx2(p: &[f64], columns: &mut [f64]) -> Scan {
+            scan_any(p, columns)
+        }
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+        fn avx512(p: &[f64], columns: &mut [f64]) -> Scan {
+            scan_any(p, columns)
+        }
+        let level = level();
+        if level >= Level::Avx2 {
+            // SAFETY: the level is one that the processor has.
+            return unsafe {
+                match level {
+                    Level::Avx512 => avx512(p, columns),
+                    _ => avx2(p, columns),
+                }
+            };
+        }
     }
-
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-    fn avx512_inner<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        scan_chunk::<COLUMNS>(p, columns)
-    }
-
-    pub fn avx2<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `pass` is asked for this function only if the processor has AVX2.
-        unsafe { avx2_inner::<COLUMNS>(p, columns) }
-    }
-
-    pub fn avx512<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `pass` is asked for this function only if the processor has these parts.
-        unsafe { avx512_inner::<COLUMNS>(p, columns) }
-    }
-}
-
-/// The pass of a level that the processor has.
-fn pass<const COLUMNS: bool>(level: Level) -> Pass {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => x86::avx2::<COLUMNS>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => x86::avx512::<COLUMNS>,
-        _ => plain::<COLUMNS>,
-    }
+    scan_any(p, columns)
 }
 
 /// `sum of -p log2 p` over `len` numbers that `fill(start, buffer)` produces chunk by chunk.
 pub fn sum_of_terms(len: usize, fill: impl Fn(usize, &mut [f64]) + Sync + Send) -> Dd {
     /// Numbers a task: enough to hide the hand-over, few enough to share out.
     const TASK: usize = 1 << 16;
-    let summer = Summer::new();
     let parts = pool::map(len.div_ceil(TASK), len < TASK, |task| {
-        summer.sum(task * TASK..len.min((task + 1) * TASK), &fill)
+        sum(task * TASK..len.min((task + 1) * TASK), &fill)
     });
     parts.into_iter().fold(Dd::ZERO, |a, b| a + b)
 }
 
-/// The same on one thread, for callers that share out the work themselves.
-#[derive(Clone, Copy)]
-pub struct Summer {
-    pass: Pass,
+/// The same over a range of numbers on one thread, for callers that share out the work themselves.
+pub fn sum(range: Range<usize>, fill: impl Fn(usize, &mut [f64])) -> Dd {
+    let mut buffer = [0.0; CHUNK];
+    let mut total = Dd::ZERO;
+    for start in range.clone().step_by(CHUNK) {
+        let part = &mut buffer[..CHUNK.min(range.end - start)];
+        fill(start, part);
+        total = total + Dd::from(scan(part, &mut []).entropy);
+    }
+    total
 }
 
-impl Summer {
-    /// With the best pass of this machine.
-    pub fn new() -> Self {
-        Summer {
-            pass: pass::<false>(level()),
-        }
-    }
-
-    /// `sum of -p log2 p` over a range of numbers that `fill(start, buffer)` produces.
-    pub fn sum(&self, range: Range<usize>, fill: impl Fn(usize, &mut [f64])) -> Dd {
-        let mut buffer = [0.0; CHUNK];
-        let mut total = Dd::ZERO;
-        for start in range.clone().step_by(CHUNK) {
-            let part = &mut buffer[..CHUNK.min(range.end - start)];
-            fill(start, part);
-            total = total + Dd::from((self.pass)(part, &mut []).entropy);
-        }
-        total
-    }
-
-    /// `-p log2 p` of one number.
-    pub fn term(&self, p: f64) -> Dd {
-        Dd::from((self.pass)(&[p], &mut []).entropy)
-    }
-}
-
-impl Default for Summer {
-    fn default() -> Self {
-        Summer::new()
-    }
+/// `-p log2 p` of one number.
+pub fn term(p: f64) -> Dd {
+    Dd::from(scan(&[p], &mut []).entropy)
 }
 
 /// One pass over a square matrix in row-major order: a [`Scan`] a row, and the column sums.
@@ -208,7 +170,6 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
     let bands = size.div_ceil(height);
     let mut columns = memory::zeros(bands * size);
     let mut rows = memory::filled(Scan::default(), size);
-    let pass = pass::<true>(level());
     let mut work: Vec<(&[f64], &mut [f64], &mut [Scan])> = matrix
         .chunks(height * size)
         .zip(columns.chunks_mut(size))
@@ -219,7 +180,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
         for (band, columns, rows) in part {
             for (row, out) in band.chunks(size).zip(rows.iter_mut()) {
                 for (p, c) in row.chunks(CHUNK).zip(columns.chunks_mut(CHUNK)) {
-                    let s = pass(p, c);
+                    let s = scan(p, c);
                     out.entropy += s.entropy;
                     out.sum += s.sum;
                     out.signed |= s.signed;
@@ -269,17 +230,11 @@ mod tests {
     #[test]
     fn every_instruction_set_gives_the_same_bits() {
         for p in [&numbers()[..], &numbers()[..7], &[]] {
-            let mut want_columns = vec![0.25; p.len()];
-            let want = plain::<true>(p, &mut want_columns);
-            for level in Level::ALL.into_iter().filter(|l| l.is_had()) {
-                let mut columns = vec![0.25; p.len()];
-                let got = pass::<true>(level)(p, &mut columns);
-                assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
-                assert_eq!(got.sum.to_bits(), want.sum.to_bits());
-                assert_eq!(columns, want_columns);
-                let got = pass::<false>(level)(p, &mut []);
-                assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
-            }
+            let (mut columns, mut want_columns) = (vec![0.25; p.len()], vec![0.25; p.len()]);
+            let (got, want) = (scan(p, &mut columns), scan_any(p, &mut want_columns));
+            assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
+            assert_eq!(got.sum.to_bits(), want.sum.to_bits());
+            assert_eq!(columns, want_columns);
         }
     }
 

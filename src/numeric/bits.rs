@@ -319,7 +319,7 @@ mod tests {
     use super::*;
     use crate::birkhoff::sample;
     use crate::birkhoff::tree::Tree;
-    use crate::law::battery::{make, sized, table, wholes, with};
+    use crate::law::battery::{make, table, with};
     use crate::law::parameters::Value;
 
     /// The entropy of what is drawn entry by entry, over every leaf of the tree of decisions.
@@ -487,20 +487,5 @@ mod tests {
         let above = logs.log2(PRODUCT + 1) - Dd::from(u128::from(PRODUCT + 1)).log2();
         let gap = (below - above).hi.abs();
         assert!(gap < 1e-20, "{gap}");
-    }
-
-    #[test]
-    fn classes_of_any_size_have_their_orders() {
-        let uniform = |n| sized("uniform", n);
-        assert_eq!(entropy(&uniform(1)), Some(0.0));
-        assert_eq!(entropy(&uniform(2)), Some(1.0));
-        assert_eq!(entropy(&wholes("blocks", "sizes", &[2, 1, 2])), Some(2.0));
-        for n in [256i128, 257, 1000] {
-            let want: f64 = (2..=n).map(|k| (k as f64).log2()).sum();
-            let bits = entropy(&uniform(n)).unwrap();
-            assert!((bits - want).abs() < 1e-11 * want, "{n}: {bits} of {want}");
-        }
-        assert!(entropy(&uniform(1 << 31)).unwrap() > 6e10);
-        assert_eq!(entropy(&uniform(1 << 33)), None);
     }
 }

@@ -63,20 +63,6 @@ impl<'py> Rows<'py> {
         Ok(n.into_pyobject(self.py)?.into_any())
     }
 
-    /// The least common multiple of the totals, and how many times each is in it.
-    fn common(
-        &self,
-        rows: &[Rc<Row<'py>>],
-    ) -> PyResult<(Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>)> {
-        let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.total))?;
-        let common = self.lcm.call1(totals)?;
-        let times: PyResult<Vec<_>> = rows
-            .iter()
-            .map(|row| common.floor_div(&row.total))
-            .collect();
-        Ok((common, times?))
-    }
-
     fn of(&mut self, matrix: &Matrix, u: u64) -> PyResult<Rc<Row<'py>>> {
         let place = (Arc::as_ptr(&matrix.family).cast::<()>(), u);
         if let Some(row) = self.made.get(&place) {
@@ -113,20 +99,25 @@ impl<'py> Rows<'py> {
             None => self.plain(matrix, u),
             Some(Composition::Kron(factors)) => self.kron(factors, matrix.family.size(), u),
             Some(Composition::Mix(parts)) => {
-                let mut rows = Vec::new();
-                for (_, part) in parts.iter().filter(|((weight, _), _)| *weight > 0) {
+                let (mut rows, mut shares) = (Vec::new(), Vec::new());
+                for ((weight, _), part) in parts.iter().filter(|part| part.0.0 > 0) {
                     rows.push(self.of(part, u)?);
+                    shares.push(self.whole(*weight as u128)?);
                 }
-                let weights = parts.iter().map(|part| part.0);
-                self.mixed(&rows, weights.filter(|weight| weight.0 > 0).collect())
+                // The weights have one denominator.
+                let of = parts.first().map_or(1, |part| part.0.1);
+                self.summed(&rows, &shares, &self.whole(of as u128)?)
             }
             Some(Composition::Product(first, second)) => {
                 let before = self.of(first, u)?;
-                let mut rows = Vec::new();
-                for w in self.taken(&before)? {
-                    rows.push(self.of(second, w)?);
+                let (mut rows, mut shares) = (Vec::new(), Vec::new());
+                for (w, count) in (0..).zip(&before.counts) {
+                    if count.is_truthy()? {
+                        rows.push(self.of(second, w)?);
+                        shares.push(count.clone());
+                    }
                 }
-                self.product(&before, &rows)
+                self.summed(&rows, &shares, &before.total)
             }
         };
         self.short(row?, matrix.family.size())
@@ -162,79 +153,38 @@ impl<'py> Rows<'py> {
     fn kron(&mut self, factors: &[Matrix], size: u64, u: u64) -> PyResult<Row<'py>> {
         // The joint code in C order: the last factor runs fastest.
         let mut place = size;
-        let one = self.whole(1)?;
-        let mut row = Row {
-            counts: vec![one.clone()],
-            total: one,
-        };
+        let (mut counts, mut total) = (vec![self.whole(1)?], self.whole(1)?);
         for factor in factors.iter().filter(|factor| factor.family.size() > 1) {
             place /= factor.family.size();
             let part = self.of(factor, u / place % factor.family.size())?;
-            row = self.beside(&row, &part)?;
+            let pairs = counts
+                .iter()
+                .flat_map(|a| part.counts.iter().map(move |b| a.mul(b)));
+            counts = pairs.collect::<PyResult<_>>()?;
+            total = total.mul(&part.total)?;
         }
-        Ok(row)
-    }
-
-    /// Two rows of independent factors.
-    fn beside(&self, row: &Row<'py>, part: &Row<'py>) -> PyResult<Row<'py>> {
-        let mut counts = Vec::with_capacity(row.counts.len() * part.counts.len());
-        for a in &row.counts {
-            for b in &part.counts {
-                counts.push(a.mul(b)?);
-            }
-        }
-        let total = row.total.mul(&part.total)?;
         Ok(Row { counts, total })
     }
 
-    /// Rows by their weights, which have one denominator.
-    fn mixed(&self, rows: &[Rc<Row<'py>>], weights: Vec<(i64, i64)>) -> PyResult<Row<'py>> {
-        let of = self.whole(weights.first().map_or(1, |weight| weight.1) as u128)?;
-        let (inner, times) = self.common(rows)?;
-        let mut sum = self.zeros(rows)?;
-        for ((row, weight), times) in rows.iter().zip(weights).zip(&times) {
-            let weight = self.whole(weight.0 as u128)?.mul(times)?;
-            for (s, n) in sum.iter_mut().zip(&row.counts) {
-                *s = s.add(n.mul(&weight)?)?;
-            }
-        }
-        Ok(Row {
-            counts: sum,
-            total: inner.mul(of)?,
-        })
-    }
-
-    fn zeros(&self, rows: &[Rc<Row<'py>>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    /// The sum of rows, each so many times out of `of`.
+    fn summed(
+        &self,
+        rows: &[Rc<Row<'py>>],
+        shares: &[Bound<'py, PyAny>],
+        of: &Bound<'py, PyAny>,
+    ) -> PyResult<Row<'py>> {
+        let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.total))?;
+        let common = self.lcm.call1(totals)?;
         let size = rows.first().map_or(0, |row| row.counts.len());
-        Ok(vec![self.whole(0)?; size])
-    }
-
-    /// The codes that a row may report.
-    fn taken(&self, row: &Row<'py>) -> PyResult<Vec<u64>> {
-        let mut found = Vec::new();
-        for (w, count) in (0..).zip(&row.counts) {
-            if count.is_truthy()? {
-                found.push(w);
-            }
-        }
-        Ok(found)
-    }
-
-    /// A row of the first matrix times those rows of the second that it may lead to.
-    fn product(&self, before: &Row<'py>, rows: &[Rc<Row<'py>>]) -> PyResult<Row<'py>> {
-        let (inner, times) = self.common(rows)?;
-        let mut sum = self.zeros(rows)?;
-        let shares = self.taken(before)?;
-        for ((w, row), times) in shares.into_iter().zip(rows).zip(times) {
-            let a = before.counts[w as usize].mul(times)?;
+        let mut counts = vec![self.whole(0)?; size];
+        for (row, share) in rows.iter().zip(shares) {
             self.py.check_signals()?;
-            for (s, b) in sum.iter_mut().zip(&row.counts) {
-                *s = s.add(b.mul(&a)?)?;
+            let times = share.mul(common.floor_div(&row.total)?)?;
+            for (sum, n) in counts.iter_mut().zip(&row.counts) {
+                *sum = sum.add(n.mul(&times)?)?;
             }
         }
-        Ok(Row {
-            counts: sum,
-            total: before.total.mul(inner)?,
-        })
+        let total = of.mul(common)?;
+        Ok(Row { counts, total })
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes};
+use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use super::convert::{self, type_name};
@@ -149,15 +149,8 @@ impl Key {
         self.inner.fingerprint()
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
-        let py = other.py();
-        match other.cast::<Key>() {
-            Ok(other) => {
-                let equal = self.inner == other.get().inner;
-                PyBool::new(py, equal).to_owned().into_any().unbind()
-            }
-            Err(_) => py.NotImplemented(),
-        }
+    fn __eq__(&self, other: &Key) -> bool {
+        self.inner == other.inner
     }
 
     fn __repr__(&self) -> String {

@@ -10,7 +10,6 @@ use crate::law::parameters::Value;
 use crate::law::same::{Found, same};
 use crate::number::bits;
 use crate::system::pool;
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -192,39 +191,25 @@ impl Matrix {
     /// array([[1. , 0. , 0. ],
     ///        [0. , 0.5, 0.5],
     ///        [0. , 0.5, 0.5]])
-    fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let family = self.family();
         let size = family.size();
         self.inner().check_written()?;
-        let array = memory::empty(py, "to_dense", &[size, size], "float64")?;
-        let array = array.cast_into::<PyArray2<f64>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, size * size, || {
-                let (small, columns) = (out.len() < 1 << 16, size as usize);
-                pool::for_each_chunk(out, columns, small, |u, row| family.fill_row(u as u64, row));
-            })?;
-        }
-        Ok(array)
+        memory::written(py, "to_dense", &[size, size], size * size, |out| {
+            let (small, columns) = (out.len() < 1 << 16, size as usize);
+            pool::for_each_chunk(out, columns, small, |u, row| family.fill_row(u as u64, row));
+        })
     }
 
     /// Row ``u`` as doubles: how likely each report is if the truth is ``u``.
     ///
     /// >>> bs.circulant([0.5, 0.25, 0.25]).row(1)
     /// array([0.25, 0.5 , 0.25])
-    fn row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let py = u.py();
-        let family = self.family();
-        let u = convert::code("u", u, family.size())?;
+    fn row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (family, size) = (self.family(), self.family().size());
+        let (py, u) = (u.py(), convert::code("u", u, size)?);
         self.inner().check_written()?;
-        let array = memory::doubles(py, "row", family.size())?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, family.size(), || family.fill_row(u, out))?;
-        }
-        Ok(array)
+        memory::written(py, "row", &[size], size, |out| family.fill_row(u, out))
     }
 
     /// Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
@@ -288,18 +273,8 @@ impl Matrix {
         Ok(true)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let py = other.py();
-        Ok(match other.cast::<Matrix>() {
-            Ok(other) => {
-                let equal = guarded(|| self.inner() == other.get().inner())?;
-                pyo3::types::PyBool::new(py, equal)
-                    .to_owned()
-                    .into_any()
-                    .unbind()
-            }
-            Err(_) => py.NotImplemented(),
-        })
+    fn __eq__(&self, other: &Matrix) -> PyResult<bool> {
+        guarded(|| self.inner() == other.inner())
     }
 
     fn __hash__(&self) -> PyResult<u64> {

@@ -1,10 +1,11 @@
 //! Arrays of Python, asked for with a look at what memory there is.
 
-use numpy::PyArray1;
+use numpy::{Element, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::work::detached;
 use crate::error::Error;
 use crate::system::memory;
 
@@ -31,31 +32,27 @@ pub fn require(what: &str, rows: u64, columns: u64, each: u64) -> Result<(), Err
     Ok(())
 }
 
-/// An array of this shape and type, not filled yet.
-pub fn empty<'py>(
+/// An array of this shape, not filled yet; a short vector without asking anybody.
+fn empty<'py, T: Element>(
     py: Python<'py>,
     what: &str,
     shape: &[u64],
-    dtype: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    // The widths of the types that this crate asks for; the widest for any other.
-    let each = match dtype {
-        "uint16" => 2,
-        "uint32" => 4,
-        _ => 8,
-    };
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let (rows, columns) = match *shape {
+        [size] if size <= SHORT => return Ok(PyArrayDyn::zeros(py, &[size as usize][..], false)),
         [columns] => (1, columns),
         _ => (
             shape[0],
             shape[1..].iter().fold(1u64, |a, b| a.saturating_mul(*b)),
         ),
     };
+    let each = size_of::<T>() as u64;
     require(what, rows, columns, each)?;
     // Through Python, so that an allocation that fails is an exception.
     let shape = PyTuple::new(py, shape)?;
-    py.import("numpy")?
-        .call_method1("empty", (shape, dtype))
+    let made = py
+        .import("numpy")?
+        .call_method1("empty", (shape, numpy::dtype::<T>(py)))
         .map_err(|error| {
             if error.is_instance_of::<PyMemoryError>(py) {
                 let bytes = (u128::from(rows) * u128::from(columns)).saturating_mul(each.into());
@@ -64,15 +61,25 @@ pub fn empty<'py>(
             } else {
                 error
             }
-        })
+        })?;
+    Ok(made.cast_into()?)
 }
 
-/// A vector of doubles; a short one without asking anybody.
-pub fn doubles<'py>(py: Python<'py>, what: &str, size: u64) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    if size <= SHORT {
-        return Ok(PyArray1::zeros(py, size as usize, false));
+/// A new array of this shape, as `write` fills it in work on `numbers` numbers.
+pub fn written<'py, T: Element + Send>(
+    py: Python<'py>,
+    what: &str,
+    shape: &[u64],
+    numbers: u64,
+    write: impl FnOnce(&mut [T]) + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = empty::<T>(py, what, shape)?;
+    {
+        let mut out = array.readwrite();
+        let out = out.as_slice_mut()?;
+        detached(py, numbers, || write(out))?;
     }
-    Ok(empty(py, what, &[size], "float64")?.cast_into()?)
+    Ok(array.into_any())
 }
 
 /// Raises OutOfMemoryError unless ``rows x columns`` numbers of ``each`` bytes fit in memory, for ``what``.

@@ -1,8 +1,6 @@
 //! Permutations and averages of individuals.
 
-use numpy::{
-    Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods,
-};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::law::Matrix;
@@ -173,29 +171,22 @@ pub fn shuffle_ties<'py>(
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret = Secret::new(key, stream, true, "stream")?;
-    let array = memory::empty(py, "order", &[order.len() as u64], "int64")?;
-    {
-        let array = array.cast::<PyArray1<i64>>()?;
-        let mut out = array.readwrite();
-        let (x, out) = (order.as_slice()?, out.as_slice_mut()?);
-        let (starts, lengths) = (starts.as_slice()?, lengths.as_slice()?);
-        let digest = matrix.inner().digest();
-        detached(py, u64::MAX, || {
-            let runs: Vec<Run> = starts
-                .iter()
-                .zip(lengths)
-                .map(|(&start, &length)| Run {
-                    start: start as u64,
-                    class_size: length as u64,
-                    classes: 1,
-                })
-                .gather();
-            out.copy_from_slice(x);
-            erase::after(|| {
-                let words = secret.keystream_at(Purpose::Ties, &[], digest);
-                shuffle::some(&words, &runs, out);
-            });
-        })?;
-    }
-    Ok(array)
+    let (x, starts, lengths) = (order.as_slice()?, starts.as_slice()?, lengths.as_slice()?);
+    let digest = matrix.inner().digest();
+    memory::written(py, "order", &[x.len() as u64], u64::MAX, |out| {
+        let runs: Vec<Run> = starts
+            .iter()
+            .zip(lengths)
+            .map(|(&start, &length)| Run {
+                start: start as u64,
+                class_size: length as u64,
+                classes: 1,
+            })
+            .gather();
+        out.copy_from_slice(x);
+        erase::after(|| {
+            let words = secret.keystream_at(Purpose::Ties, &[], digest);
+            shuffle::some(&words, &runs, out);
+        });
+    })
 }

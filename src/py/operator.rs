@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray,
-    PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
@@ -26,25 +25,16 @@ pub fn operate<'py>(
     rows: PyReadonlyArray2<'py, f64>,
     inverse: bool,
     back: bool,
-) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let inner = matrix.inner();
     let Some(operator) = detached(py, inner.family.size(), || inner.operator())? else {
         return Ok(None);
     };
     let (vectors, size) = (rows.shape()[0], rows.shape()[1]);
-    let shape = [vectors as u64, size as u64];
-    let array = memory::empty(py, "apply", &shape, "float64")?;
-    let array = array.cast_into::<PyArray2<f64>>()?;
-    {
-        let x = rows.as_slice()?;
-        let mut out = array.readwrite();
-        let out = out.as_slice_mut()?;
-        let way = if back { Way::Back } else { Way::Forth };
-        detached(py, x.len() as u64, || {
-            operator::run(operator, way, inverse, size, x, out);
-        })?;
-    }
-    Ok(Some(array))
+    let (shape, x) = ([vectors as u64, size as u64], rows.as_slice()?);
+    let way = if back { Way::Back } else { Way::Forth };
+    let write = |out: &mut [f64]| operator::run(operator, way, inverse, size, x, out);
+    memory::written(py, "apply", &shape, x.len() as u64, write).map(Some)
 }
 
 /// One vector through the matrix, or back, in one step: `None` if it is not a plain vector of finite doubles, or
@@ -55,7 +45,7 @@ pub fn operate_vector<'py>(
     matrix: &Matrix,
     given: &Bound<'py, PyAny>,
     inverse: bool,
-) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let inner = matrix.inner();
     let size = inner.family.size();
     let Ok(array) = given.cast_exact::<PyUntypedArray>() else {
@@ -78,15 +68,8 @@ pub fn operate_vector<'py>(
     let Some(operator) = operator else {
         return Ok(None);
     };
-    let array = memory::doubles(py, "apply", size)?;
-    {
-        let mut out = array.readwrite();
-        let out = out.as_slice_mut()?;
-        detached(py, size, || {
-            operator::run(operator, Way::Forth, inverse, x.len(), x, out);
-        })?;
-    }
-    Ok(Some(array))
+    let write = |out: &mut [f64]| operator::run(operator, Way::Forth, inverse, x.len(), x, out);
+    memory::written(py, "apply", &[size], size, write).map(Some)
 }
 
 /// Rows on their way through any matrix, or back through its inverse: what is left to the caller are
@@ -217,22 +200,16 @@ pub fn rank(py: Python<'_>, counts: PyReadonlyArray2<'_, i64>) -> PyResult<usize
 
 /// Column ``v`` as the nearest doubles, of a matrix that is not a composite.
 #[pyfunction]
-pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = v.py();
     let family = &*matrix.inner().family;
     let size = family.size();
     let v = convert::code("v", v, size)?;
-    let array = memory::doubles(py, "posterior", size)?;
-    {
-        let mut out = array.readwrite();
-        let out = out.as_slice_mut()?;
-        detached(py, size, || {
-            for (u, x) in (0..).zip(out.iter_mut()) {
-                *x = family.probability(u, v);
-            }
-        })?;
-    }
-    Ok(array)
+    memory::written(py, "posterior", &[size], size, |out| {
+        for (u, x) in (0..).zip(out) {
+            *x = family.probability(u, v);
+        }
+    })
 }
 
 /// Which transform makes the matrix diagonal: "flat" (any), "cyclic" or "cosine"; `None` if none is known.

@@ -95,13 +95,8 @@ def allocate(
         for size, floor in zip(many, floors, strict=True)
     ])  # fmt: skip
     if beta is not None:
-        total = _core.as_real("beta", "be from 0 to 1", beta)
-        if not 0 <= total <= 1:
-            raise ValueError(f"`beta` must be from 0 to 1; got {total:g}")
-        return _by_bits(many, worth, caps, total)
-    total = _core.as_real("epsilon", "be at least 0", epsilon)
-    if not total >= 0:
-        raise ValueError(f"`epsilon` must be at least 0; got {total:g}")
+        return _by_bits(many, worth, caps, arguments.share("beta", beta))
+    total = arguments.limit("epsilon", epsilon)
     found = np.zeros(len(r)) if total == 0 else caps
     if found.sum() > total:
         found = _by_epsilon(r, worth, caps, total)

@@ -71,7 +71,7 @@ def optimal(
     """
     costs = _cost_of(cost)
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
-    asked = {name: _limit(name, x) for name, x in given.items() if x is not None}
+    asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
         raise ValueError(f"`optimal` must be given at least one of {', '.join(given)}; got none")
     with watched("optimizing"):
@@ -93,16 +93,6 @@ def _cost_of(given: ArrayLike) -> Array:
         u, v = np.argwhere(wrong)[0].tolist()
         raise ValueError(f"`cost` must {must}; got {arguments.fault(cost[u, v])} at {u}, {v}")
     return cost
-
-
-def _limit(name: str, given: object) -> float:
-    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
-    limit = _core.as_real(name, must, given)
-    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
-        raise ValueError(
-            f"`{name}` must {must}; got {'NaN' if math.isnan(limit) else f'{limit:g}'}"
-        )
-    return limit
 
 
 def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:

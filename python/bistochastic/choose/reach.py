@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, families
+from bistochastic import _core, arguments, families
 from bistochastic.errors import OutOfReachError
 
 if TYPE_CHECKING:
@@ -74,11 +74,7 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     if len(asked) != 1 or asked[0] in takes or others or family not in searched:
         return None
     (name,) = asked
-    must = "be at least 0" if name == "epsilon" else "be from 0 to 1"
-    limit = _core.as_real(name, must, parameters[name])
-    if not (limit >= 0 if name == "epsilon" else 0 <= limit <= 1):
-        got = "NaN" if math.isnan(limit) else f"{limit:g}"
-        raise ValueError(f"`{name}` must {must}; got {got}")
+    limit = arguments.limit(name, parameters[name])
     if family == "randomized_response":
         # Exactly: the truthful probability is its parameter.
         exact = parameters[name]

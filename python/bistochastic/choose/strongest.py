@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, designs, families, measures, operators
-from bistochastic.arguments import items
+from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
@@ -129,11 +129,15 @@ def strongest(
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
 
 
-def by_column(columns: Iterable[tuple[str, str, int]], goal: Goal) -> Strongest:
-    """Find the best matrix of each column's family, see :meth:`bistochastic.Plan.strongest`."""
+def by_column(columns: Iterable[tuple[str, str, int, str | None]], goal: Goal) -> Strongest:
+    """Find the strongest matrix of each column's own family."""
     known: dict[tuple[str, int], Choice] = {}
     found = []
-    for name, family, size in columns:
+    for name, family, size, unit in columns:
+        if unit is not None:
+            note = f"one draw per `{shown(unit)}`: ask by size, with the number of these as records"
+            found.append(Choice(family, None, None, note, name))
+            continue
         if (family, size) not in known:
             known[family, size] = (
                 goal.choice(family, size)
@@ -174,9 +178,7 @@ class Goal:
     ) -> Goal:
         """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
-        more = _core.as_real("design_effect", "be a positive number", effect)
-        if not 0 < more < math.inf:
-            raise ValueError(f"`design_effect` must be a positive number; got {more:g}")
+        more = positive("design_effect", effect)
         within = intervals.between("tolerance", tolerance)
         part = None if share is None else intervals.between("share", share)
         z = quantiles.two_sided(intervals.confidence_of(confidence))

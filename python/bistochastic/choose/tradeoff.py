@@ -181,17 +181,10 @@ def points(
     """Make a point for each family and requested number."""
     for family, make in made.items():
         for beta in betas:
-            try:
-                matrix = make(size, beta)
-            except OutOfReachError as error:
-                # A family that ends below this beta says where; other mistakes are to be heard.
-                if error.most is None:
-                    raise
-                yield Point(family, beta, most=error.most, note=str(error))
+            matrix = attempt(make, size, beta)
+            if isinstance(matrix, OutOfReachError):
+                yield Point(family, beta, most=matrix.most, note=str(matrix))
                 continue
-            if not isinstance(matrix, Matrix):
-                must = "`families` must hold functions that return a matrix"
-                raise TypeError(f"{must}; got {type(matrix).__name__}")
             error_of_share, note = None, ""
             try:
                 error_of_share = mean_standard_error(matrix, records)
@@ -209,6 +202,20 @@ def points(
                 note=note,
                 expected_cost=measures.mean_distance(matrix),
             )
+
+
+def attempt(make: Make, size: int, beta: float) -> Matrix | OutOfReachError:
+    """Make a matrix; an error if the family ends below this beta, which says where."""
+    try:
+        matrix = make(size, beta)
+    except OutOfReachError as error:
+        if error.most is None:
+            raise
+        return error
+    if not isinstance(matrix, Matrix):
+        must = "`families` must hold functions that return a matrix"
+        raise TypeError(f"{must}; got {type(matrix).__name__}")
+    return matrix
 
 
 def makers(families: object) -> dict[str, Make]:

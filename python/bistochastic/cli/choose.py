@@ -18,8 +18,10 @@ from bistochastic.cli.plans import read_plan
 @click.option("--records", type=int, required=True, help="Number of records.")
 @click.option("--within", "tolerance", type=float, required=True, help="Largest error, e.g. 0.03.")
 @click.option("--share", type=float, help="True proportion for which it must hold, instead of any.")
-@click.option("--confidence", default=0.95, show_default=True, help="Probability of that.")
-@click.option("--design-effect", default=1.0, show_default=True, help="Of the sampling design.")
+@click.option("--confidence", default=0.95, show_default=True, help="Probability of keeping it.")
+@click.option(
+    "--design-effect", default=1.0, show_default=True, help="Factor of variances by the design."
+)
 def _choose(size: int | None, plan: Path | None, **options: Any) -> None:
     """Find the largest beta that keeps estimated proportions within a tolerance.
 

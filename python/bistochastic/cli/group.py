@@ -28,6 +28,7 @@ _TYPED = {
     "max_line_ends": "--max-line-ends",
     "max_rows_per_id": "--max-rows-per-id",
     "redraw=True": "--redraw",
+    "`tolerance`": "`--within`",
     "release_name": "--release-name",
 }
 
@@ -85,7 +86,7 @@ class _Sentence(click.Group):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
-        except (ValueError, TypeError, IndexError, FileExistsError) as error:
+        except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
             said = in_shell(str(error))
             command = self.commands.get(ctx.invoked_subcommand or "")
             if any("--out" in each.opts for each in getattr(command, "params", ())):

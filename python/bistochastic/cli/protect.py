@@ -43,7 +43,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
 @click.option(
     "--unit-pseudonym", multiple=True, metavar="COLUMN=NAME",
-    help="Replace the column of a unit, e.g. a household's, by a keyed hash, so named.",
+    help="Replace the column of a unit, e.g. a household's, by a keyed hash.",
 )  # fmt: skip
 @click.option("--count-units", is_flag=True, help="State the number of units in the certificate.")
 @click.option("--shuffle", is_flag=True, help="Put the rows in a random order.")
@@ -54,7 +54,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--ledger", type=_FILE, help="Enter the release in this file before the draw.")
 @click.option("--dataset", help="Name of the data set in the ledger: one name, the same people.")
-@click.option("--budget", type=float, help="Most that epsilon of a column may sum up to there.")
+@click.option("--budget", type=float, help="Largest sum of epsilon per column in the ledger.")
 @reads_csv
 def protect(
     source: Path,

@@ -48,8 +48,8 @@ def regress(
 ) -> None:
     """Estimate a regression on the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The columns of the formula are held in memory. Names with other characters than letters are in
-    backticks.
+    The columns of the formula are held in memory. Put names with spaces or
+    dots in backticks.
 
     \b
     bistochastic regress protected.csv --plan plan.toml --model logistic \\
@@ -73,7 +73,7 @@ def regress(
     beside |= {each.groups.column for each in coded if each.groups is not None}
     needed = dict.fromkeys([*sorted(asked | beside), *named.columns])
     refuse_missing(needed, names)
-    types = kinds(law)
+    types = kinds(law, released=True)
     for each in (named.weights, *named.replicates):
         if each is not None:
             types.setdefault(each, "number")

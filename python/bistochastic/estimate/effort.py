@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from bistochastic import _core
+from bistochastic.arguments import positive
 from bistochastic.progress import Progress, asked, watched
 
 
@@ -31,8 +31,8 @@ class Patience:
         for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
                 raise ValueError(f"`{name}` must go with the method mle or shrunk; got {method}")
-        wanted = None if gap is None else _positive("gap", gap)
-        limit = math.inf if seconds is None else _positive("seconds", seconds)
+        wanted = None if gap is None else positive("gap", gap, math.inf)
+        limit = math.inf if seconds is None else positive("seconds", seconds, math.inf)
         return cls(wanted, limit, heard)
 
     @property
@@ -59,10 +59,3 @@ class Patience:
 
 def _words(gap: float) -> str:
     return f"gap {gap:.1e} nats per record"
-
-
-def _positive(name: str, given: object) -> float:
-    number = _core.as_real(name, "be a positive number", given)
-    if not number > 0:
-        raise ValueError(f"`{name}` must be a positive number; got {number:g}")
-    return number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, arguments, operators
 from bistochastic.estimate import quantiles
 from bistochastic.structure import (
     Kron,
@@ -41,11 +41,7 @@ def confidence_of(given: object) -> float:
 
 def between(name: str, given: object) -> float:
     """A number between 0 and 1, given under that name."""
-    must = "be a number between 0 and 1"
-    level = _core.as_real(name, must, given)
-    if not 0 < level < 1:
-        raise ValueError(f"`{name}` must {must}; got {level:g}")
-    return level
+    return arguments.real(name, "be a number between 0 and 1", given, lambda x: 0 < x < 1)
 
 
 def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:

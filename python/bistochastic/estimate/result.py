@@ -507,7 +507,7 @@ class Estimate:
         if below:
             are = "1 cell is" if below == 1 else f"{below:,} cells are"
             cure = 'method="mle" gives proportions from 0 to 1'
-            found.append(f"{are} estimated below 0, as noise allows; {cure}")
+            found.append(f"{are} estimated below 0, which noise can cause; {cure}")
         if not self._is_quick:
             return found
         if self.method not in ("inverse", "classes"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
@@ -143,10 +143,7 @@ def _joint_witness(
 
 def deniability(matrix: Matrix, gamma: object) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
-    must = "be a number of at least 1"
-    factor = _core.as_real("gamma", must, gamma)
-    if not factor >= 1:
-        raise ValueError(f"`gamma` must {must}; got {factor:g}")
+    factor = arguments.real("gamma", "be a number of at least 1", gamma, lambda x: x >= 1)
     found = lines(matrix, [factor])
     if found is None:
         # The true category is always among them; at e^epsilon all are.

@@ -20,7 +20,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.kept import kept
-from bistochastic.models.fitting import Expanded, Fitted, from_starts, limits, maximize
+from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -330,19 +330,10 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
     """Fit by the corrected score, from 0 and from the fit to the reports as they are."""
     model = Corrected(records, terms, classes)
     most = np.tile(limits(model.grid.scales(model.design)), len(classes))
-    theta, information, steps = from_starts(model, _starts(records, terms, classes, most), most)
+    raw = replace(records, raw=True)
+    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, classes), most)
     return Fitted(
         theta, information, model.scores(theta),
         model.spread(theta, records.sample.squares), steps, model.negative(),
         model.grid.cells * len(model.grid.across),
     )  # fmt: skip
-
-
-def _starts(
-    records: Records, terms: Terms, classes: Sequence[Function], most: Array
-) -> Iterator[Array]:
-    zero = np.zeros(len(classes) * len(terms.names))
-    yield zero
-    naive = maximize(Corrected(replace(records, raw=True), terms, classes), zero, most)
-    if naive is not None:
-        yield naive[0]

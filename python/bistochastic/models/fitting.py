@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -138,17 +138,20 @@ def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int
     return None
 
 
-def from_starts(model: Model, starts: Iterable[Array], most: Array) -> tuple[Array, Array, int]:
-    """The first maximum that is found; an error if there is none."""
-    tried = 0
-    for start in starts:
-        tried += 1
-        found = maximize(model, start, most)
-        if found is not None:
-            return found
-    must = "`regress` must find a maximum at which the information is positive definite"
-    cure = "use fewer or coarser columns, more records or less noise"
-    raise ValueError(f"{must}; got none from {tried} starts: {cure}")
+def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple[Array, Array, int]:
+    """Search from 0, then from the fit of a naive model; an error if there is no maximum."""
+    zero = np.zeros(model.size)
+    # A step too far is seen in its value, and halved.
+    with np.errstate(all="ignore"):
+        found = maximize(model, zero, most)
+        start = None if found is not None else maximize(naive(), zero, most)
+        if start is not None:
+            found = maximize(model, start[0], most)
+    if found is None:
+        must = "`regress` must find a maximum at which the information is positive definite"
+        cure = "join rare categories, or use fewer columns, more records or less noise"
+        raise ValueError(f"{must}; got none from {1 if start is None else 2} starts: {cure}")
+    return found
 
 
 def limits(scales: Array) -> Array:

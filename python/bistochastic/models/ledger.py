@@ -22,7 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, measures, structure
+from bistochastic import measures, structure
+from bistochastic.arguments import positive
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange, formats
 from bistochastic.plan.attributes import named, prefix
@@ -114,11 +115,7 @@ class Ledger:
         if not folder:
             got = f"none at {shown(self.path.parent)}"
             raise ValueError(f"`path` must be in a folder that there is; got {got}")
-        self.budget = None
-        if budget is not None:
-            self.budget = _core.as_real("budget", "be a positive number", budget)
-            if not self.budget > 0:
-                raise ValueError(f"`budget` must be a positive number; got {self.budget:g}")
+        self.budget = None if budget is None else positive("budget", budget, math.inf)
 
     @property
     def entries(self) -> tuple[dict[str, Any], ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.models.cells import Grid
-from bistochastic.models.fitting import Expanded, Fitted, from_starts, limits, maximize
+from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -210,14 +210,7 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
         own = block.grid.scales(Expanded(model.design.functions[:k], np.arange(k), k))
         np.add.at(scales, model.design.to[block.functions], own)
     most = limits(scales)
-
-    def starts() -> Iterator[Array]:
-        zero = np.zeros(model.size)
-        yield zero
-        naive = maximize(Corrected(replace(records, raw=True), terms, outcome), zero, most)
-        if naive is not None:
-            yield naive[0]
-
-    theta, information, steps = from_starts(model, starts(), most)
+    raw = replace(records, raw=True)
+    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, outcome), most)
     spread = model.spread(theta, records.sample.squares)
     return Fitted(theta, information, model.scores(theta), spread, steps)

@@ -11,6 +11,7 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
 from bistochastic.estimate.result import framed
+from bistochastic.plan.attributes import named
 from bistochastic.words import Shown, shown, table, visible
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Regression:
         A term stands for all of its columns, in all categories of the outcome. Names of
         coefficients with other characters than letters are in backticks.
         """
-        given = _text("hypothesis", hypothesis)
+        given = named("hypothesis", hypothesis)
         name, _, value = given.partition("=")
         plain = name.strip().strip("`")
         indices = self._columns_of(plain)
@@ -284,7 +285,7 @@ class Regression:
         found = [f"note: {each}" for each in self.notes]
         if self.negative > 0:
             part = f"{self.negative:.2%} of the corrected table"
-            found.append(f"note: {part} is negative, as noise allows")
+            found.append(f"note: {part} is negative, which noise can cause")
         if self.hausman is not None:
             test = self.hausman
             found += [
@@ -319,12 +320,6 @@ class Regression:
         caption = self._facts()[0]
         left = tuple(range(len(names)))
         return fragment(html(list(columns), rows, caption=caption, left=left, scroll=False), lines)
-
-
-def _text(name: str, given: object) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
-    return given
 
 
 def _value(typed: str) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic.arguments import share
 from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.words import Shown, shown, table
@@ -73,11 +73,7 @@ class PermutationDistance(Shown):
         >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
-        must = "be a number from 0 to 1"
-        level = _core.as_real("q", must, q)
-        if not 0 <= level <= 1:
-            raise ValueError(f"`q` must {must}; got {level:g}")
-        found = np.quantile(self.table, level, axis=0)
+        found = np.quantile(self.table, share("q", q), axis=0)
         single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
         return float(found[0]) if single else found
 

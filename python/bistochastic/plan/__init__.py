@@ -21,22 +21,7 @@ from bistochastic.plan.units import Unit
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
-    "BatchFunction",
-    "Binned",
-    "Bits",
-    "ByIds",
-    "Categorical",
-    "Certificate",
-    "EngineOptions",
-    "Groups",
-    "Joint",
-    "Measures",
-    "Numeric",
-    "Plan",
-    "Preview",
-    "ProtectedBatches",
-    "Release",
-    "ReleaseOptions",
-    "Survey",
-    "Unit",
+    "BatchFunction", "Binned", "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions",
+    "Groups", "Joint", "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release",
+    "ReleaseOptions", "Survey", "Unit",
 ]  # fmt: skip

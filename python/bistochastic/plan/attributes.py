@@ -45,6 +45,13 @@ def named(name: str, given: object) -> str:
     return given
 
 
+def names(name: str, given: object, must: str = "be a list of names") -> tuple[str, ...]:
+    """Read the names of columns, not a single name."""
+    if isinstance(given, str | bytes):
+        raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
+    return tuple(named(name, each) for each in arguments.items(name, must, given))
+
+
 def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
     """Make the matrix of a family for this many categories.
 
@@ -94,16 +101,9 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name == "k":
             _core.as_whole("k", value, 1)
-        elif name in ("beta", "keep") and not isinstance(value, list | tuple):
-            share = _core.as_real(name, "be from 0 to 1", value)
-            if not 0 <= share <= 1:
-                got = "NaN" if math.isnan(share) else f"{share:g}"
-                raise ValueError(f"`{name}` must be from 0 to 1; got {got}")
-        elif name in ("epsilon", "temperature") and not isinstance(value, list | tuple):
-            least = _core.as_real(name, "be at least 0", value)
-            if not least >= 0:
-                got = "NaN" if math.isnan(least) else f"{least:g}"
-                raise ValueError(f"`{name}` must be at least 0; got {got}")
+        elif name in ("beta", "keep", "epsilon", "temperature"):
+            if not isinstance(value, list | tuple):
+                arguments.limit(name, value)
         elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
 
@@ -397,24 +397,21 @@ class Joint(Coded):
         recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
         **parameters: Any,
     ) -> None:
-        if isinstance(columns, str):
-            raise TypeError("`columns` must be a list of two or more names; got str")
-        listed = arguments.items("columns", "be a list of two or more names", columns)
-        names = tuple(named("columns", column) for column in listed)
-        if len(names) < 2 or len(set(names)) < len(names):
-            got = f"{len(names)}, {len(set(names))} of them different"
+        listed = names("columns", columns, "be a list of two or more names")
+        if len(listed) < 2 or len(set(listed)) < len(listed):
+            got = f"{len(listed)}, {len(set(listed))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
             "categories_from_data": categories_from_data, "unit": unit, "recode": recode,
         }  # fmt: skip
-        with about(names):
+        with about(listed):
             lists = arguments.items("categories", "be a list for each column", categories)
-            if len(lists) != len(names):
-                must = f"`categories` must be a list for each of {len(names)} columns"
+            if len(lists) != len(listed):
+                must = f"`categories` must be a list for each of {len(listed)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            super().__init__(*_check_fields(names, axes, family, options, parameters))
+            super().__init__(*_check_fields(listed, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -830,15 +827,6 @@ def _frozen(value: Any) -> Any:
 Attribute = Categorical | Joint | Numeric
 
 __all__ = [
-    "Attribute",
-    "Binned",
-    "Categorical",
-    "Groups",
-    "Joint",
-    "Missing",
-    "Numeric",
-    "about",
-    "make",
-    "named",
-    "prefix",
+    "Attribute", "Binned", "Categorical", "Groups", "Joint", "Missing", "Numeric", "about", "make",
+    "named", "names", "prefix",
 ]  # fmt: skip

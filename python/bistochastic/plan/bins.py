@@ -134,7 +134,7 @@ class Bins:
             edges = np.array(whole, np.int64)
             if values.dtype == np.uint64:
                 edges = np.maximum(edges, 0).astype(np.uint64)
-        at = np.searchsorted(edges, values, "right")
+        at = np.searchsorted(edges, values, "right").astype(narrow(len(edges) + 1))
         shift = 0 if "low" in self.open else 1
         last = len(self._ends) - 1
         outside = np.zeros(0, bool)
@@ -146,7 +146,7 @@ class Bins:
             outside = below | above
         codes = np.clip(at, shift, last + shift)
         codes -= shift
-        found = codes.astype(narrow(len(self._ends)))
+        found = codes.astype(narrow(len(self._ends)), copy=False)
         if not outside.any():
             return found, None
         found[outside] = 0

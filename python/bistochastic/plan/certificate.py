@@ -130,7 +130,8 @@ class Certificate:
             if drawn_by(self.plan):
                 found.append("that a value of a unit changed, if its reported value changed")
         found += [
-            f"which records belong to one unit of `{shown(u.column)}`, by `{shown(u.pseudonym)}`"
+            f"which records belong to one unit of `{shown(u.column)}`, and how many, by "
+            f"`{shown(u.pseudonym)}`"
             for u in self.units if u.pseudonym is not None
         ]  # fmt: skip
         return tuple(found)

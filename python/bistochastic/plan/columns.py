@@ -301,7 +301,7 @@ class Whole:
 
     def _holds(self, released: bool) -> dict[str, str]:
         """List the type of the column in a file."""
-        return {self.column: "number"}
+        return {self.column: "float" if self.how == "average" else "number"}
 
     def _read(self, table: Table, by: Table | None = None) -> Numbers:
         """Read the values of the column in a table; groups may be in a table of their own."""

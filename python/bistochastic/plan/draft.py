@@ -18,8 +18,8 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.labels import Labels, spelled_as
 from bistochastic.plan import codebook as codebooks
-from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
-from bistochastic.plan.plan import Plan, _columns, every
+from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, names, prefix
+from bistochastic.plan.plan import Plan, every
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
@@ -70,7 +70,7 @@ def draft(
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
         keep=every("keep", keep),
-        drop=_columns("drop", drop),
+        drop=names("drop", drop),
         missing=missing,
         name=name,
     )
@@ -179,21 +179,10 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
         return {"truthfulness": asked["truthfulness"]}
     beta, epsilon = asked["beta"], asked["epsilon"]
     if epsilon is not None:
-        most = _core.as_real("epsilon", "be a number", epsilon)
-        if not most >= 0:
-            raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
-        return {"epsilon": most}
-    wanted = _core.as_real("beta", "be a number", beta)
-    if not 0 <= wanted <= 1:
-        got = "NaN" if wanted != wanted else f"{wanted:g}"
-        raise ValueError(f"`beta` must be from 0 to 1; got {got}")
-    if min_beta is not None:
-        least = _core.as_real("min_beta", "be a number", min_beta)
-        if not 0 <= least <= 1:
-            got = "NaN" if least != least else f"{least:g}"
-            raise ValueError(f"`min_beta` must be from 0 to 1; got {got}")
-        wanted = max(wanted, least)
-    return {"beta": wanted}
+        return {"epsilon": arguments.limit("epsilon", epsilon)}
+    wanted = arguments.share("beta", beta)
+    least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
+    return {"beta": max(wanted, least)}
 
 
 def _permute(column: str, wanted: dict[str, Any]) -> Numeric:

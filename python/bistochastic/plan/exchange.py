@@ -47,8 +47,6 @@ VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
-# Beyond this a double, which is what most readers of JSON have, loses integers.
-_SAFE = 2**53
 # Each composite inside another adds three levels of JSON.
 _DEEPEST = 256
 
@@ -66,21 +64,14 @@ def number(value: Any) -> Any:
         return exchange.plain(value)
     if isinstance(value, list | tuple):
         return [number(item) for item in value]
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= _SAFE else str(value)
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+    numeric = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return exchange.number(value) if numeric else value
 
 
 def _label(value: object) -> Any:
     if value is None:
         return {"missing": True}
-    if type(value) is int and abs(value) > _SAFE:
+    if type(value) is int and abs(value) > exchange.EXACT:
         return {"integer": str(value)}
     return value
 
@@ -277,13 +268,7 @@ def _read_binned(here: Here) -> Binned:
         options: Fields = {name: value for name, value in given.items() if name not in ends}
         missing: Any = _missing(here)
         size = len(bins.names) + (missing == "category")
-        if "unit" in here:
-            options["unit"] = here["unit"].text()
-        if "matrix" in here:
-            options["matrix"] = _matrix(here["matrix"], size)
-        if "groups" in here:
-            options["groups"] = _groups(here["groups"], size)
-        return Binned(column, bins.breaks, missing=missing, **options)
+        return Binned(column, bins.breaks, missing=missing, **options, **_law(here, size))
 
 
 def _brk(here: Here) -> Any:
@@ -313,43 +298,43 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
     name = "columns" if joint else "column"
     more = ("recode", "impossible") if joint else ("recode",)
     here.keys(("kind", name, "categories"), (*_COMMON, *more))
-    columns = here["columns"].texts() if joint else here["column"].text()
-    with about(columns if isinstance(columns, list) else [columns]):
-        lists: list[Any] = (
-            [_labels(item) for item in here["categories"].items()]
-            if joint
-            else _labels(here["categories"])
-        )
-        impossible = [_labels(cell) for cell in here["impossible"].items()] if (
-            "impossible" in here
-        ) else []  # fmt: skip
+    columns = here["columns"].texts() if joint else [here["column"].text()]
+    with about(columns):
+        lists = here["categories"].items() if joint else [here["categories"]]
+        axes = [_labels(each) for each in lists]
+        cells = here["impossible"].items() if "impossible" in here else []
+        impossible = [_labels(cell) for cell in cells]
         missing = _missing(here)
-        each = [len(axis) for axis in lists] if joint else [len(lists)]
-        size = math.prod(n + (missing == "category") for n in each) - len(impossible)
-        options: Fields = {"missing": missing}
+        size = math.prod(len(axis) + (missing == "category") for axis in axes) - len(impossible)
+        options: Fields = {"missing": missing, **_law(here, size)}
         if "categories_from_data" in here:
             options["categories_from_data"] = here["categories_from_data"].flag()
-        if "unit" in here:
-            options["unit"] = here["unit"].text()
-        if "matrix" in here:
-            options["matrix"] = _matrix(here["matrix"], size)
-        if "groups" in here:
-            options["groups"] = _groups(here["groups"], size)
-        if joint:
-            if "recode" in here:
-                by = [_pairs(item) for item in here["recode"].items()]
-                if len(by) != len(columns):
-                    raise here["recode"].refuse("be a list for each column", f"{len(by)}")
-                options["recode"] = dict(zip(columns, by, strict=True))
-            return Joint(columns, lists, impossible=impossible, **options)
         if "recode" in here:
-            options["recode"] = _pairs(here["recode"])
-        found = Categorical(columns, lists, **options)  # type: ignore[arg-type]
+            by = here["recode"].items() if joint else [here["recode"]]
+            if len(by) != len(columns):
+                raise here["recode"].refuse("be a list for each column", f"{len(by)}")
+            recode = dict(zip(columns, map(_pairs, by), strict=True))
+            options["recode"] = recode if joint else recode[columns[0]]
+        if joint:
+            return Joint(columns, axes, impossible=impossible, **options)
+        found = Categorical(columns[0], axes[0], **options)
         padding = found.matrices[0].padding
         if "padding" in here and here["padding"].whole(0, 2**53) != padding:
             must = f"be {padding}, as the matrix has codes that are never true"
             raise here["padding"].refuse(must, str(here["padding"].value))
         return found
+
+
+def _law(here: Here, size: int) -> Fields:
+    """Read the unit and the matrix, or the matrix of each group."""
+    found: Fields = {}
+    if "unit" in here:
+        found["unit"] = here["unit"].text()
+    if "matrix" in here:
+        found["matrix"] = _matrix(here["matrix"], size)
+    if "groups" in here:
+        found["groups"] = _groups(here["groups"], size)
+    return found
 
 
 def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
@@ -520,6 +505,12 @@ _CHOICES = """\
 #   column = "COLUMN"
 #   categories = [1, 2, 3]
 #   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to protect it in classes of numbers, each from its break to below the next:
+#   [[attributes]]
+#   kind = "binned"
+#   column = "COLUMN"
+#   breaks = [0, 18, 65, 120]
+#   matrix = {family = "geometric", requested = {epsilon = 2}}
 # - to publish it unchanged, name it in `keep`
 # - to leave it out, name it in `drop`"""
 

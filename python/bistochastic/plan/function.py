@@ -16,7 +16,7 @@ from bistochastic import _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named, names, prefix
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
@@ -240,24 +240,14 @@ def batch_function(
         return BatchFunction(
             plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym, by_unit
         )  # fmt: skip
-    columns = _names(row_columns)
+    columns = names("row_columns", row_columns)
+    if not columns or len(set(columns)) < len(columns):
+        got = "one twice" if columns else "none"
+        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
     if label is None:
         raise ValueError("`release_name` must name the file whose rows are addressed; got none")
     waves.refuse_without_ids(after, again, pseudonym, False, 1)
     return BatchFunction(plan, key, None, columns, label, None, False, None, by_unit)
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    from bistochastic import arguments
-
-    must = "be a list of names"
-    if isinstance(given, str):
-        raise TypeError(f"`row_columns` must {must}; got str")
-    found = tuple(named("row_columns", x) for x in arguments.items("row_columns", must, given))
-    if not found or len(set(found)) < len(found):
-        got = "one twice" if found else "none"
-        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
-    return found
 
 
 def _schema(given: Any) -> Any:

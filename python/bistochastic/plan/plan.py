@@ -17,6 +17,7 @@ from bistochastic.plan.attributes import (
     Joint,
     Numeric,
     named,
+    names,
     prefix,
 )
 from bistochastic.plan.keywords import (
@@ -140,18 +141,18 @@ class Plan(_Fields):
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
-        open_ones = _columns("undecided", undecided)
+        open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
-        label, left_out = named("name", name), _columns("drop", drop)
+        label, left_out = named("name", name), names("drop", drop)
         if impossible:
             from bistochastic.plan.rules import joined
 
             listed = joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
-            dict.fromkeys([*_columns("units", units or ()), *implied])
+            dict.fromkeys([*names("units", units or ()), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
@@ -520,7 +521,7 @@ class Plan(_Fields):
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = exact(self.epsilon)
-            raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+            raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
         if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
             most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
             raise GuaranteeError(f"{most}; got {exact(sum_)}")
@@ -537,8 +538,8 @@ class Plan(_Fields):
         """Find the largest beta of each column that keeps estimates within a tolerance.
 
         Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
-        options. A note says so if a column has several matrices, or a family without a single
-        parameter.
+        options. A note says so if a column has several matrices, a family without a single
+        parameter, or one draw per unit: ``records`` does not count its units.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
@@ -550,9 +551,10 @@ class Plan(_Fields):
         from bistochastic.choose.strongest import Goal, by_column
 
         goal = Goal.of(records, tolerance, share, confidence, design_effect)
+        units = {tuple(a.columns): a.unit for a in self._coded}
         return by_column(
             (
-                (each.name, each.family, each.size or 1)
+                (each.name, each.family, each.size or 1, units[tuple(each.columns)])
                 for each in self.by_attribute.values()
                 if each.kind != "numeric"
             ),
@@ -1338,12 +1340,6 @@ class Plan(_Fields):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _columns(name: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise TypeError(f"`{name}` must be a list of names; got str")
-    return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
-
-
 def _pair_of(given: object) -> tuple[int, float]:
     """Read a number of records and an epsilon."""
     must = "`pooled` must be (m, epsilon), a number of records and a bound"
@@ -1354,7 +1350,7 @@ def _pair_of(given: object) -> tuple[int, float]:
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Read names of columns, or a star for all."""
-    return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
+    return "*" if isinstance(given, str) and given == "*" else names(name, given)
 
 
 def _requirement(given: object) -> tuple[tuple[str, Any], ...]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, measures
+from bistochastic import arguments, measures
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
@@ -246,7 +246,7 @@ def several(plan: Plan) -> list[str]:
     if plan.units:
         return [*by_unit(plan), *_describe_pooling(plan, one)]
     if not finite:
-        return [f"{one}: several records of the same true value, as in a household, tell more."]
+        return [f"{one}: several records of the same true value, as in a household, reveal more."]
     which, epsilon = "", plan.epsilon
     if math.isinf(epsilon):
         # The column that reveals most, among those that have a bound.
@@ -254,8 +254,8 @@ def several(plan: Plan) -> list[str]:
         which, epsilon = prefix(worst.columns), worst.epsilon
     grows = _grows(lambda m: m * epsilon)
     return [
-        f"{one}. Of m records with the same true value, as in a household, epsilon is m times as "
-        "large: related values never tell more.",
+        f"{one}. For m records with the same true value, as in a household, epsilon is m times "
+        "as large. Values that differ reveal less.",
         f"{which}{grows}" if which else grows[0].upper() + grows[1:],
     ]
 
@@ -265,7 +265,7 @@ def _grows(epsilon: Callable[[int], float]) -> str:
     from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     each = [
-        f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} by {m}"
+        f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} with {m}"
         for m, e in ((m, epsilon(m)) for m in MANY)
     ]
     each[0] += " record"
@@ -321,11 +321,7 @@ class Preview:
 
     def __init__(self, plan: Plan, records: int | None = None, design_effect: object = 1) -> None:
         self.plan, self.records = plan, records
-        self.design_effect = _core.as_real("design_effect", "be a positive number", design_effect)
-        if not 0 < self.design_effect < math.inf:
-            raise ValueError(
-                f"`design_effect` must be a positive number; got {self.design_effect:g}"
-            )
+        self.design_effect = arguments.positive("design_effect", design_effect)
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""

@@ -268,7 +268,7 @@ class Run:
             unprotected_columns=self.clear,
             shuffled=options.shuffle,
             ids=ids,
-            package=_version(),
+            package=package(),
             engine=engine,
             declared_categories=self._declared,
             units=certified(
@@ -313,7 +313,8 @@ def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, A
 
 
 @cache
-def _version() -> str:
+def package() -> str:
+    """Return the version of this package."""
     from importlib.metadata import version
 
     return version("bistochastic")

@@ -13,17 +13,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
-from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
+from bistochastic.plan.run import package
 from bistochastic.progress import watched
-from bistochastic.report import explorer
 from bistochastic.report.categories import category
 from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.definitions import Bits
     from bistochastic.plan.plan import Plan
 
-# Steps of the slider inside a report, which may have many columns.
-_STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
 _INSECURE = (
@@ -84,9 +81,7 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
-    if not 0 < effect < math.inf:
-        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    effect = arguments.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
@@ -148,7 +143,6 @@ class Report:
 
     def page(self) -> str:
         """Write the whole page."""
-        scenes = self._scenes()
         insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
@@ -156,7 +150,7 @@ class Report:
             ("not-covered", "What is not covered?", listed(self._not_covered())),
             ("accuracy", "How accurate are estimates?", self._accuracy()),
             ("undo", "Who can undo it?", self._undo()),
-            ("appendix", "Appendix", self._appendix(bool(scenes))),
+            ("appendix", "Appendix", self._appendix()),
         ]
         return page(
             self._title,
@@ -165,10 +159,8 @@ class Report:
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
-            script=explorer.script() if scenes else None,
-            data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
 
     # The cover.
@@ -273,7 +265,7 @@ class Report:
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
-        least = f"within {points(max(known))} percentage points (95 of 100 proportions{given})"
+        least = f"within {points(max(known))} percentage points (for 95 of 100 proportions{given})"
         least += ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
@@ -521,7 +513,7 @@ class Report:
             found = [element("div", left, right, class_="bs-beside")]
         other = preview.grouped((c.attribute.columns, each.note) for c, each in exact if each.note)
         if other:
-            found += [paragraph("From other columns can be estimated:"), listed(other)]
+            found += [paragraph("What can be estimated from other columns:"), listed(other)]
         return found
 
     def _ranges(self, known: list[Column]) -> Markup | None:
@@ -563,7 +555,7 @@ class Report:
 
     # The appendix.
 
-    def _appendix(self, slider: bool) -> Markup:
+    def _appendix(self) -> Markup:
         technical: list[str] = []
         if self.certificate is not None:
             technical = [each for each in self.certificate.notes if each in BLOCKS]
@@ -581,7 +573,6 @@ class Report:
                   caption="Families", left=(0, 1, 2)),
             facts(self._totals()),
             [column.groups() for column in self.coded],
-            self._slider() if slider else None,
             element("h3", "Origin and digests"),
             facts(self._origin()),
             listed(technical) if technical else None,
@@ -603,7 +594,7 @@ class Report:
 
     def _origin(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        version = explorer.package() if certificate is None else certificate.package
+        version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),
@@ -656,33 +647,6 @@ class Report:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
         return found
-
-    # The slider.
-
-    def _scenes(self) -> list[explorer.Scene]:
-        betas = explorer.spread(_STEPS)
-        known: dict[int, list[explorer.Law]] = {}
-        found = []
-        for column in self.coded:
-            law = column.law
-            if law is None or not 2 <= law.size <= LARGEST:
-                continue
-            if law.size not in known:
-                known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
-            title = f"{column.plain} (beta {down(law.beta, 3)})"
-            start = round(law.beta * (_STEPS - 1))
-            found.append(explorer.Scene(title, law.size, known[law.size], start))
-        return found
-
-    def _slider(self) -> Markup:
-        return element(
-            "div",
-            element("h3", "What another beta would do"),
-            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
-                      "release."),
-            explorer.panel(self._spoken_of),
-            class_="bs-screen",
-        )  # fmt: skip
 
 
 def _figure(picture: Markup, caption: str) -> Markup:

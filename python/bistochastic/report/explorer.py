@@ -1,4 +1,4 @@
-"""``bs.explore``: a page with a slider for beta, and the same slider for a report.
+"""``bs.explore``: a page with a slider for beta.
 
 The core computes every number for each step of the slider. They are in the page as strings, and
 its script looks them up. Cells of a matrix are in whole percent. Cells that are the same at all
@@ -16,7 +16,7 @@ import numpy as np
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import makers
+from bistochastic.choose.tradeoff import attempt, makers
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
@@ -30,6 +30,7 @@ from bistochastic.markup.pictures import (
     hundredths,
 )
 from bistochastic.matrix import Matrix
+from bistochastic.plan.run import package
 from bistochastic.report.categories import name
 from bistochastic.report.sentences import becomes
 from bistochastic.report.suspicion import STATED, odds, percent
@@ -78,8 +79,8 @@ def explore(
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
     n = len(names)
-    betas = spread(STEPS)
-    found = [law(label, make, n, betas, count, drawn=True) for label, make in made.items()]
+    betas = [step / (STEPS - 1) for step in range(STEPS)]
+    found = [law(label, make, n, betas, count) for label, make in made.items()]
     intro = element(
         "p",
         "Beta is the part of perfect secrecy that a matrix gives: 0 hides nothing, 1 hides "
@@ -108,8 +109,14 @@ def explore(
         contents=[("slider", "The slider"), ("numbers", "All numbers as tables")],
         footer=f"Made by bistochastic {package()}. Numbers are exact, rounded so that privacy is "
         "never overstated.",
-        script=script(),
-        data=data([Scene(f"{n} categories", n, found, betas.index(0.6))], count),
+        script=Path(__file__).with_name("explorer.js").read_text(encoding="utf-8"),
+        data={
+            "betas": [f"{beta:g}" for beta in betas],
+            "start": betas.index(0.6),
+            "facts": fact_names(count),
+            "texts": [cell_text(_share(code), n) for code in range(_NEVER + 1)],
+            "laws": [_embedded(each) for each in found],
+        },
     )
     write(target, text)
 
@@ -118,7 +125,7 @@ def explore(
 class Step:
     """One position of the slider: what is shown there, or why nothing is.
 
-    ``picture`` says what the matrix looks like, and ``cells`` has its entries, if it is drawn.
+    ``picture`` says what the matrix looks like, and ``cells`` has its entries.
     """
 
     asked: float
@@ -136,21 +143,6 @@ class Law:
     steps: list[Step]
 
 
-@dataclass(frozen=True)
-class Scene:
-    """The choices of a page: a column of some size, its families, and the start of the slider."""
-
-    name: str
-    size: int
-    laws: list[Law]
-    start: int
-
-
-def spread(many: int) -> list[float]:
-    """List betas from 0 to 1."""
-    return [step / (many - 1) for step in range(many)]
-
-
 def fact_names(records: int) -> list[str]:
     """Name what is shown at every step."""
     return [
@@ -164,37 +156,23 @@ def fact_names(records: int) -> list[str]:
     ]
 
 
-def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
-    """Compute all families that need only a size and a beta."""
-    return [law(label, make, size, betas, records) for label, make in makers(BY_BETA).items()]
-
-
-def law(
-    label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
-) -> Law:
+def law(label: str, make: Make, size: int, betas: Sequence[float], records: int) -> Law:
     """Compute one family at every beta; a step says so if the family has no such matrix."""
     steps = []
     for beta in betas:
-        try:
-            matrix = make(size, beta)
-        except OutOfReachError as error:
-            if error.most is None:
-                raise
-            most = down(error.most, 4)
+        matrix = attempt(make, size, beta)
+        if isinstance(matrix, OutOfReachError):
             none = f"This family has no matrix of this beta: with {size} categories the most is "
-            steps.append(Step(beta, [], none=f"{none}{most}."))
+            steps.append(Step(beta, [], none=f"{none}{down(matrix.most or 0.0, 4)}."))
             continue
-        if not isinstance(matrix, Matrix):
-            must = "`families` must hold functions that return a matrix"
-            raise TypeError(f"{must}; got {type(matrix).__name__}")
         if matrix.size != size:
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
-        steps.append(_step(beta, matrix, records, drawn))
+        steps.append(_step(beta, matrix, records))
     return Law(spoken(str(label)), steps)
 
 
-def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
+def _step(asked: float, matrix: Matrix, records: int) -> Step:
     most = odds(matrix)
     truth, far = matrix.truthfulness, measures.mean_distance(matrix)
     try:
@@ -210,8 +188,6 @@ def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
-    if not drawn:
-        return Step(asked, facts)
     dense = matrix.to_dense()
     # Most entries are equal to many others.
     values, places = np.unique(dense, return_inverse=True)
@@ -219,14 +195,9 @@ def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
     return Step(asked, facts, heat_text(dense.tolist()), tuple(codes[places.reshape(-1)].tolist()))
 
 
-def panel(records: int, picture: Markup | None = None) -> Markup:
+def panel(records: int, picture: Markup) -> Markup:
     """Make the slider and what follows it; the script fills it and shows it."""
-    chosen = element(
-        "p",
-        element("label", "Column ", element("select", id="x-column")),
-        " ",
-        element("label", "Family ", element("select", id="x-family")),
-    )
+    chosen = element("p", element("label", "Family ", element("select", id="x-family")))
     slider = element(
         "p",
         element("label", "Requested beta: ", element("output", id="x-asked", for_="x-beta"),
@@ -239,7 +210,7 @@ def panel(records: int, picture: Markup | None = None) -> Markup:
         (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}", class_="bs-keep"))
         for i, words in enumerate(fact_names(records))
     )
-    drawn = None if picture is None else element(
+    drawn = element(
         "div", picture, id="x-matrix", class_="bs-wide", role="group", aria_label="The matrix",
         tabindex="0")  # fmt: skip
     return join(
@@ -263,18 +234,6 @@ def panel(records: int, picture: Markup | None = None) -> Markup:
     )  # fmt: skip
 
 
-def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
-    """Collect what the script looks up. Scenes of one size share their families."""
-    size = scenes[0].size
-    return {
-        "betas": [f"{step.asked:g}" for step in scenes[0].laws[0].steps],
-        "facts": fact_names(records),
-        "texts": [cell_text(_share(code), size) for code in range(_NEVER + 1)],
-        "scenes": [{"name": each.name, "size": each.size, "start": each.start} for each in scenes],
-        "laws": {str(each.size): [_embedded(law) for law in each.laws] for each in scenes},
-    }
-
-
 def _share(code: int) -> float:
     """Return a proportion that is shown like all proportions with this code."""
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
@@ -296,18 +255,6 @@ def _embedded(law: Law) -> dict[str, object]:
 def _two(number: int) -> str:
     """Write a number in two digits of base 36."""
     return _DIGITS[number // 36] + _DIGITS[number % 36]
-
-
-def script() -> str:
-    """Read the script of the slider."""
-    return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
-
-
-def package() -> str:
-    """Return the version of this package."""
-    from importlib.metadata import version
-
-    return version("bistochastic")
 
 
 def _names(given: object) -> list[str]:

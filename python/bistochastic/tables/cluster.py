@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.protect import Release
@@ -59,9 +59,7 @@ def cluster(release: Release[Any], plan: Plan, *, max_cells: int, min_dependence
     if release.certificate.plan.digest != plan.digest:
         raise ValueError("`plan` must be the plan of the release; got a different one")
     most = _core.as_whole("max_cells", max_cells, 1)
-    least = _core.as_real("min_dependence", "be from 0 to 1", min_dependence)
-    if not 0 <= least <= 1:
-        raise ValueError(f"`min_dependence` must be from 0 to 1; got {least:g}")
+    least = arguments.share("min_dependence", min_dependence)
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
     dependence = {
         (a.column, b.column): _dependence(plan, release, a.column, b.column)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
+from bistochastic.estimate.intervals import between
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
-from bistochastic.plan.attributes import Binned, named
+from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import SILENT, estimate, people, read_design, refuse_fixed
 from bistochastic.tables.question import Question, ask
@@ -107,7 +107,10 @@ def mean(
         unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
         if math.isinf(half):
-            said = "of the middles of classes: a class is open, so the original has no bound"
+            said = (
+                "of the middles of classes, and of the finite end of an open class: the original "
+                "has no bound"
+            )
         return replace(found, shift=(half, half), notes=(*found.notes, said))
     return found
 
@@ -159,9 +162,7 @@ def quantile(
 ) -> Quantile:
     """See :meth:`bistochastic.Plan.quantile`."""
     design, who = _read_design(plan, population, survey)
-    name, level = named("column", column), _core.as_real("q", "be between 0 and 1", q)
-    if not 0 < level < 1:
-        raise ValueError(f"`q` must be between 0 and 1; got {level:g}")
+    name, level = named("column", column), between("q", q)
     domain = ask(plan, (), where)
     binned = next((a for a in plan._coded if isinstance(a, Binned) and a.column == name), None)
     if binned is None or binned.missing == "category":
@@ -421,12 +422,9 @@ def _check_kept(
 
 
 def _pair(columns: object) -> tuple[str, str]:
-    must = "`columns` must be two names"
-    if isinstance(columns, str | bytes):
-        raise TypeError(f"{must}; got {type(columns).__name__}")
-    listed = [named("columns", x) for x in arguments.items("columns", "be two names", columns)]
+    listed = names("columns", columns, "be two names")
     if len(listed) != 2:
-        raise ValueError(f"{must}; got {len(listed)}")
+        raise ValueError(f"`columns` must be two names; got {len(listed)}")
     return listed[0], listed[1]
 
 

@@ -17,6 +17,7 @@ from bistochastic.estimate.sample import wrong_weight
 from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import names as column_names
 from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.words import row, shown
 
@@ -93,22 +94,17 @@ class Design:
                 raise TypeError("`replicate_scale` must come with replicates; got none")
             return cls(found["weights"], found["strata"], found["cluster"], (), None,
                        found["second"], given)  # fmt: skip
-        must = "`replicates` must be a list of two or more columns"
-        if isinstance(replicates, str | bytes):
-            raise TypeError(f"{must}; got {type(replicates).__name__}")
-        each = arguments.items("replicates", "be a list of two or more columns", replicates)
-        listed = tuple(named("replicates", name) for name in each)
+        must = "be a list of two or more columns"
+        listed = column_names("replicates", replicates, must)
         if len(listed) < 2:
-            raise ValueError(f"{must}; got {len(listed)}")
+            raise ValueError(f"`replicates` must {must}; got {len(listed)}")
         if found["weights"] is None:
             raise TypeError("`replicates` must come with weights; got none")
         if found["strata"] is not None or found["cluster"] is not None or given:
             raise TypeError("`replicates` must be given without strata, cluster and fpc; got both")
         factor = 1 / len(listed)
         if replicate_scale is not None:
-            factor = _core.as_real("replicate_scale", "be a positive number", replicate_scale)
-            if not 0 < factor < math.inf:
-                raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
+            factor = arguments.positive("replicate_scale", replicate_scale)
         return cls(found["weights"], None, None, listed, factor)
 
 

@@ -39,13 +39,7 @@ pub trait Messages {
             put(k, word_of(word));
         }
     }
-
-    /// All of it, piece by piece.
-    fn all(&self, i: usize, take: Take<'_>);
 }
-
-/// Takes a message piece by piece.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8]);
 
 /// Keyed hashes under one key, which is erased when dropped.
 pub struct Hashing {
@@ -95,9 +89,10 @@ impl Hashing {
         let all = self.level == Level::Plain;
         for i in (0..count).filter(|&i| all || messages.len(i) > CHAIN) {
             let mut hasher = blake3::Hasher::new_keyed(&self.secret);
-            messages.all(i, &mut |part| {
-                hasher.update(part);
-            });
+            let len = messages.len(i);
+            for b in 0..len.div_ceil(BLOCK) {
+                hasher.update(&messages.block(i, b)[..BLOCK.min(len - BLOCK * b)]);
+            }
             let mut bytes = Zeroizing::new([0; BLOCK]);
             hasher.finalize_xof().fill(&mut bytes[..]);
             put(i, std::array::from_fn(|w| word_of(&bytes[4 * w..])));
@@ -127,10 +122,6 @@ mod tests {
         fn block(&self, i: usize, b: usize) -> [u8; BLOCK] {
             let rest = &self.0[i][(BLOCK * b).min(self.0[i].len())..];
             std::array::from_fn(|k| rest.get(k).copied().unwrap_or(0))
-        }
-
-        fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
-            take(&self.0[i]);
         }
     }
 

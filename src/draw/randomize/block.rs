@@ -575,34 +575,28 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            let mut bytes = Vec::new();
-            bytes.extend((block.len() as u64).to_le_bytes());
-            bytes.extend(4u64.to_le_bytes());
-            bytes.push(1);
-            bytes.extend(&held.one[block.clone()]);
-            bytes.extend([0, 1]);
-            bytes.extend(
-                held.strata[block.clone()]
-                    .iter()
-                    .flat_map(|x| x.to_le_bytes()),
-            );
-            bytes.push(2);
-            bytes.extend(held.two[block.clone()].iter().flat_map(|x| x.to_le_bytes()));
-            bytes.push(1);
-            bytes.extend(held.missing[block.clone()].iter().map(|&x| u8::from(x)));
-            bytes.extend([0, 4]);
-            bytes.extend(
-                held.four[block.clone()]
-                    .iter()
-                    .flat_map(|x| x.to_le_bytes()),
-            );
-            bytes.extend([0, 0, 8]);
-            bytes.extend(
-                held.eight[block.clone()]
-                    .iter()
-                    .flat_map(|x| x.to_le_bytes()),
-            );
-            bytes.extend([0, 0]);
+            fn le<C: Code, const N: usize>(codes: &[C], word: fn(C) -> [u8; N]) -> Vec<u8> {
+                codes.iter().flat_map(|&code| word(code)).collect()
+            }
+            let missing = held.missing[block.clone()].iter().map(|&x| u8::from(x));
+            let bytes = [
+                &(block.len() as u64).to_le_bytes()[..],
+                &4u64.to_le_bytes(),
+                &[1],
+                &held.one[block.clone()],
+                &[0, 1],
+                &le(&held.strata[block.clone()], u32::to_le_bytes),
+                &[2],
+                &le(&held.two[block.clone()], u16::to_le_bytes),
+                &[1],
+                &missing.collect::<Vec<u8>>(),
+                &[0, 4],
+                &le(&held.four[block.clone()], u32::to_le_bytes),
+                &[0, 0, 8],
+                &le(&held.eight[block.clone()], u64::to_le_bytes),
+                &[0, 0],
+            ]
+            .concat();
             let digest = Key::from_bytes(*blake3::keyed_hash(&secret, &bytes).as_bytes());
             let labels = |names: &[Label]| {
                 LABELS.with([Label::List(names.to_vec()), Label::Integer(number as i128)])

@@ -56,7 +56,6 @@ pub mod block;
 mod draw;
 pub(super) mod further;
 mod node;
-mod slow;
 mod work;
 
 pub use crate::draw::code::{Code, RECORDS};

@@ -121,6 +121,8 @@ impl Joined for Kron {
 }
 
 impl Family for Kron {
+    composite::joined!();
+
     fn name(&self) -> &'static str {
         "kron"
     }
@@ -157,20 +159,6 @@ impl Family for Kron {
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
     }
 
-    fn precise_row(&self, u: u64) -> Vec<Dd> {
-        match self.written.of(self) {
-            Some(table) => table.precise_row(u, self.size()),
-            None => self.join_precise(u),
-        }
-    }
-
-    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        match self.written.of(self) {
-            Some(table) => table.add_counts(u, total, weight, out),
-            None => self.join_counts(u, total, weight, out),
-        }
-    }
-
     /// Entries of factors that are composites take a row each, so that rows are taken whole.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         if self
@@ -186,10 +174,6 @@ impl Family for Kron {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn canonical(&self) -> Option<Arc<dyn Family>> {
-        None
-    }
-
     fn structure(&self) -> Structure {
         Structure::Kron(Arc::clone(&self.factors))
     }
@@ -198,10 +182,6 @@ impl Family for Kron {
         self.factors.iter().try_fold(1u128, |total, factor| {
             total.checked_mul(factor.total()?).filter(|&t| t < 1 << 127)
         })
-    }
-
-    fn nesting(&self) -> Nesting {
-        self.nesting
     }
 
     fn knows_ergodic(&self) -> bool {

@@ -191,6 +191,8 @@ impl Joined for Mix {
 }
 
 impl Family for Mix {
+    composite::joined!();
+
     fn name(&self) -> &'static str {
         "mix"
     }
@@ -237,10 +239,6 @@ impl Family for Mix {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn canonical(&self) -> Option<Arc<dyn Family>> {
-        None
-    }
-
     fn structure(&self) -> Structure {
         Structure::Mix {
             parts: Arc::clone(&self.parts),
@@ -253,17 +251,6 @@ impl Family for Mix {
         composite::common(self.parts.iter().map(Matrix::total))?
             .checked_mul(self.sum.into())
             .filter(|&t| t < 1 << 127)
-    }
-
-    fn nesting(&self) -> Nesting {
-        self.nesting
-    }
-
-    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        match self.written.of(self) {
-            Some(table) => table.add_counts(u, total, weight, out),
-            None => self.join_counts(u, total, weight, out),
-        }
     }
 
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
@@ -283,13 +270,6 @@ impl Family for Mix {
             }
         }
         sum
-    }
-
-    fn precise_row(&self, u: u64) -> Vec<Dd> {
-        match self.written.of(self) {
-            Some(table) => table.precise_row(u, self.size()),
-            None => self.join_precise(u),
-        }
     }
 
     fn knows_ergodic(&self) -> bool {

@@ -218,6 +218,8 @@ impl Joined for Product {
 }
 
 impl Family for Product {
+    composite::joined!();
+
     fn name(&self) -> &'static str {
         "product"
     }
@@ -238,13 +240,6 @@ impl Family for Product {
         let mut row = memory::zeros(self.size() as usize);
         let filled = self.add_counts(u, total, 1, &mut row);
         filled.then(|| (row[v as usize], total))
-    }
-
-    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        match self.written.of(self) {
-            Some(table) => table.add_counts(u, total, weight, out),
-            None => self.join_counts(u, total, weight, out),
-        }
     }
 
     /// First through the one, then through the other.
@@ -273,24 +268,9 @@ impl Family for Product {
         self.precise_row(u)[v as usize]
     }
 
-    fn precise_row(&self, u: u64) -> Vec<Dd> {
-        match self.written.of(self) {
-            Some(table) => table.precise_row(u, self.size()),
-            None => self.join_precise(u),
-        }
-    }
-
-    fn nesting(&self) -> Nesting {
-        self.nesting
-    }
-
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
         composite::fill_row(self, u, self.total(), fill, out);
-    }
-
-    fn canonical(&self) -> Option<Arc<dyn Family>> {
-        None
     }
 
     fn structure(&self) -> Structure {

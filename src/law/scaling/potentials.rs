@@ -222,21 +222,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_where_two_rows_want_one_column_is_balanced() {
-        // The values are those of a Sinkhorn iteration in 60 digits.
-        let table = [[0.0, 1e7, 1e-6], [1e-12, 10.0, 0.0], [1e-3, 0.0, 1e-2]];
-        let cost: Vec<f64> = table
-            .iter()
-            .flatten()
-            .map(|p: &f64| 20.0 - p.ln())
-            .collect();
-        let mut potentials = Potentials::new(3, &cost);
-        potentials.settle(1.0, DONE);
-        assert!(potentials.off <= SETTLED, "{:e}", potentials.off);
-        assert!((potentials.cells()[1] - 0.682_985_99).abs() < 1e-8);
-    }
-
-    #[test]
     fn numbers_over_four_hundred_orders_of_magnitude_are_balanced() {
         let table = [
             [1e-12, 1e-12, 1e-12, 0.625],
@@ -249,18 +234,5 @@ mod tests {
         potentials.settle(1.0, DONE);
         assert!(potentials.off <= 1e-15, "{:e}", potentials.off);
         assert!(potentials.passes < 5000, "{}", potentials.passes);
-    }
-
-    #[test]
-    fn cooling_by_halves_ends_where_one_step_does() {
-        let cost: Vec<f64> = (0..25).map(|i| f64::from(i * 7 % 11)).collect();
-        let (mut slow, mut fast) = (Potentials::new(5, &cost), Potentials::new(5, &cost));
-        for t in [20.0, 5.0, 2.0, 0.7] {
-            slow.settle(t, DONE);
-        }
-        fast.settle(0.7, DONE);
-        for (a, b) in slow.cells().iter().zip(&*fast.cells()) {
-            assert!((a - b).abs() < 1e-13);
-        }
     }
 }

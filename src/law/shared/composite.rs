@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::law::{Composition, Family, Matrix};
 use crate::number::bits::{Bits, Entropy};
 use crate::number::dd::Dd;
-use crate::number::entropy::{self, Summer};
+use crate::number::entropy;
 use crate::number::lattice::nearest;
 use crate::number::logarithms::{self, LogSum};
 use crate::system::kept::Kept;
@@ -139,6 +139,35 @@ pub trait Joined: Family {
     /// As [`Family::precise_row`].
     fn join_precise(&self, u: u64) -> Vec<Dd>;
 }
+
+/// What every [`Joined`] says as a [`Family`], from its fields `nesting` and `written`.
+macro_rules! joined {
+    () => {
+        fn canonical(&self) -> Option<Arc<dyn Family>> {
+            None
+        }
+
+        fn nesting(&self) -> Nesting {
+            self.nesting
+        }
+
+        fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+            match self.written.of(self) {
+                Some(table) => table.add_counts(u, total, weight, out),
+                None => self.join_counts(u, total, weight, out),
+            }
+        }
+
+        fn precise_row(&self, u: u64) -> Vec<Dd> {
+            match self.written.of(self) {
+                Some(table) => table.precise_row(u, self.size()),
+                None => self.join_precise(u),
+            }
+        }
+    };
+}
+
+pub(crate) use joined;
 
 /// Every entry of a composite.
 #[derive(Debug)]
@@ -291,7 +320,6 @@ pub fn measures(
     const BANDS: usize = 32;
     let height = size.div_ceil(BANDS);
     let bands = size.div_ceil(height);
-    let summer = Summer::new();
     let scale = total as f64;
     let mut work: Vec<Band> = (0..bands)
         .map(|_| Band {
@@ -322,7 +350,7 @@ pub fn measures(
             }
             let row = &*row;
             *bits = *bits
-                + summer.sum(0..size, |start, out| {
+                + entropy::sum(0..size, |start, out| {
                     for (x, &c) in out.iter_mut().zip(&row[start..]) {
                         *x = c as f64 / scale;
                     }

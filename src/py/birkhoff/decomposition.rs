@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -65,45 +65,34 @@ impl Decomposition {
         u64::try_from(self.count()).unwrap_or(u64::MAX)
     }
 
-    fn term<'py>(&self, py: Python<'py>, j: u128) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let array = memory::empty(py, "permutation", &[self.size()], "int64")?;
-        let array = array.cast_into::<PyArray1<i64>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, self.size(), || self.inner.fill(j, out))?;
-        }
-        Ok(array)
+    fn term<'py>(&self, py: Python<'py>, j: u128) -> PyResult<Bound<'py, PyAny>> {
+        let size = self.size();
+        memory::written(py, "permutation", &[size], size, |out| {
+            self.inner.fill(j, out)
+        })
     }
 
     /// All permutations as integers that hold their codes.
     fn written<'py, T: numpy::Element + Copy + Send>(
         &self,
         py: Python<'py>,
-        dtype: &str,
-        narrow: impl Fn(i64) -> T + Sync,
+        narrow: impl Fn(i64) -> T + Send + Sync,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = memory::empty(py, "permutations", &[self.rows(), self.size()], dtype)?;
-        let array = array.cast_into::<PyArray2<T>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
+        let shape = [self.rows(), self.size()];
+        memory::written(py, "permutations", &shape, u64::MAX, |out| {
             let (small, size) = (out.len() < 1 << 16, self.size() as usize);
             // Short rows are written many at a time.
             let rows = if size <= 1 << 16 { 64 } else { 1 };
-            detached(py, u64::MAX, || {
-                pool::for_each_chunk(out, rows * size, small, |chunk, block| {
-                    let mut term = system::memory::zeros(size);
-                    for (j, row) in block.chunks_mut(size).enumerate() {
-                        self.inner.fill((rows * chunk + j) as u128, &mut term);
-                        for (x, &v) in row.iter_mut().zip(&term) {
-                            *x = narrow(v);
-                        }
+            pool::for_each_chunk(out, rows * size, small, |chunk, block| {
+                let mut term = system::memory::zeros(size);
+                for (j, row) in block.chunks_mut(size).enumerate() {
+                    self.inner.fill((rows * chunk + j) as u128, &mut term);
+                    for (x, &v) in row.iter_mut().zip(&term) {
+                        *x = narrow(v);
                     }
-                });
-            })?;
-        }
-        Ok(array.into_any())
+                }
+            });
+        })
     }
 
     fn exact_weight<'py>(
@@ -155,23 +144,17 @@ impl Decomposition {
     /// >>> bs.circulant([5, 2, 1]).decompose().weights
     /// array([0.625, 0.25 , 0.125])
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let terms = self.rows();
-        let array = memory::empty(py, "weights", &[terms], "float64")?;
-        let array = array.cast_into::<PyArray1<f64>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, terms, || match &self.inner.sum {
-                Sum::Plain(form) => form.weights.fill(out),
-                Sum::Kron(..) => {
-                    for (j, x) in (0..).zip(out) {
-                        *x = self.inner.precise_weight(j).hi;
-                    }
+        let write = |out: &mut [f64]| match &self.inner.sum {
+            Sum::Plain(form) => form.weights.fill(out),
+            Sum::Kron(..) => {
+                for (j, x) in (0..).zip(out) {
+                    *x = self.inner.precise_weight(j).hi;
                 }
-            })?;
-        }
-        Ok(array)
+            }
+        };
+        memory::written(py, "weights", &[terms], terms, write)
     }
 
     /// The weights as ``fractions.Fraction``. They sum to exactly 1 unless ``mass`` or ``max_terms`` stopped it.
@@ -197,7 +180,7 @@ impl Decomposition {
     ///
     /// >>> bs.uniform(5).decompose().permutation(2)
     /// array([2, 3, 4, 0, 1])
-    fn permutation<'py>(&self, j: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn permutation<'py>(&self, j: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let code = convert::code("j", j, self.rows())?;
         self.term(j.py(), code.into())
     }
@@ -214,9 +197,9 @@ impl Decomposition {
     #[getter]
     fn permutations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.inner.code_bytes() {
-            2 => self.written::<u16>(py, "uint16", |v| v as u16),
-            4 => self.written::<u32>(py, "uint32", |v| v as u32),
-            _ => self.written::<u64>(py, "uint64", |v| v as u64),
+            2 => self.written(py, |v| v as u16),
+            4 => self.written(py, |v| v as u32),
+            _ => self.written(py, |v| v as u64),
         }
     }
 
@@ -296,7 +279,7 @@ impl Decomposition {
     fn __getitem__<'py>(
         &self,
         j: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = j.py();
         let code: u128 = convert::code("j", j, self.rows())?.into();
         Ok((

@@ -1,6 +1,5 @@
 //! Permutations and terms at random.
 
-use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::Decomposition;
@@ -10,7 +9,6 @@ use crate::draw::derive::Purpose;
 use crate::py::convert::whole;
 use crate::py::memory;
 use crate::py::secret::Secret;
-use crate::py::work::detached;
 use crate::system::stop;
 
 #[pymethods]
@@ -30,7 +28,7 @@ impl Decomposition {
         n: &Bound<'py, PyAny>,
         key: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let n = whole("n", n, 0, 1 << 40)?;
         let size = self.size();
         let secret = Secret::new(key, stream, true, "stream")?;
@@ -38,19 +36,12 @@ impl Decomposition {
         let digest = self.inner.matrix.digest();
         let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
         let drawer = Drawer::new(&self.inner)?;
-        let array = memory::empty(py, "sample", &[n, size], "int64")?;
-        let array = array.cast_into::<PyArray2<i64>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, u64::MAX, || {
-                let mut words = Words::new(keystream.words());
-                for row in out.chunks_mut(size as usize) {
-                    stop::point();
-                    self.inner.fill(drawer.draw(&mut words), row);
-                }
-            })?;
-        }
-        Ok(array)
+        memory::written(py, "sample", &[n, size], u64::MAX, |out| {
+            let mut words = Words::new(keystream.words());
+            for row in out.chunks_mut(size as usize) {
+                stop::point();
+                self.inner.fill(drawer.draw(&mut words), row);
+            }
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::{Count, Kernel, QUICK, TERMS};
 use crate::number::bits::{self, Bits, Entropy};
 use crate::number::dd::Dd;
-use crate::number::entropy::{self, Summer};
+use crate::number::entropy;
 use crate::number::lattice;
 use crate::number::logarithms::LogSum;
 use crate::system::memory::{self};
@@ -63,7 +63,7 @@ impl<K: Count> Kernel<'_, K> {
                 *x = k.real() * scale;
             }
         });
-        let term = |k: K| Summer::new().term(k.real() * scale);
+        let term = |k: K| entropy::term(k.real() * scale);
         let bits = all + all - term(kernel[0]) - term(kernel[self.r()]) - Dd::ONE;
         if bits.hi > 0.0 { bits } else { Dd::ZERO }
     }
@@ -73,17 +73,16 @@ impl<K: Count> Kernel<'_, K> {
     /// `c_t + c_{2u+1+t}` for `t = 0..r-2u` count 2 at both ends and 4 between.
     pub(super) fn streamed(&self) -> Dd {
         let r = self.r();
-        let summer = Summer::new();
         let scale = 1.0 / self.total as f64;
         let parts = pool::map(r.div_ceil(2), false, |u| {
             let (near, far) = (self.counts, &self.counts[2 * u + 1..]);
             let len = r - 2 * u;
-            let inner = summer.sum(1..len.max(2) - 1, |start, out| {
+            let inner = entropy::sum(1..len.max(2) - 1, |start, out| {
                 for ((x, a), b) in out.iter_mut().zip(&near[start..]).zip(&far[start..]) {
                     *x = (*a + *b).real() * scale;
                 }
             });
-            let end = |t: usize| summer.term((near[t] + far[t]).real() * scale);
+            let end = |t: usize| entropy::term((near[t] + far[t]).real() * scale);
             let two = Dd::from(2.0);
             if len == 1 {
                 end(0)
@@ -102,11 +101,10 @@ impl<K: Count> Kernel<'_, K> {
     /// `t = w - 2u - 1` on (prefix sums), then `2f`.
     pub(super) fn with_flat_tail(&self, w: usize, exact: bool) -> Dd {
         let r = self.r();
-        let summer = Summer::new();
         let scale = 1.0 / self.total as f64;
         let kernel = self.counts;
         let f = kernel[r];
-        let term = |count: K| summer.term(count.real() * scale);
+        let term = |count: K| entropy::term(count.real() * scale);
         let number = |n: usize| Dd::from(n as f64);
         // prefix[t] = sum of the terms of c_0 + f, ..., c_{t-1} + f.
         let mut prefix = memory::room(w + 1);
@@ -127,7 +125,7 @@ impl<K: Count> Kernel<'_, K> {
             let far = &kernel[2 * u + 1..];
             // Entries that feel both images, the first of them on the diagonal.
             let both = w.saturating_sub(2 * u + 1);
-            let streamed = summer.sum(1..both.max(1), |start, out| {
+            let streamed = entropy::sum(1..both.max(1), |start, out| {
                 for ((x, a), b) in out.iter_mut().zip(&kernel[start..]).zip(&far[start..]) {
                     *x = (*a + *b).real() * scale;
                 }
