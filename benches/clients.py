@@ -16,9 +16,9 @@ from typing import Literal
 
 import duckdb
 import numpy as np
-from common import best
 
 import bistochastic as bs
+from common import best
 
 ROWS = 10_000_000
 RESPONSE: Literal["randomized_response"] = "randomized_response"
