@@ -242,6 +242,14 @@ def test_the_slider_shows_what_the_core_gives(
         assert drawn == [cell_text(float(p), 4) for row in matrix.to_dense() for p in row]
 
 
+def test_the_slider_of_a_report_starts_at_the_plan(driver: Any, pages: dict[str, Path]) -> None:
+    open_page(driver, pages["report"])
+    for column, beta in (("education (beta 0.5)", 0.5), ("sex (beta 0.6)", 0.6)):
+        choose(driver, "x-column", column)
+        assert driver.find_element("id", "x-asked").text == f"{beta:g}"
+    assert facts(driver)[1] == up(bs.randomized_response(2, beta=0.6).epsilon, 4)
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_labels_are_harmless(driver: Any, pages: dict[str, Path], name: str) -> None:
     open_page(driver, pages[name])

@@ -32,6 +32,7 @@ SHELL = {
     "max_line_ends": "how many lines a field of a CSV file may have more than one",
     "markdown": "the form of the page",
     "as_json": "print JSON instead of tables",
+    "fail_above": "the exit code of an audit",
     "check": "check a plan instead of writing one",
     "version": "which version this is",
     "help": "what there is",

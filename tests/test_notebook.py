@@ -90,7 +90,18 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     return {
         "Audit": audited,
         "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
+        "Coefficients": bs.audit(
+            waves, labels.protect(waves), labels, formula="income ~ b", targets=1
+        ).coefficients,
         "Correlation": audited.correlations[0],
+        "Finding": audited.findings[0],
+        "GroupMeans": audited.means[0],
+        "Pooled": bs.audit(
+            waves, labels.protect(waves), labels, also=[labels.protect(waves)], targets=1
+        ).pooled[0],
+        "Scenario": bs.audit(
+            waves, labels.protect(waves), labels, knows=["town"], targets=1
+        ).scenarios[0],
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
         "Guess": audited.guesses[0],
@@ -251,7 +262,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
              "Tradeoff", "Ledger", "Spent", "Transitions", "Unit", "Collector", "Suggestion",
-             "Suggestions"}  # fmt: skip
+             "Suggestions", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 

@@ -10,15 +10,19 @@ from bistochastic.audit.results import (
     Audit,
     Correlation,
     Disclosure,
+    Finding,
     Giveaway,
+    GroupMeans,
     Guess,
     Linkage,
     Marginal,
     Neighbours,
     PairTable,
+    Pooled,
     Propensity,
     Rate,
     Repeats,
+    Scenario,
 )
 from bistochastic.audit.risk import Risk
 from bistochastic.choose.allocate import Allocation
@@ -39,6 +43,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
 from bistochastic.models.ledger import Ledger, Spent
 from bistochastic.models.panels import Transitions
+from bistochastic.models.regression import Coefficients
 from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
@@ -67,12 +72,13 @@ from bistochastic.theory import Step, TTransforms
 
 __all__ = [
     "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
-    "Categorical", "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation",
-    "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
-    "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
-    "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
-    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
-    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Risk", "Spent", "Step",
-    "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions", "Unit",
-    "Wald",
+    "Categorical", "Certificate", "Choice", "Classes", "Coefficients", "Collector",
+    "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
+    "Entry", "Estimate", "Finding", "Giveaway", "GroupMeans", "Groups", "Guess", "Joint", "Key",
+    "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
+    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
+    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
+    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Risk", "Scenario", "Spent",
+    "Step", "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions",
+    "Unit", "Wald",
 ]  # fmt: skip

@@ -90,6 +90,23 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Propensity": lambda s: f"{plans.audit(s.rng)}.propensity",
     "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
+    "Finding": lambda s: f"{plans.audit(s.rng)}.findings[0]",
+    "GroupMeans": lambda s: f"{plans.audit(s.rng)}.means[0]",
+    "Pooled": lambda s: (
+        "bs.audit({'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}, {'a': ['x', 'y'] * 9, "
+        "'h': [1] * 9 + [2] * 9}, bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], "
+        "keep=['h'])).pooled[0]"
+    ),
+    "Scenario": lambda s: (
+        "bs.audit({'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}, {'a': ['x', 'y'] * 9, "
+        "'h': [1] * 9 + [2] * 9}, bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], "
+        "keep=['h']), knows=['h']).scenarios[0]"
+    ),
+    "Coefficients": lambda s: (
+        "bs.audit({'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, "
+        "{'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, bs.Plan("
+        "[bs.Categorical('a', ['x', 'y'], 'identity')], keep=['z']), formula='z ~ a').coefficients"
+    ),
     "Risk": lambda s: "bs.risk({'sex': ['F', 'M', 'M'], 'age': [1, 1, 2]}, keys=['sex', 'age'])",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
@@ -123,8 +140,9 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "report": 0.3, "explore": 0.2,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 # What comes out of an audit, which has to be made first, for every look at a part of it.
-_OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Giveaway", "Guess", "Linkage", "Marginal",
-              "Neighbours", "PairTable", "Propensity", "Rate", "Repeats"}  # fmt: skip
+_OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Finding", "Giveaway", "GroupMeans", "Guess",
+              "Linkage", "Marginal", "Neighbours", "PairTable", "Propensity", "Rate",
+              "Repeats"}  # fmt: skip
 
 
 def _method(s: Scene) -> str:

@@ -27,6 +27,11 @@ def audit(
     released: Any,
     plan: Plan,
     *,
+    knows: Any = None,
+    wants: Any = None,
+    also: Any = (),
+    formula: str | None = None,
+    model: str = "linear",
     id_column: str | None = None,
     pseudonym: str | None = None,
     key: Key | KeySource | None = None,
@@ -41,11 +46,21 @@ def audit(
     ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
     ``protect`` takes. What comes back is about the data, so keep it as confidential as these.
 
-    Rows are matched by their order. ``id_column`` matches them by a column of both tables. Where
-    the release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A
-    release with a certificate knows these names. Shuffled rows without an id raise an error; of a
-    table alone, ``shuffled=True`` says that it was. Rows that do not fit the plan raise an error,
-    too.
+    Rows are matched by their order. ``id_column`` matches them by a column of both tables. If the
+    release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A release
+    with a certificate knows these names. Shuffled rows are matched by unprotected columns that
+    together are unique; without such columns, only predictions are made. ``shuffled=True`` says
+    that a table without a certificate was shuffled. Rows that do not fit the plan raise an error.
+
+    ``knows`` and ``wants`` describe an intruder: columns that are known of a person, and columns
+    to guess. ``knows={"age": 2}`` is a number known to within 2, and ``knows=[]`` someone who knows
+    only that the person is in the release. A list of such lists is several intruders. Without
+    ``wants``, all protected columns that are not known are guessed.
+
+    ``also`` lists other releases of the same file, whose reported values are pooled with these. A
+    pair ``(original, release)`` in it is another wave, matched by ``id_column``. ``formula`` and
+    ``model`` compare a regression on the original with the same on the release; see
+    :meth:`Plan.regress`.
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
     ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
@@ -68,6 +83,11 @@ def audit(
         original,
         released,
         plan,
+        knows=knows,
+        wants=wants,
+        also=also,
+        formula=formula,
+        model=model,
         id_column=id_column,
         pseudonym=pseudonym,
         key=key,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.frames import Table
     from bistochastic.audit.pairing import Pairs
     from bistochastic.matrix import Matrix
     from bistochastic.plan.plan import Plan
@@ -37,6 +38,12 @@ _ENTRIES = 1 << 25
 _PAIRS = 1 << 32
 # Permuted numbers are told apart by so many classes of neighbouring ranks.
 CLASSES = 64
+
+
+UNPAIRED = (
+    "success on this release: its rows were shuffled, and no columns pair them with the original. "
+    "All rates are predicted, from new draws of the same plan that are not stored"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,13 @@ class Channel:
     two: tuple[tuple[float, float], ...]
     """Per group the entry on the diagonal and elsewhere, if there is no table."""
     attribute: Categorical | Joint | None = None
+    draws: Codes | None = None
+    """Records with the same number share their noise; None if every record has its own."""
+
+    @property
+    def sharing(self) -> int:
+        """How many records share one draw of the noise, at most."""
+        return 1 if self.draws is None else int(np.bincount(self.draws).max())
 
     @property
     def kinds(self) -> int:
@@ -128,18 +142,25 @@ class Evidence:
     """Columns that the release alone has, so that nobody can be traced by them."""
     unforeseen: tuple[str, ...] = ()
     """A sentence for each column in the release that the plan does not put there."""
+    ordered: bool = True
+    """Whether the order of the rows is that of the release."""
 
 
 def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
-    """Read both tables."""
+    """Read both tables. Rows that nothing pairs are read from the original, to be drawn anew."""
     rows = pairs.original.rows
     notes: list[str] = []
+    if pairs.how == "nothing":
+        notes.append(UNPAIRED)
     channels, numbers = [], []
     _present(pairs, plan)
     for done, attribute in enumerate(plan.attributes):
         tell(done / len(plan.attributes))
         if attribute.whole_column:
-            numbers.append(_numbers(pairs, attribute))
+            if pairs.how == "nothing":
+                notes.append(f"{prefix(attribute.columns)}numbers in an unknown order")
+            else:
+                numbers.append(_numbers(pairs, attribute))
             continue
         made = _channel(pairs, attribute)
         if made is None:
@@ -152,7 +173,8 @@ def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> 
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            added.append(_read_seen(name, *levels(pairs.released, name)))
+            if pairs.how != "nothing":
+                added.append(_read_seen(name, *levels(pairs.released, name)))
             unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
@@ -165,7 +187,7 @@ def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> 
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
         rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
-        tuple(notes), tuple(added), tuple(unforeseen),
+        tuple(notes), tuple(added), tuple(unforeseen), pairs.how != "nothing",
     )  # fmt: skip
 
 
@@ -176,6 +198,8 @@ def _present(pairs: Pairs, plan: Plan) -> None:
             needed = list(attribute.columns)
             if attribute.groups is not None:
                 needed.append(attribute.groups.column)
+            if attribute.unit is not None and table is pairs.original:
+                needed.append(attribute.unit)
             for column in needed:
                 if column not in table.names:
                     raise ValueError(
@@ -219,8 +243,10 @@ def _far(values: Array) -> int:
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
-    with _meant("released"):
-        after = attribute._encode(pairs.released, released=True)
+    after = before
+    if pairs.how != "nothing":
+        with _meant("released"):
+            after = attribute._encode(pairs.released, released=True)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (
@@ -243,8 +269,14 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     return Channel(
         attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
         after.codes.astype(np.intp), None if missing is None else ~missing, groups,
-        attribute.size, tables, tuple(two), attribute,
+        attribute.size, tables, tuple(two), attribute, _draws(pairs, attribute),
     )  # fmt: skip
+
+
+def _draws(pairs: Pairs, attribute: Categorical | Joint) -> Codes | None:
+    if attribute.unit is not None:
+        return np.asarray(pairs.moved(levels(pairs.original, attribute.unit)[0]), np.intp)
+    return pairs.people if pairs.memoised else None
 
 
 def _table(matrix: Matrix, occurring: np.ndarray) -> Array:
@@ -260,26 +292,36 @@ def _others(differ: Mask) -> str:
 
 def _clear(pairs: Pairs, name: str) -> Clear:
     """An unprotected column; it says whether the rows are matched, as nothing changed it."""
-    codes, values = levels(pairs.original, name)
-    now, others = levels(pairs.released, name)
+    codes, now, values = same_codes(pairs.original, pairs.released, name)
     codes = pairs.moved(codes)
-    if others != values:
-        place = {key(value): i for i, value in enumerate(values)}
-        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
     differ = codes != now
-    if differ.any():
+    if differ.any() and pairs.how != "nothing":
         must = "must be the same in `original` and `released`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
     return _read_seen(name, codes, values)
 
 
+def same_codes(one: Table, other: Table, name: str) -> tuple[Codes, Codes, list[object]]:
+    """Codes of a column of two tables, and the value of each; -1 for what the first has not."""
+    codes, values = levels(one, name)
+    now, others = levels(other, name)
+    if others != values:
+        place = {key(value): i for i, value in enumerate(values)}
+        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
+    return codes, now, values
+
+
 def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
     """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
-    if kinds and kinds <= {int, float}:
-        table = np.array(values, dtype=np.float64)
+    if kinds and (kinds <= {int, float} or kinds == {str}):
+        # Numbers are numbers, however a column holds them.
+        try:
+            table = np.array(values).astype(np.float64)
+        except ValueError:
+            table = np.array([np.nan])
         if np.isfinite(table).all():
             numbers = np.ldexp(table, _far(table))[codes]
     return Clear(name, codes, max(1, len(values)), numbers)

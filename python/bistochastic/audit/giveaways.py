@@ -8,6 +8,7 @@ guess is the commonest value of all.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,21 +73,62 @@ def _one_out(entry: NDArray[np.int64], number: NDArray[np.int64]) -> Array:
     return np.where((own > rival) & (own > 0), 1.0, np.where(own > 0, shared, 0.0))
 
 
-def visible(evidence: Evidence) -> list[tuple[str, Codes]]:
-    """List what everyone sees, as codes."""
+def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
+    """How many are guessed from records of the same class with another value.
+
+    Records with the same value, as a household has the same id, are pooled elsewhere.
+
+    >>> left_out_values(np.array([0, 0, 0, 0]), np.array([1, 1, 1, 0]), np.array([0, 0, 1, 2]))
+    2.0
+    """
+    kinds = int(truths.max()) + 1
+    whole = np.bincount(truths, minlength=kinds)
+    classes = np.zeros((int(seen.max()) + 1, kinds))
+    np.add.at(classes, (seen, truths), 1.0)
+    order = np.argsort(values, kind="stable")
+    number = np.cumsum(np.r_[0, values[order][1:] != values[order][:-1]])
+    hits, step = 0.0, max(1, (1 << 22) // kinds)
+    for start in range(0, int(number[-1]) + 1, step):
+        inside = order[slice(*np.searchsorted(number, [start, start + step]))]
+        place = number[np.searchsorted(number, start) :][: len(inside)] - start
+        own = np.zeros((int(place[-1]) + 1, kinds))
+        np.add.at(own, (place, truths[inside]), 1.0)
+        first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
+        others = classes[seen[inside[first]]] - own
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, whole - own)
+        best = (others == others.max(axis=1, keepdims=True)) & (others > 0)
+        hits += float((own * best / np.maximum(1, best.sum(axis=1, keepdims=True))).sum())
+    return hits
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Something that everyone sees, as codes; ``values`` if these are classes of values."""
+
+    name: str
+    codes: Codes
+    values: Codes | None = None
+
+
+def visible(evidence: Evidence) -> list[Seen]:
+    """List what everyone sees; columns with few records for each value are pooled elsewhere."""
     most = position_classes(evidence.rows)
-    found = []
+    found, short = [], []
     for column in (*evidence.clear, *evidence.added):
-        long = column.numbers is not None and column.size > most
-        codes = cut(column.numbers, most) if long and column.numbers is not None else column.codes
-        found.append((column.name, codes))
-    if len(found) > 1:
+        if column.size <= most:
+            short.append(Seen(column.name, column.codes))
+        elif column.numbers is not None:
+            found.append(Seen(column.name, cut(column.numbers, most), column.codes))
+    if len(short) > 1:
         together = np.zeros(evidence.rows, np.int64)
-        for _, codes in found:
-            together = np.unique(together * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
-        found.append((ALL, together))
-    found += [(each.name, cut(each.released, most)) for each in evidence.numbers]
-    found.append((ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most)))
+        for each in short:
+            joined = together * (int(each.codes.max()) + 1) + each.codes
+            together = np.unique(joined, return_inverse=True)[1]
+        found.append(Seen(ALL, together))
+    found += short
+    found += [Seen(each.name, cut(each.released, most)) for each in evidence.numbers]
+    if evidence.ordered:
+        found.append(Seen(ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most)))
     return found
 
 
@@ -102,10 +144,12 @@ def given_away(evidence: Evidence, confidence: float, tell: Tell) -> list[Giveaw
         for column, level, _size in columns_of(channel):
             hits = count_hits(channel, level)
             report = hits.hits / hits.records
-            for name, codes in seen:
-                right, alone = left_out_hits(codes[inside], level[truths])
+            for each in seen:
+                right, alone = left_out_hits(each.codes[inside], level[truths])
+                if each.values is not None:
+                    right = left_out_values(each.codes[inside], level[truths], each.values[inside])
                 made = rate(right, len(truths), confidence, alone / len(truths))
-                found.append(Giveaway(name, column, made, report))
+                found.append(Giveaway(each.name, column, made, report))
         tell(done / len(evidence.channels))
     return sorted(found, key=lambda each: -each.rate.gain)
 
@@ -136,7 +180,7 @@ def _ranks(values: Array) -> Array:
 
 def neighbours(evidence: Evidence) -> list[Neighbours]:
     """The order of the rows, as a reader of the release sees it."""
-    if evidence.rows < 3:
+    if evidence.rows < 3 or not evidence.ordered:
         return []
     found = []
     for channel in evidence.channels:

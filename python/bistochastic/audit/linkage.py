@@ -174,6 +174,7 @@ def link(
     confidence: float,
     independent: bool,
     tell: Tell,
+    causes: tuple[str, ...] = (),
 ) -> Linkage:
     """Trace the rows in ``targets`` to the people of the whole list."""
     logs = sum(map(_least, channels)) < _SMALL
@@ -200,7 +201,7 @@ def link(
              max(0.0, float(variances[i])) if independent else None)
         for i in range(2)
     ]  # fmt: skip
-    return Linkage(attack, columns, n, *rates)
+    return Linkage(attack, columns, n, rates[0], rates[1], causes)
 
 
 def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> Found:
@@ -234,7 +235,7 @@ def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> Found:
             scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
         total += _total(scores, weights)
         best.add(scores, weights)
-    places = (_place(above, level, few) for few in (1, FEW))
+    places = (place_among(above, level, few) for few in (1, FEW))
     return Found(*places, *(best.share(few, total) for few in (1, FEW)))
 
 
@@ -250,7 +251,7 @@ def _number(inside: NDArray[np.bool_], weights: Array | None) -> float:
     return float(weights[np.flatnonzero(inside)].sum())
 
 
-def _place(above: float, level: float, few: int) -> float:
+def place_among(above: float, level: float, few: int) -> float:
     """The chance to be among the first few, where equals are put in a random order."""
     return min(1.0, max(0.0, (few - above) / level))
 

@@ -99,7 +99,8 @@ def by_distance(evidence: Evidence, targets: Codes, confidence: float, tell: Tel
         for both in (before, after)
     ]
     what = ("by distance, before", "by distance, after")
-    return [Linkage(each, names, n, *rates) for each, rates in zip(what, made, strict=True)]
+    return [Linkage(each, names, n, rates[0], rates[1], names)
+            for each, rates in zip(what, made, strict=True)]  # fmt: skip
 
 
 def _line(

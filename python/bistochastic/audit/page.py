@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core, markup
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
-from bistochastic.audit.words import findings, lead, percent, sections
+from bistochastic.audit.words import finding_table, lead, percent, sections
 from bistochastic.files.whole import write as write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from bistochastic.audit.results import Audit, Marginal
+    from bistochastic.audit.results import Audit, Finding, Marginal
     from bistochastic.audit.words import Section
     from bistochastic.markup import Markup
 
 _BANNER = NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:]
 # Longer lists of categories are in the object alone.
 _LEVELS = 60
+# So many findings are shown.
+_FINDINGS = 15
 
 
 def write(audit: Audit, path: object) -> None:
@@ -27,34 +29,46 @@ def write(audit: Audit, path: object) -> None:
 
 
 def page(audit: Audit) -> str:
-    """The whole page."""
+    """The whole page: the worst finding, all findings, and a picture for each question."""
     every = sections(audit)
-    parts = [_first(audit)]
-    parts += [_section(audit, each) for each in every]
-    contents = [("first", "Findings"), *((each.id, each.title) for each in every)]
+    found = audit.findings
+    parts = [_section(audit, each) for each in every]
+    contents = [(each.id, each.title) for each in every]
+    if found:
+        parts.insert(0, markup.section("Findings", _findings(found), id="first"))
+        contents.insert(0, ("first", "Findings"))
     if audit.notes:
         parts.append(markup.section("Not measured", _list(audit.notes), id="left-out"))
         contents.append(("left-out", "Not measured"))
+    worst = [markup.element("strong", "Worst finding: "), _words(str(found[0]))] if found else None
     return markup.page(
         "Audit of a release",
         *parts,
         lead=_words(lead(audit)),
         banner=_BANNER,
+        summary=worst or "No attack succeeds more often than by chance.",
         contents=contents,
         footer=f"{_BANNER}. Keep this page as confidential as the original.",
     )
 
 
 def notebook(audit: Audit) -> str:
-    """What to look at first, and the two attacks that matter most."""
-    every = {each.id: each for each in sections(audit)}
-    tables = [
-        markup.table(header, rows, caption=caption, left=range(texts), scroll=False)
-        for name in ("guesses", "linkage")
-        for caption, header, rows, texts in every[name].tables
-    ]
+    """The findings, and the picture of each attack."""
+    found = audit.findings
     banner = markup.element("p", markup.element("strong", _BANNER))
-    return str(markup.fragment(banner, _list(findings(audit)), *tables))
+    what = _findings(found) if found else markup.element("p", "No finding.")
+    pictures = [_picture(each) for each in sections(audit) if each.bars]
+    return str(markup.fragment(banner, what, *pictures))
+
+
+def _findings(found: Sequence[Finding]) -> Markup:
+    caption, header, rows, texts = finding_table(found[:_FINDINGS])
+    cells = [[_words(cell) for cell in row] for row in rows]
+    left = {0, 1, texts - 1}
+    more = len(found) - len(rows)
+    note = f"{more} smaller findings are in audit.findings." if more > 0 else None
+    return markup.join(markup.table(header, cells, caption=caption, left=left),
+                       None if note is None else markup.element("p", note))  # fmt: skip
 
 
 def _words(sentence: str) -> list[Markup]:
@@ -68,38 +82,32 @@ def _list(sentences: Iterable[str]) -> Markup:
     return markup.element("ul", [markup.element("li", _words(each)) for each in sentences])
 
 
-def _first(audit: Audit) -> Markup:
-    found = list(findings(audit))
-    what = _list(found) if found else markup.element("p", "Nothing stands out.")
-    return markup.section("Findings", what, id="first")
-
-
 def _section(audit: Audit, section: Section) -> Markup:
+    """The picture is shown, and the tables open on a click, so that they are not printed."""
     tables = [
         markup.table(header, rows, caption=caption, left=range(texts))
         for caption, header, rows, texts in section.tables
     ]
     words = markup.element("p", _words(section.words))
-    picture = _picture(audit, section.id)
-    more = [_levels(each) for each in audit.marginals] if section.id == "use" else []
-    return markup.section(section.title, words, picture, *tables, *more, id=section.id)
+    more: list[Markup] = []
+    if section.id == "use":
+        shares = [_levels(each) for each in audit.marginals[:_LEVELS]]
+        return markup.section(section.title, words, *tables, *shares, id=section.id)
+    if tables:
+        summary = markup.element("summary", f"{section.title}: all numbers")
+        more = [markup.element("details", summary, *tables)]
+    return markup.section(section.title, words, _picture(section), *more, id=section.id)
 
 
-def _picture(audit: Audit, name: str) -> Markup | None:
-    if name == "guesses" and audit.guesses:
-        items = [(listed(g.columns), g.rate) for g in audit.guesses]
-        title = "How often the best guess of each attribute hits"
-    elif name == "linkage" and audit.linkages:
-        items = [(each.attack, each.first) for each in audit.linkages]
-        title = "How many rows are traced to their person"
-    else:
+def _picture(section: Section) -> Markup | None:
+    if not section.bars:
         return None
-    return markup.bars(
-        [(label, rate.observed, rate.low, rate.high) for label, rate in items],
-        title=title,
-        most=1.0,
+    return markup.titled(markup.bars(
+        [(label, rate.observed, rate.low, rate.high) for label, rate in section.bars],
+        title=section.question,
+        most=max(0.01, *(rate.high for _, rate in section.bars)),
         shown=percent,
-    )
+    ))  # fmt: skip
 
 
 def _levels(marginal: Marginal) -> Markup:

@@ -1,14 +1,19 @@
-"""Which row of the original each released row is of: by order, by an id, or by a pseudonym."""
+"""Which row of the original each released row is of.
+
+Rows are matched by their order, by an id, by a pseudonym, or, if they were shuffled, by unprotected
+columns that together are unique. The match is never stored.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.results import opened
+from bistochastic.audit.evidence import same_codes
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.protect import Release
@@ -38,6 +43,10 @@ class Pairs:
     """The number of the person that each released row is of, if ids say so."""
     id_column: str | None
     pseudonym: str | None
+    memoised: bool = False
+    """Whether one person with one value always has the same reported value."""
+    key_used: str | None = None
+    """The fingerprint of the key."""
 
     def moved(self, values: Any) -> Any:
         """Something of the original's rows, in the order of the release."""
@@ -87,30 +96,68 @@ def pair_rows(
             where = "`original`" if at is before else "`released`"
             raise ValueError(f"{prefix([column])}must be in {where}; got none of that name")
     mixed = _is_shuffled(certificate) if shuffled is None else shuffled
+    memoised = certificate is not None and certificate.ids is not None
+    used = None if certificate is None else certificate.key_fingerprint
     if name is not None and name in after.names:
         own, theirs = _codes(read_ids(before, name, 0), read_ids(after, name, 0), name)
         places = _places(own, theirs, name, mixed)
-        return Pairs(before, after, places, "id", theirs, name, hashed)
+        return Pairs(before, after, places, "id", theirs, name, hashed, memoised, used)
     if name is not None and hashed is not None and key is not None:
         texts = Ids(None, _core.plan_pseudonyms(key, plan.name, read_ids(before, name, 0)))
         found = read_ids(after, hashed, 0)
         own, theirs = _codes(texts.pseudonyms(), found, hashed)
         places = _places(own, theirs, hashed, mixed)
-        return Pairs(before, after, places, "pseudonym", theirs, name, hashed)
-    if mixed:
-        must = "`id_column` must say which row is whose, as the rows were shuffled"
-        if certificate is not None and certificate.engine is not None and shuffled is None:
-            must = "`id_column` must say which row is whose, as an engine keeps no order"
-        if hashed is not None and name is not None:
-            must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
-            raise ValueError(f"{must}; got none")
-        got = "none" if name is None else f"`{shown(name)}`, which the release does not have"
-        cure = "or audit another draw of the same plan that is not shuffled"
-        raise ValueError(f"{must}; got {got}: name one, {cure}")
+        return Pairs(before, after, places, "pseudonym", theirs, name, hashed, memoised, used)
     people = None
     if name is not None:
         people = _codes(read_ids(before, name, 0), [], name)[0]
-    return Pairs(before, after, None, "order", people, name, hashed)
+    if mixed and hashed is not None and name is not None and hashed in after.names:
+        must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
+        raise ValueError(f"{must}; got none")
+    if mixed:
+        return _by_columns(
+            Pairs(before, after, None, "nothing", people, name, hashed, memoised, used), plan
+        )
+    return Pairs(before, after, None, "order", people, name, hashed, memoised, used)
+
+
+def same_people(every: list[Pairs]) -> list[Places]:
+    """The number of the person of each released row, the same for one person in all releases."""
+    known: dict[object, int] = {}
+    found = []
+    for pairs in every:
+        ids = read_ids(pairs.original, str(pairs.id_column), 0)
+        plain = ids if isinstance(ids, list) else np.asarray(ids).tolist()
+        codes = np.array([known.setdefault(each, len(known)) for each in plain], np.intp)
+        found.append(pairs.moved(codes))
+    return found
+
+
+def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
+    """Match shuffled rows by their unprotected columns, if all rows differ in these."""
+    before, after = pairs.original, pairs.released
+    both = np.zeros((2, before.rows), np.int64)
+    known = plan._protected
+    for name in after.names:
+        if name in known or name == pairs.pseudonym or name not in before.names:
+            continue
+        own, theirs, values = same_codes(before, after, name)
+        if not np.array_equal(np.sort(own), np.sort(theirs)):
+            must = "must hold the same values in `original` and `released`, as it is unprotected"
+            raise ValueError(f"{prefix([name])}{must}; got values of a different file")
+        joined = both * len(values) + np.stack([own, theirs])
+        both = np.unique(joined, return_inverse=True)[1].reshape(both.shape)
+    own, theirs = both
+    order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
+    if not np.array_equal(own[order], theirs[other]):
+        must = "`released` must hold the unprotected columns of `original`, in any order of rows"
+        raise ValueError(f"{must}; got other combinations of values: is it of a different file?")
+    if len(np.unique(own)) < before.rows:
+        return pairs
+    places = np.empty(before.rows, np.intp)
+    places[other] = order
+    people = None if pairs.people is None else pairs.people[places]
+    return replace(pairs, places=places, how="columns", people=people)
 
 
 def _is_shuffled(certificate: Certificate | None) -> bool:

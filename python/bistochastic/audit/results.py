@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from bistochastic.audit.part import NOT_FOR_RELEASE, Part
+from bistochastic.models.regression import Coefficients
 from bistochastic.words import shown
 
 # From here on the order of the rows is called a finding: by chance once in two million columns.
@@ -50,6 +51,54 @@ class Rate(Part):
 
 
 @dataclass(frozen=True, repr=False)
+class Finding(Part):
+    """One thing to act on: what was tried, what was found, what chance finds, and a fix.
+
+    ``found`` is the success rate of the attack and ``predicted`` what the plan says of it; None if
+    the plan does not say. As a string it is one sentence and the fix.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
+    >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
+    >>> finding = bs.audit(people, plan.protect(people), plan).findings[0]
+    >>> finding.kind, finding.columns, finding.found, finding.chance, finding.gain
+    ('giveaway', ('sex',), 1.0, 0.0, 1.0)
+    >>> finding.fix
+    'drop `title`, or protect it and `sex` as one Joint'
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    tried: str
+    found: float
+    chance: float
+    predicted: float | None
+    fix: str
+    detail: str = ""
+
+    @property
+    def gain(self) -> float:
+        """How much more often than by chance; never negative."""
+        return max(0.0, self.found - self.chance)
+
+    def __repr__(self) -> str:
+        what = f"{self.kind} of {listed(self.columns[:3])}"
+        return f"<Finding: {what}, found {self.found:.4g}, by chance {self.chance:.4g}>"
+
+    def __str__(self) -> str:
+        from bistochastic.audit.words import percent
+
+        if self.kind == "unforeseen":
+            return f"{self.tried}. Fix: {self.fix}"
+        beside = [f"by chance: {percent(self.chance)}"]
+        if self.predicted is not None:
+            beside.append(f"predicted: {percent(self.predicted)}")
+        beside += [self.detail] * bool(self.detail)
+        said = f"{self.tried}: {percent(self.found)} ({'; '.join(beside)})"
+        return f"{said}. Fix: {self.fix}"
+
+
+@dataclass(frozen=True, repr=False)
 class Guess(Part):
     """The best guess of an attribute from its report, by someone who knows the true shares.
 
@@ -88,6 +137,8 @@ class Linkage(Part):
     targets: int
     first: Rate
     five: Rate
+    causes: tuple[str, ...] = ()
+    """The columns that distinguish people most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,6 +192,79 @@ class Neighbours(Part):
     def is_telling(self) -> bool:
         """Whether the order is not a random one."""
         return abs(self.deviations) > SURPRISING
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario(Part):
+    """An intruder who knows some columns of a person, and searches the release for that person.
+
+    ``first`` is how often the person's row is the likeliest of all, ``five`` how often among the
+    five likeliest. ``contributions`` says for each known column how much of ``first`` is lost
+    without it. ``disclosed`` is how often the best guess of each wanted column is right.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("ill", ["no", "yes"], "identity")], keep=["sex", "age"])
+    >>> people = {"ill": ["no", "yes", "yes"], "sex": ["F", "M", "M"], "age": [30, 30, 40]}
+    >>> found = bs.audit(people, plan.protect(people), plan, knows=["sex", "age"], wants=["ill"])
+    >>> [scenario] = found.scenarios
+    >>> scenario.first.observed, scenario.disclosed[0].observed
+    (1.0, 1.0)
+    >>> [round(x, 3) for x in scenario.contributions]
+    [0.333, 0.333]
+    """
+
+    knows: tuple[str, ...]
+    knowledge: tuple[str, ...]
+    """The known columns, with how far off what is known may be."""
+    wants: tuple[str, ...]
+    targets: int
+    first: Rate
+    five: Rate
+    contributions: tuple[float, ...]
+    disclosed: tuple[Rate, ...]
+
+    def __repr__(self) -> str:
+        known = f"{len(self.knows)} known and {len(self.wants)} wanted columns"
+        return f"<Scenario: {known}, {self.targets:,} targets, first {self.first._brief()}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Pooled(Part):
+    """A column guessed from the reported values of all records that belong together.
+
+    ``by`` is the unprotected column that says which records do, or another release. ``agreement``
+    is how often such records share their value, beyond chance. ``rate`` is of an attacker who knows
+    this number, ``all_share`` of one who takes all values of a group for equal. ``single`` is how
+    often the guess from one reported value is right, and ``bound`` how often a guess can be right
+    by the epsilon of all pooled values.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
+    >>> people = {"roof": ["tin", "tin", "clay"], "home": [1, 1, 2]}
+    >>> [pooled] = bs.audit(people, plan.protect(people), plan).pooled
+    >>> pooled.by, pooled.column, pooled.units, pooled.largest, round(pooled.rate.predicted, 3)
+    ('home', 'roof', 2, 2, 0.667)
+    """
+
+    by: str
+    column: str
+    units: int
+    largest: int
+    agreement: float
+    rate: Rate
+    all_share: Rate
+    single: float
+    bound: float
+
+    @property
+    def worst(self) -> Rate:
+        """The better of the two attacks."""
+        return max(self.rate, self.all_share, key=lambda each: each.observed)
+
+    @property
+    def beats_reported_value(self) -> bool:
+        """Whether pooling reveals more than one reported value does."""
+        return self.worst.low > max(self.single, self.worst.chance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,6 +366,27 @@ class Correlation(Part):
 
 
 @dataclass(frozen=True, repr=False)
+class GroupMeans(Part):
+    """Means of a number by the categories of a protected column, in standard deviations.
+
+    The distances are means over records of the absolute error: of means by reported categories,
+    and of means that the matrix corrects. None if it cannot be inverted, or the number is permuted.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 50]}
+    >>> means = bs.audit(people, plan.protect(people), plan).means[0]
+    >>> means.column, means.by, means.reported_distance, round(means.estimated_distance, 9)
+    ('age', 'sex', 0.0, 0.0)
+    """
+
+    column: str
+    by: str
+    reported_distance: float
+    estimated_distance: float | None
+
+
+@dataclass(frozen=True, repr=False)
 class Propensity(Part):
     """A logistic regression that tries to tell original from release.
 
@@ -304,13 +449,24 @@ class Audit:
     notes: tuple[str, ...]
     unforeseen: tuple[str, ...] = ()
     """A sentence for each released column that the plan does not put there."""
+    scenarios: tuple[Scenario, ...] = ()
+    pooled: tuple[Pooled, ...] = ()
+    means: tuple[GroupMeans, ...] = ()
+    coefficients: Coefficients | None = None
+    """The model of ``formula`` on the original, on the release as it is, and corrected."""
 
     @property
-    def findings(self) -> tuple[str, ...]:
-        """The findings, in sentences, each with a fix; empty if there are none."""
-        from bistochastic.audit.words import findings
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, the worst first, each with a fix; empty if there are none."""
+        from bistochastic.audit.findings import findings
 
-        return tuple(findings(self))
+        return findings(self)
+
+    def above(self, rate: float) -> tuple[Finding, ...]:
+        """The attacks that succeed more often than by chance by more than ``rate``."""
+        from bistochastic.audit.findings import findings
+
+        return tuple(each for each in findings(self, rate) if each.gain > rate)
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
@@ -348,14 +504,18 @@ __all__ = [
     "Audit",
     "Correlation",
     "Disclosure",
+    "Finding",
     "Giveaway",
+    "GroupMeans",
     "Guess",
     "Linkage",
     "Marginal",
     "Neighbours",
     "PairTable",
+    "Pooled",
     "Propensity",
     "Rate",
     "Repeats",
+    "Scenario",
     "listed",
 ]

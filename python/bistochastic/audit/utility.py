@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.audit.results import Correlation, Marginal, PairTable
+from bistochastic.audit.results import Correlation, GroupMeans, Marginal, PairTable
 from bistochastic.errors import SingularMatrixError
 from bistochastic.tables.question import digits, levels_of
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _CELLS = 1 << 16
 # Of more pairs than this, so many are drawn: all pairs of 141 attributes.
 _PAIRS = 10_000
+# Means by more categories than this are left out.
+_LEVELS = 100
 
 
 def distance(one: Array, other: Array) -> float:
@@ -147,6 +149,45 @@ def correlations(evidence: Evidence) -> list[Correlation]:
         before, after = _correlation(one[1], other[1]), _correlation(one[2], other[2])
         if before is not None and after is not None:
             found.append(Correlation((one[0], other[0]), before, after))
+    return found
+
+
+def group_means(evidence: Evidence) -> list[GroupMeans]:
+    """Means of every number by every protected column of categories."""
+    numbers = [(c.name, c.numbers, c.numbers) for c in evidence.clear if c.numbers is not None]
+    numbers += [(each.name, each.true, each.released) for each in evidence.numbers]
+    found = []
+    for channel in evidence.channels:
+        attribute = channel.attribute
+        if attribute is None or channel.size > _LEVELS or channel.groups is not None:
+            continue
+        inside = slice(None) if channel.answered is None else channel.answered
+        cells, said = channel.occurring[channel.truths[inside]], channel.reports[inside]
+        many = np.bincount(cells, minlength=channel.size).astype(np.float64)
+        for name, true, after in numbers:
+            x, y = true[inside], after[inside]
+            spread = float(x.std())
+            if not spread > 0:
+                continue
+            means = np.bincount(cells, x, channel.size) / np.maximum(many, 1)
+
+            def error(sums: Array, counts: Array, spread: float = spread,
+                      means: Array = means, many: Array = many) -> float:  # fmt: skip
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    gaps = np.abs(np.where(counts > 0, sums / counts, 0.0) - means) / spread
+                return float((gaps * many).sum() / many.sum())
+
+            sums = np.bincount(said, y, channel.size).astype(np.float64)
+            counts = np.bincount(said, minlength=channel.size).astype(np.float64)
+            estimated = None
+            if after is true:
+                try:
+                    law = attribute.matrices[0]
+                    estimated = error(law.solve(sums), law.solve(counts))
+                except SingularMatrixError:
+                    pass
+            by = ", ".join(channel.columns)
+            found.append(GroupMeans(name, by, error(sums, counts), estimated))
     return found
 
 

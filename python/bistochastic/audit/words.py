@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bistochastic.audit.giveaways import ALL, ORDER
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
 from bistochastic.words import shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from bistochastic.audit.results import Audit, Linkage, Rate
+    from bistochastic.audit.results import Audit, Finding, Linkage, Rate
 
 # Of the many pairs of something seen and a protected column, so many are shown.
 _SHOWN = 12
-# A gain of guesses below this is not worth a sentence.
-_GAIN = 0.05
-
 
 # Caption, header, rows, and how many columns are strings.
 Table = tuple[str, tuple[str, ...], list[list[str]], int]
@@ -32,6 +28,9 @@ class Section:
     title: str
     words: str
     tables: tuple[Table, ...]
+    question: str = ""
+    bars: Sequence[tuple[str, Rate]] = ()
+    """What the picture of the section shows."""
 
 
 def percent(share: float) -> str:
@@ -58,77 +57,6 @@ def _format_prediction(rate: Rate) -> str:
     return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
 
 
-def _name(seen: str) -> str:
-    return seen if seen in (ALL, ORDER) else f"`{shown(seen)}`"
-
-
-def _cure(audit: Audit, seen: str) -> str:
-    """What to do about something that tells a protected column."""
-    if seen == ORDER:
-        return "shuffle the rows"
-    if seen == ALL:
-        return "drop or protect some of them"
-    if seen in {each.column for each in audit.disclosures}:
-        return "drop it, or move its values further"
-    return "drop it, or protect both as one Joint"
-
-
-def findings(audit: Audit) -> Iterator[str]:
-    """Write the findings, each with a fix."""
-    yield from audit.unforeseen
-    told: set[str] = set()
-    for each in audit.giveaways:
-        if not each.beats_reported_value or each.rate.gain < _GAIN or each.column in told:
-            continue
-        told.add(each.column)
-        beside = f"without it: {percent(each.rate.chance)}"
-        if each.reported_rate is not None:
-            chance = percent(each.rate.chance)
-            own = percent(each.reported_rate)
-            beside = f"from the reported value: {own}; without either: {chance}"
-        yield (
-            f"An attacker who sees {_name(each.seen)} guesses `{shown(each.column)}` right in "
-            f"{percent(each.rate.observed)} of the rows ({beside}). Fix: {_cure(audit, each.seen)}"
-        )
-    for near in audit.neighbours:
-        if near.is_telling:
-            what = ", ".join(f"`{shown(column)}`" for column in near.columns)
-            alike = "more" if near.deviations > 0 else "less"
-            yield (
-                f"Row order reveals {what}: neighbouring rows are {alike} alike than in a random "
-                "order. Fix: shuffle the rows"
-            )
-    if audit.repeats is not None and audit.repeats.redrawn and audit.repeats.visible:
-        yield (
-            f"{audit.repeats.redrawn:,} people have several reported values for one true value, so "
-            "the noise averages out and epsilons add up. Fix: protect by ids"
-        )
-    worst = [each for each in audit.linkages if not each.attack.endswith("before")]
-    if worst:
-        most = max(worst, key=lambda each: each.first.observed)
-        yield (
-            f"An attacker who knows everyone's true values re-identifies "
-            f"{percent(most.first.observed)} of the records ({most.attack}; by chance "
-            f"{percent(most.first.chance)}). Fix: raise beta, or drop columns"
-        )
-    close: set[str] = set()
-    for each_number in audit.disclosures:
-        rate = each_number.rate
-        if each_number.column not in close and rate.observed > 0.5 and rate.gain > 0.25:
-            close.add(each_number.column)
-            yield (
-                f"`{shown(each_number.column)}` is revealed to within {each_number.interval} for "
-                f"{percent(rate.observed)} of the records (by chance {percent(rate.chance)}). "
-                "Fix: move its values further"
-            )
-    for guess in audit.guesses:
-        if guess.rate.agrees is False:
-            yield (
-                f"Guesses of {listed(guess.columns)} are right more or less often than the matrix "
-                "predicts. Fix: check that plan and files belong together"
-            )
-
-
 def _guesses(audit: Audit) -> Section:
     header = ("Columns", "Hits", "Interval", "Predicted", "Without it")
     rows = [
@@ -142,7 +70,9 @@ def _guesses(audit: Audit) -> Section:
         "it: the best guess without the reported value."
     )
     tables = (("Best guess of each column", header, rows, 1),) if rows else ()
-    return Section("guesses", "Guessing a value", words, tables)
+    bars = [(listed(g.columns), g.rate) for g in audit.guesses]
+    question = "How often is the best guess of each column right?"
+    return Section("guesses", "Guessing a value", words, tables, question, _worst(bars))
 
 
 def _linkages(audit: Audit) -> Section:
@@ -163,7 +93,9 @@ def _linkages(audit: Audit) -> Section:
         "A real attacker knows less, so this is the worst case."
     )
     tables = (("Rows matched with people", header, rows, 1),) if rows else ()
-    return Section("linkage", "Re-identifying a person", words, tables)
+    bars = [(link.attack, link.first) for link in audit.linkages]
+    question = "How many rows are traced to their person?"
+    return Section("linkage", "Re-identifying a person", words, tables, question, bars)
 
 
 def _giveaways(audit: Audit) -> Section:
@@ -203,7 +135,74 @@ def _giveaways(audit: Audit) -> Section:
         tables.append(("People with several rows", head,
                        [[shown(r.column), f"{r.people:,}", f"{r.repeated:,}", f"{r.most_rows:,}",
                          f"{r.redrawn:,}", seen]], 1))  # fmt: skip
-    return Section("seen", "Leaks outside the protected columns", words, tuple(tables))
+    bars = [(f"{g.column} by {g.seen}", g.rate) for g in some if g.beats_reported_value]
+    question = "How often do other columns reveal a protected value?"
+    title = "Leaks outside the protected columns"
+    return Section("seen", title, words, tuple(tables), question, _worst(bars))
+
+
+def _worst(bars: list[tuple[str, Rate]]) -> list[tuple[str, Rate]]:
+    return sorted(bars, key=lambda bar: -bar[1].gain)[:_SHOWN]
+
+
+def _scenarios(audit: Audit) -> Section | None:
+    if not audit.scenarios:
+        return None
+    found, bars = [], []
+    for each in audit.scenarios:
+        known = listed(each.knowledge) or "membership only"
+        rates = zip(("the row", *each.wants), (each.first, *each.disclosed), strict=True)
+        for column, rate in rates:
+            found.append([known, shown(column), percent(rate.observed), _interval(rate),
+                          _format_prediction(rate), percent(rate.chance)])  # fmt: skip
+            bars.append((f"{column} by {known}", rate))
+    header: tuple[str, ...] = (
+        "Knows",
+        "Looks for",
+        "Success",
+        "Interval",
+        "Predicted",
+        "By chance",
+    )
+    tables: list[Table] = [("Intruders", header, found, 2)]
+    parts = [
+        [listed(each.knowledge), shown(column), f"{share:+.1%}"]
+        for each in audit.scenarios if len(each.knows) > 1
+        for share, column in sorted(zip(each.contributions, each.knows, strict=True), reverse=True)
+    ]  # fmt: skip
+    if parts:
+        header = ("Knows", "Column", "Lost without it")
+        tables.append(("What each known column contributes to finding the row", header, parts, 2))
+    words = (
+        "An intruder knows some columns of a person and searches the release for that person, by "
+        "the posterior over all rows. Predicted: the mean success over releases of this plan."
+    )
+    question = "How often does an intruder succeed?"
+    return Section("scenarios", "Intruders", words, tuple(tables), question, _worst(bars))
+
+
+def _pooled(audit: Audit) -> Section | None:
+    if not audit.pooled:
+        return None
+    every = sorted(audit.pooled, key=lambda each: each.single - each.worst.observed)[:_SHOWN]
+    rows = [
+        [shown(p.by), shown(p.column), percent(p.agreement), percent(p.rate.observed),
+         _format_prediction(p.rate), percent(p.all_share.observed),
+         _format_prediction(p.all_share), percent(p.single), percent(p.bound)]
+        for p in every
+    ]  # fmt: skip
+    header = ("Pooled by", "Column", "Agree", "Success", "Predicted", "All equal", "Predicted",
+              "One value", "Bound")  # fmt: skip
+    words = (
+        "An attacker pools the reported values of records that belong together, by their joint "
+        "posterior: with the agreement that they have, and as if all were equal. One value: the "
+        "guess from one reported value. Bound: what the epsilons of all pooled values allow."
+    )
+    caption = f"Pooled records{_largest(list(audit.pooled))}"
+    bars = [(f"{p.column} by {p.by}", p.worst) for p in every]
+    question = "How often is a value right that is guessed from pooled records?"
+    return Section("pooled", "Pooling records", words, ((caption, header, rows, 2),), question,
+                   _worst(bars))  # fmt: skip
 
 
 def _numbers(audit: Audit) -> Section | None:
@@ -220,14 +219,16 @@ def _numbers(audit: Audit) -> Section | None:
     )
     header = ("Column", "Within", "Released numbers", "Interval", "By chance")
     table_ = ("Numbers close to the original", header, rows, 2)
-    return Section("numbers", "Numbers", words, (table_,))
+    bars = [(f"{d.column}: {d.interval}", d.rate) for d in audit.disclosures]
+    question = "How many released numbers are close to the original?"
+    return Section("numbers", "Numbers", words, (table_,), question, _worst(bars))
 
 
 def _format_number(number: float | None) -> str:
     return "none" if number is None else f"{number:.4f}"
 
 
-def _largest(rows: list[list[str]]) -> str:
+def _largest(rows: Sequence[object]) -> str:
     """Of a long table the part that is shown."""
     return f", the {_SHOWN} largest differences of {len(rows)}" if len(rows) > _SHOWN else ""
 
@@ -265,6 +266,21 @@ def _use(audit: Audit) -> Section:
         ]
         caption = f"Correlations before and after{_largest(rows)}"
         tables.append((caption, ("Column", "And", "Before", "After"), rows[:_SHOWN], 2))
+    if audit.means:
+        rows = [
+            [shown(m.column), shown(m.by), _format_number(m.reported_distance),
+             _format_number(m.estimated_distance)]
+            for m in sorted(audit.means, key=lambda m: -m.reported_distance)
+        ]  # fmt: skip
+        caption = f"Means by group: mean error in standard deviations{_largest(rows)}"
+        tables.append((caption, ("Mean of", "By", "Reported", "Estimated"), rows[:_SHOWN], 2))
+    if audit.coefficients is not None:
+        c = audit.coefficients
+        rows = [[shown(name), *(f"{number:.4f}" for number in numbers)]
+                for name, *numbers in zip(c.names, c.original, c.reported, c.estimated,
+                                          c.standard_errors, strict=True)]  # fmt: skip
+        header = ("Coefficient", "Original", "Reported", "Estimated", "Standard error")
+        tables.append((f"Regression {shown(c.formula)}", header, rows, 1))
     if audit.propensity is not None:
         p = audit.propensity
         rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
@@ -282,13 +298,26 @@ def _use(audit: Audit) -> Section:
 
 def sections(audit: Audit) -> list[Section]:
     """All of it, in order."""
-    every = [_guesses(audit), _linkages(audit), _giveaways(audit), _numbers(audit), _use(audit)]
+    every = [_scenarios(audit), _linkages(audit), _pooled(audit), _giveaways(audit),
+             _guesses(audit), _numbers(audit), _use(audit)]  # fmt: skip
     return [each for each in every if each is not None]
+
+
+def finding_table(found: Sequence[Finding]) -> Table:
+    """The findings side by side."""
+    rows = [
+        [str(i), each.tried, percent(each.found), percent(each.chance),
+         "none" if each.predicted is None else percent(each.predicted), each.fix]
+        for i, each in enumerate(found, 1)
+    ]  # fmt: skip
+    header = ("", "What was tried", "Found", "By chance", "Predicted", "Fix")
+    return ("Findings, the worst first", header, rows, 6)
 
 
 def lead(audit: Audit) -> str:
     """Say what was done, in a sentence."""
-    how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym"}[audit.matched]
+    how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym",
+           "columns": "unprotected columns"}.get(audit.matched, audit.matched)  # fmt: skip
     return (
         f"Plan `{shown(audit.plan)}`, {audit.records:,} records, rows matched by {how}. Intervals "
         f"have {100 * audit.confidence:g}% confidence."
@@ -298,8 +327,9 @@ def lead(audit: Audit) -> str:
 def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
-    found = list(findings(audit))
-    lines += ["Findings:", *(f"  {each}" for each in found)] if found else []
+    found = audit.findings
+    lines += ["Findings, the worst first:"] if found else []
+    lines += [f"  {i}. {each}" for i, each in enumerate(found, 1)]
     for each in sections(audit):
         lines += ["", each.title, *_wrap(each.words)]
         for caption, header, rows, texts in each.tables:

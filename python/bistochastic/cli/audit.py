@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.columns import columns_named
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.keys import read_key
@@ -16,6 +17,8 @@ from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from bistochastic.adapters.csv_dialect import Dialect
@@ -29,6 +32,18 @@ _FILE = click.Path(path_type=Path)
 @click.argument("released", type=_FILE)
 @click.option("--plan", required=True, type=_FILE,
               help="The plan that protected the file, or the certificate.")  # fmt: skip
+@click.option("--knows", multiple=True, metavar="COLUMNS",
+              help="What an intruder knows of a person, e.g. sex,age=2 for an age within 2 years. "
+              "Repeatable: each is an intruder.")  # fmt: skip
+@click.option("--wants", multiple=True, metavar="COLUMNS",
+              help="Columns that the intruder guesses.  [default: all unknown ones]")  # fmt: skip
+@click.option("--also", multiple=True, type=_FILE, metavar="FILE",
+              help="Another protected file of the same original. Repeatable.")  # fmt: skip
+@click.option("--formula", help="Compare a regression, e.g. 'income ~ sex'.")
+@click.option("--model", default="linear", show_default=True,
+              help="linear, logistic, multinomial or poisson.")  # fmt: skip
+@click.option("--fail-above", type=float, metavar="RATE",
+              help="Exit with code 1 if an attack beats chance by more than RATE.")  # fmt: skip
 @click.option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
 @click.option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
 @click.option("--key-file", type=_FILE, help="The key of the release, to read pseudonyms.")
@@ -45,6 +60,10 @@ def audit(
     original: Path,
     released: Path,
     plan: Path,
+    knows: Sequence[str],
+    wants: Sequence[str],
+    also: Sequence[Path],
+    fail_above: float | None,
     key_file: Path | None,
     out: Path | None,
     as_json: bool,
@@ -62,6 +81,7 @@ def audit(
     \b
     bistochastic audit survey.csv protected.csv --plan plan.toml
     bistochastic audit survey.csv protected.csv --plan plan.toml --id-column person --out audit.html
+    bistochastic audit survey.csv protected.csv --plan plan.toml --knows sex,age=2 --wants income
     """
     from bistochastic.audit import audit as attack
     from bistochastic.audit.results import NOT_FOR_RELEASE
@@ -87,22 +107,46 @@ def audit(
         written = replace(dialect, encoding="utf-8")
         after = _read_released(released, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
         known = {**dict.fromkeys(_ids(after, ids), "text"), **types}
-        before = _original(original, after, known, dialect, texts)
+        before = _original(original, after, known, dialect, texts, made)
+        names = before.schema.names
+        others = [_read_released(each, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
+                  for each in also]  # fmt: skip
         progress("reading", 1.0)
         found = attack(
-            before, after, made, key=key, progress=lambda x: progress("attacking", x), **options
-        )
+            before, after, made, key=key, progress=lambda x: progress("attacking", x),
+            knows=[_knowledge(each, names) for each in knows] or None,
+            wants=columns_named("wants", wants, names) if wants else None, also=others, **options,
+        )  # fmt: skip
     if out is not None:
         found.report(out)
     if as_json:
-        say_json({"findings": found.findings, **asdict(found)})
-        return
-    if out is None:
+        say_json({"findings": [asdict(each) for each in found.findings], **asdict(found)})
+    elif out is None:
         say(str(found))
-        return
-    say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
-    for sentence in found.findings:
-        say(f"  {sentence}")
+    else:
+        say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
+        for i, finding in enumerate(found.findings, 1):
+            say(f"  {i}. {finding}")
+    worst = () if fail_above is None else found.above(fail_above)
+    if worst:
+        say(f"Failed: {len(worst)} attacks beat chance by more than {fail_above:g}", err=True)
+        click.get_current_context().exit(1)
+
+
+def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
+    """``sex,age=2`` as columns with how far off each may be."""
+    found = {}
+    for each in columns_named("knows", [typed], names) if typed else []:
+        column, is_rough, far = each.rpartition("=")
+        if each in names or not is_rough:
+            found[each] = 0.0
+        else:
+            try:
+                found[column] = float(far)
+            except ValueError:
+                must = "`--knows` must be like sex,age=2"
+                raise ValueError(f"{must}; got {shown(each)}") from None
+    return found
 
 
 def _check_order(original: Path, released: Path, plan: Plan) -> None:
@@ -168,10 +212,12 @@ def _original(
     types: dict[str, str],
     dialect: Dialect,
     texts: list[str],
+    plan: Plan,
 ) -> pa.Table:
-    """Read the columns of the original that the release has, and ids."""
+    """Read the columns of the original that the release has, ids and units."""
     from bistochastic.adapters.table_files import whole
 
     released: pa.Table = after.data if hasattr(after, "certificate") else after
-    columns = {*released.schema.names, *types}
+    units = {each.unit for each in plan.attributes if each.unit is not None}
+    columns = {*released.schema.names, *types, *units}
     return whole(path, "original", types, columns, dialect=dialect, texts=texts)

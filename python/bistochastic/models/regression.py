@@ -18,7 +18,7 @@ from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric
 from bistochastic.tables.sheet import table_of
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from bistochastic.models.fitting import Fitted
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MODELS = ("linear", "logistic", "multinomial", "poisson")
 METHODS = ("corrected", "likelihood")
-# What formulaic puts around a category.
+# The marks that formulaic puts around a category.
 _CATEGORY = re.compile(r"^.*?\[(?:[A-Z]\.)?(.*)\]$")
 
 
@@ -44,7 +44,7 @@ def regress(
     *,
     raw: bool = False,
 ) -> Regression:
-    """See :meth:`bistochastic.Plan.regress`; with ``raw``, reports are taken as true values."""
+    """Fit a model: see :meth:`bistochastic.Plan.regress`; ``raw`` skips the correction."""
     kind = arguments.one_of("model", model, MODELS)
     how = None if method is None else arguments.one_of("method", method, METHODS)
     if how == "likelihood" and kind in ("linear", "poisson"):
@@ -107,23 +107,34 @@ def regress(
     )
 
 
-@dataclass(frozen=True)
-class Coefficients:
-    """One model on the original, on the release as it is, and on the release by ``regress``."""
+@dataclass(frozen=True, repr=False)
+class Coefficients(Shown):
+    """One model on the original, on the release as it is, and on the release by ``regress``.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30.0, 40.0, 50.0, 20.0]}
+    >>> audit = bs.audit(people, plan.protect(people), plan, formula="age ~ sex")
+    >>> audit.coefficients.names, [round(x, 9) for x in audit.coefficients.original]
+    (('Intercept', 'sex[T.M]'), [25.0, 20.0])
+    """
 
     formula: str
     names: tuple[str, ...]
     original: tuple[float, ...]
     reported: tuple[float, ...]
-    """What ordinary software finds in the release."""
+    """The result of ordinary software on the release."""
     estimated: tuple[float, ...]
     standard_errors: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<Coefficients of {shown(self.formula)}: {len(self.names)}, three times each>"
 
 
 def compare(
     plan: Plan, original: object, released: object, formula: str, model: str
 ) -> Coefficients:
-    """Fit one model three times, for an audit, which alone sees original and release together.
+    """Fit one model three times, for an audit, the only code that sees original and release.
 
     The original has to be spelled as the release is: by the categories of the plan.
     """
@@ -137,7 +148,7 @@ def compare(
 def _corrected(
     records: Records, terms: Terms, classes: list[Function], *, needed: bool
 ) -> Fitted | None:
-    """The corrected fit; None if there is none and the likelihood can do without."""
+    """Make the corrected fit; None if it fails and the likelihood does not need it."""
     try:
         return cells.fit(records, terms, classes)
     except ValueError:
@@ -147,7 +158,7 @@ def _corrected(
 
 
 def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
-    """The outcome as a number: a column of numbers, or whether it is the second category of two."""
+    """Convert the outcome to a number: a numeric column, or 1 for the second of two categories."""
     if len(left.columns) == 1:
         return left.columns[0], left.names[0]
     if len(left.columns) != 2 or kind != "linear":
@@ -158,7 +169,7 @@ def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
 
 
 def _named(left: Terms) -> list[str]:
-    """The categories of an outcome that formulaic encoded."""
+    """Return the categories of an outcome that formulaic encoded."""
     return [_CATEGORY.sub(r"\1", name) for name in left.names]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core, arguments
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
+from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
@@ -23,6 +24,7 @@ from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.plan.run import package
 from bistochastic.progress import watched
+from bistochastic.report import explorer
 from bistochastic.report.categories import category
 from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from bistochastic.plan.definitions import Bits
     from bistochastic.plan.plan import Plan
 
+# Steps of the slider inside a report, which may have many columns.
+_STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
 _INSECURE = (
@@ -143,6 +147,7 @@ class Report:
 
     def page(self) -> str:
         """Write the whole page."""
+        scenes = self._scenes()
         insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
@@ -150,7 +155,7 @@ class Report:
             ("not-covered", "What is not covered?", listed(self._not_covered())),
             ("accuracy", "How accurate are estimates?", self._accuracy()),
             ("undo", "Who can undo it?", self._undo()),
-            ("appendix", "Appendix", self._appendix()),
+            ("appendix", "Appendix", self._appendix(bool(scenes))),
         ]
         return page(
             self._title,
@@ -161,6 +166,8 @@ class Report:
             contents=[(id, title) for id, title, _ in sections],
             footer=f"Made by bistochastic {package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
+            script=explorer.script() if scenes else None,
+            data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
 
     # The cover.
@@ -555,7 +562,7 @@ class Report:
 
     # The appendix.
 
-    def _appendix(self) -> Markup:
+    def _appendix(self, slider: bool) -> Markup:
         technical: list[str] = []
         if self.certificate is not None:
             technical = [each for each in self.certificate.notes if each in BLOCKS]
@@ -573,6 +580,7 @@ class Report:
                   caption="Families", left=(0, 1, 2)),
             facts(self._totals()),
             [column.groups() for column in self.coded],
+            self._slider() if slider else None,
             element("h3", "Origin and digests"),
             facts(self._origin()),
             listed(technical) if technical else None,
@@ -647,6 +655,33 @@ class Report:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
         return found
+
+    # The slider.
+
+    def _scenes(self) -> list[explorer.Scene]:
+        betas = explorer.spread(_STEPS)
+        known: dict[int, list[explorer.Law]] = {}
+        found = []
+        for column in self.coded:
+            law = column.law
+            if law is None or not 2 <= law.size <= LARGEST:
+                continue
+            if law.size not in known:
+                known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
+            title = f"{column.plain} (beta {down(law.beta, 3)})"
+            start = round(law.beta * (_STEPS - 1))
+            found.append(explorer.Scene(title, law.size, known[law.size], start))
+        return found
+
+    def _slider(self) -> Markup:
+        return element(
+            "div",
+            element("h3", "What another beta would do"),
+            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
+                      "release."),
+            explorer.panel(self._spoken_of),
+            class_="bs-screen",
+        )  # fmt: skip
 
 
 def _figure(picture: Markup, caption: str) -> Markup:

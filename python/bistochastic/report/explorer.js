@@ -1,19 +1,23 @@
-// The slider of the explorer. The exact core computed every number that is shown,
+// The slider of the explorer and of a report. The exact core computed every number that is shown,
 // and the page holds it as a string: this script looks it up, and fills the cells of the picture.
 "use strict";
 (function () {
   var SVG = "http://www.w3.org/2000/svg";
   function find(id) { return document.getElementById(id); }
   var data = JSON.parse(find("data").textContent);
-  var families = find("x-family"), slider = find("x-beta");
+  var columns = find("x-column"), families = find("x-family"), slider = find("x-beta");
+  // A report has no picture.
   var picture = find("x-matrix"), cells = [];
 
-  function option(law, value) {
+  function option(select, words, value) {
     var made = document.createElement("option");
-    made.textContent = law.name;
+    made.textContent = words;
     made.value = value;
-    families.appendChild(made);
+    select.appendChild(made);
   }
+
+  function scene() { return data.scenes[Number(columns.value)]; }
+  function family() { return data.laws[scene().size][Number(families.value)]; }
 
   function add(group, tag, given) {
     var made = document.createElementNS(SVG, tag);
@@ -50,7 +54,7 @@
   }
 
   function show() {
-    var law = data.laws[Number(families.value)], at = Number(slider.value), step = law.steps[at];
+    var law = family(), at = Number(slider.value), step = law.steps[at];
     // A string says why there is no such matrix.
     var known = typeof step !== "string", beta = data.betas[at];
     find("x-asked").textContent = beta;
@@ -61,9 +65,9 @@
     find("x-none").textContent = known ? "" : step;
     slider.setAttribute("aria-valuetext", "beta " + beta + ", " +
       (known ? "epsilon " + step[0][1] : "no such matrix"));
-    picture.hidden = !known;
+    if (picture) picture.hidden = !known;
     if (!known) return step;
-    draw(law, step);
+    if (picture) draw(law, step);
     var words = "Beta " + step[0][0] + ", epsilon " + step[0][1] + ". ";
     if (step[0][1] === "infinite") {
       return words + "Some reported value rules out some true value: a reader may become certain.";
@@ -73,16 +77,26 @@
   }
 
   function tell() { find("x-said").textContent = show(); }
+  function start() { slider.value = scene().start; tell(); }
 
+  function list() {
+    var chosen = families.selectedIndex;
+    while (families.lastChild) families.removeChild(families.lastChild);
+    data.laws[scene().size].forEach(function (law, i) { option(families, law.name, i); });
+    families.selectedIndex = Math.max(0, chosen);
+  }
+
+  data.scenes.forEach(function (each, i) { option(columns, each.name, i); });
+  columns.parentNode.hidden = data.scenes.length < 2;
   slider.max = data.betas.length - 1;
-  slider.value = data.start;
-  lay();
-  data.laws.forEach(option);
+  if (picture) lay();
+  list();
+  columns.addEventListener("change", function () { list(); start(); });
   families.addEventListener("change", tell);
   slider.addEventListener("input", show);
   // Read out once the slider rests, not at every step on the way.
   slider.addEventListener("change", tell);
   find("explorer").hidden = false;
-  tell();
+  start();
   document.documentElement.setAttribute("data-ready", "yes");
 })();

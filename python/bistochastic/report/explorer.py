@@ -1,4 +1,4 @@
-"""``bs.explore``: a page with a slider for beta.
+"""``bs.explore``: a page with a slider for beta, and the same slider for a report.
 
 The core computes every number for each step of the slider. They are in the page as strings, and
 its script looks them up. Cells of a matrix are in whole percent. Cells that are the same at all
@@ -79,8 +79,8 @@ def explore(
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
     n = len(names)
-    betas = [step / (STEPS - 1) for step in range(STEPS)]
-    found = [law(label, make, n, betas, count) for label, make in made.items()]
+    betas = spread(STEPS)
+    found = [law(label, make, n, betas, count, drawn=True) for label, make in made.items()]
     intro = element(
         "p",
         "Beta is the part of perfect secrecy that a matrix gives: 0 hides nothing, 1 hides "
@@ -109,14 +109,8 @@ def explore(
         contents=[("slider", "The slider"), ("numbers", "All numbers as tables")],
         footer=f"Made by bistochastic {package()}. Numbers are exact, rounded so that privacy is "
         "never overstated.",
-        script=Path(__file__).with_name("explorer.js").read_text(encoding="utf-8"),
-        data={
-            "betas": [f"{beta:g}" for beta in betas],
-            "start": betas.index(0.6),
-            "facts": fact_names(count),
-            "texts": [cell_text(_share(code), n) for code in range(_NEVER + 1)],
-            "laws": [_embedded(each) for each in found],
-        },
+        script=script(),
+        data=data([Scene(f"{n} categories", n, found, betas.index(0.6))], count),
     )
     write(target, text)
 
@@ -125,7 +119,7 @@ def explore(
 class Step:
     """One position of the slider: what is shown there, or why nothing is.
 
-    ``picture`` says what the matrix looks like, and ``cells`` has its entries.
+    ``picture`` says what the matrix looks like, and ``cells`` has its entries, if it is drawn.
     """
 
     asked: float
@@ -143,6 +137,21 @@ class Law:
     steps: list[Step]
 
 
+@dataclass(frozen=True)
+class Scene:
+    """The choices of a page: a column of some size, its families, and the start of the slider."""
+
+    name: str
+    size: int
+    laws: list[Law]
+    start: int
+
+
+def spread(many: int) -> list[float]:
+    """List betas from 0 to 1."""
+    return [step / (many - 1) for step in range(many)]
+
+
 def fact_names(records: int) -> list[str]:
     """Name what is shown at every step."""
     return [
@@ -156,7 +165,14 @@ def fact_names(records: int) -> list[str]:
     ]
 
 
-def law(label: str, make: Make, size: int, betas: Sequence[float], records: int) -> Law:
+def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
+    """Compute all families that need only a size and a beta."""
+    return [law(label, make, size, betas, records) for label, make in makers(BY_BETA).items()]
+
+
+def law(
+    label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
+) -> Law:
     """Compute one family at every beta; a step says so if the family has no such matrix."""
     steps = []
     for beta in betas:
@@ -168,11 +184,11 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
         if matrix.size != size:
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
-        steps.append(_step(beta, matrix, records))
+        steps.append(_step(beta, matrix, records, drawn))
     return Law(spoken(str(label)), steps)
 
 
-def _step(asked: float, matrix: Matrix, records: int) -> Step:
+def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
     most = odds(matrix)
     truth, far = matrix.truthfulness, measures.mean_distance(matrix)
     try:
@@ -188,6 +204,8 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
+    if not drawn:
+        return Step(asked, facts)
     dense = matrix.to_dense()
     # Most entries are equal to many others.
     values, places = np.unique(dense, return_inverse=True)
@@ -195,9 +213,14 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
     return Step(asked, facts, heat_text(dense.tolist()), tuple(codes[places.reshape(-1)].tolist()))
 
 
-def panel(records: int, picture: Markup) -> Markup:
+def panel(records: int, picture: Markup | None = None) -> Markup:
     """Make the slider and what follows it; the script fills it and shows it."""
-    chosen = element("p", element("label", "Family ", element("select", id="x-family")))
+    chosen = element(
+        "p",
+        element("label", "Column ", element("select", id="x-column")),
+        " ",
+        element("label", "Family ", element("select", id="x-family")),
+    )
     slider = element(
         "p",
         element("label", "Requested beta: ", element("output", id="x-asked", for_="x-beta"),
@@ -210,7 +233,7 @@ def panel(records: int, picture: Markup) -> Markup:
         (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}", class_="bs-keep"))
         for i, words in enumerate(fact_names(records))
     )
-    drawn = element(
+    drawn = None if picture is None else element(
         "div", picture, id="x-matrix", class_="bs-wide", role="group", aria_label="The matrix",
         tabindex="0")  # fmt: skip
     return join(
@@ -234,6 +257,18 @@ def panel(records: int, picture: Markup) -> Markup:
     )  # fmt: skip
 
 
+def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
+    """Collect what the script looks up. Scenes of one size share their families."""
+    size = scenes[0].size
+    return {
+        "betas": [f"{step.asked:g}" for step in scenes[0].laws[0].steps],
+        "facts": fact_names(records),
+        "texts": [cell_text(_share(code), size) for code in range(_NEVER + 1)],
+        "scenes": [{"name": each.name, "size": each.size, "start": each.start} for each in scenes],
+        "laws": {str(each.size): [_embedded(law) for law in each.laws] for each in scenes},
+    }
+
+
 def _share(code: int) -> float:
     """Return a proportion that is shown like all proportions with this code."""
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
@@ -255,6 +290,11 @@ def _embedded(law: Law) -> dict[str, object]:
 def _two(number: int) -> str:
     """Write a number in two digits of base 36."""
     return _DIGITS[number // 36] + _DIGITS[number % 36]
+
+
+def script() -> str:
+    """Read the script of the slider."""
+    return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
 
 
 def _names(given: object) -> list[str]:

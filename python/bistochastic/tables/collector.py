@@ -79,7 +79,7 @@ class _Table:
         self.unanswered = 0
 
     def find(self, record: Mapping[str, Any]) -> int | None:
-        """The cell of a reported record; None if it has no answer that the table needs."""
+        """Find the cell of a reported record; None if a value that the table needs is missing."""
         cell, absent = 0, False
         for name, codes in self.places:
             try:
@@ -102,7 +102,7 @@ class _Table:
         return None if absent else cell
 
     def total(self) -> Counts:
-        """All counts so far."""
+        """Return all counts so far."""
         digest = self.question.plan.digest
         return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
 
@@ -113,7 +113,7 @@ class _Nothing:
 
     cells: int
     degrees: float = math.inf
-    # An estimate asks whether its records are weighted.
+    # An estimate checks whether its records are weighted.
     weighted: bool = False
     is_plain: bool = True
     lost: str | None = None
@@ -152,7 +152,7 @@ def _is_missing(value: object) -> bool:
 
 
 def _spell(value: object) -> Any:
-    """What tells reported categories apart; None for a missing value."""
+    """Return what distinguishes reported categories; None for a missing value."""
     if _is_missing(value):
         return None
     known = spelling(value)
@@ -163,8 +163,8 @@ def _spell(value: object) -> Any:
 class Collector(Shown):
     """Counts of reported records, for the tables that were named in advance.
 
-    :meth:`Plan.collector` makes one. It may be used by several threads. It counts reported records:
-    if one person reports twice, both count.
+    :meth:`Plan.collector` makes one. Several threads may use it. It counts reported records: two
+    records of one person both count.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -359,7 +359,7 @@ class Collector(Shown):
 
     @classmethod
     def from_json(cls, text: str, plan: Plan) -> Self:
-        """Read what :meth:`to_json` wrote; another plan, or a string that was cut off, raises."""
+        """Read what :meth:`to_json` wrote; another plan or a truncated string raises an error."""
         try:
             found = json.loads(text)
             stated = found["format"], found["version"], found["plan"]

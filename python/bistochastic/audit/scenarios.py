@@ -1,0 +1,287 @@
+"""Intruders who know some columns of one person, and who search the release for that person.
+
+The intruder knows columns ``K`` of a target exactly or roughly, that the target is in the release,
+the laws, and how common each value is. Row ``j`` is the target's with a probability proportional to
+
+    prod over protected columns of  p(y_j | what is known) / q(y_j)
+
+times whether it agrees in the unprotected columns: the exact posterior if the columns of the other
+people are independent. ``q`` is the probability of what is seen, of anyone. A wanted column has the
+value ``w`` in proportion to ``pi_w`` times the sum over rows of this number times
+``p(y_j | w) / q(y_j)``; if it is unprotected, to the sum over the rows that show ``w``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import _core, arguments
+from bistochastic.audit.guesses import TIES
+from bistochastic.audit.linkage import FEW, numbered, place_among
+from bistochastic.audit.rates import rate
+from bistochastic.audit.results import Scenario
+from bistochastic.audit.views import View, cells_of, places_of, predict, views
+from bistochastic.plan.attributes import Binned, named, prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bistochastic.audit.evidence import Channel, Clear, Codes, Evidence
+    from bistochastic.audit.views import Array
+
+# Targets are fewer than this many numbers for all of them allow.
+_WORK = 1 << 28
+_LEAST = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One scenario: known columns with how far off each may be, and wanted ones."""
+
+    knows: Mapping[str, float]
+    wants: tuple[str, ...]
+
+
+def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
+    """Read what a caller wrote; several scenarios are a list of lists or mappings."""
+    if knows is None and wants is None:
+        return []
+    seen = _columns(evidence)
+    given: list[object] = [knows]
+    if isinstance(knows, list | tuple) and any(not isinstance(each, str) for each in knows):
+        given = list(knows)
+    wanted = [] if wants is None else [_known("wants", each, evidence) for each in _listed(wants)]
+    found = []
+    for each in given:
+        if isinstance(each, dict):
+            known = {_known("knows", c, evidence): _tolerance(x) for c, x in each.items()}
+        else:
+            known = {_known("knows", c, evidence): 0.0 for c in _listed(each or (), "knows")}
+        for column, far in known.items():
+            if far and _numbers(evidence, column) is None:
+                must = "`knows` must be exact if values are not numbers"
+                raise ValueError(f"{prefix([column])}{must}; got a tolerance")
+        secret = [c for c in seen if c not in known and isinstance(seen[c], View)]
+        left = tuple(c for c in (secret if wants is None else wanted) if c not in known)
+        if wants is not None and wanted and not left:
+            must = "`wants` must name a column that the intruder does not know"
+            raise ValueError(f"{must}; got only columns of `knows`")
+        found.append(Asked(known, left))
+    return found
+
+
+def _listed(given: object, name: str = "wants") -> list[object]:
+    if isinstance(given, str):
+        raise TypeError(f"`{name}` must be a list of columns; got str")
+    return list(arguments.items(name, "be a list of columns", given))
+
+
+def _tolerance(given: object) -> float:
+    found = _core.as_real("knows", "hold tolerances", given)
+    if not 0 <= found < np.inf:
+        raise ValueError(f"`knows` must hold tolerances of at least 0; got {found:g}")
+    return found
+
+
+def _known(name: str, given: object, evidence: Evidence) -> str:
+    column = named(name, given)
+    if column not in _columns(evidence):
+        must = f"`{name}` must name columns of the release with categories, or unprotected ones"
+        numbers = any(column == each.name for each in evidence.numbers)
+        got = "a column of permuted or averaged numbers" if numbers else "none of that name"
+        raise ValueError(f"{prefix([column])}{must}; got {got}")
+    return column
+
+
+def _columns(evidence: Evidence) -> dict[str, View | Clear]:
+    found: dict[str, View | Clear] = {v.column: v for c in evidence.channels for v in views(c)}
+    return {**found, **{c.name: c for c in evidence.clear}}
+
+
+def _numbers(evidence: Evidence, column: str) -> Array | None:
+    """What a tolerance compares: the number of each category, or of each record."""
+    for channel in evidence.channels:
+        if column in channel.columns and channel.attribute is not None:
+            if isinstance(channel.attribute, Binned):
+                return _middles(channel.attribute)
+            view = next(v for v in views(channel) if v.column == column)
+            kinds = {type(each) for each in view.categories}
+            return np.array(view.categories, float) if kinds == {int} else None
+    return next((c.numbers for c in evidence.clear if c.name == column), None)
+
+
+def _middles(attribute: Binned) -> Array | None:
+    try:
+        ends = np.array(attribute._bins.breaks, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return None if attribute._bins.open else (ends[1:] + ends[:-1]) / 2
+
+
+class Search:
+    """One release, and how likely each row is the target's."""
+
+    def __init__(self, evidence: Evidence, channels: Sequence[Channel], asked: Asked) -> None:
+        self._evidence, self._asked = evidence, asked
+        self._sights: list[tuple[View, dict[str, Codes]]] = []
+        for channel in channels:
+            view = cells_of(channel)
+            if view is not None:
+                self._sights.append((view, places_of(channel)))
+        self._at = {c: i for i, (_, places) in enumerate(self._sights) for c in places}
+        self._clear = {c.name: c for c in evidence.clear}
+        codes = [view.seen for view, _ in self._sights]
+        codes += [self._clear[c].codes for c in (*asked.knows, *asked.wants) if c in self._clear]
+        rows = evidence.rows
+        order, begins = numbered(codes, rows)
+        self._rows = order[begins]
+        """One row for each pattern."""
+        self._often = np.diff([*begins, rows]).astype(np.float64)
+        self._pattern = np.empty(rows, np.intp)
+        self._pattern[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
+        self._weights: dict[tuple[object, ...], Array] = {}
+
+    @property
+    def patterns(self) -> int:
+        """How many rows differ."""
+        return len(self._rows)
+
+    def success(self, targets: Codes) -> Array:
+        """Sum the success over targets: the row first, among five; without each column; wanted."""
+        known, wants = list(self._asked.knows), self._asked.wants
+        totals = np.zeros(2 + len(known) + len(wants))
+        for target in targets.tolist():
+            factors = {part: self._factor(part, known, target) for part in self._parts(known)}
+            whole = self._product(factors)
+            totals[0] += self._place(whole, target, 1)
+            totals[1] += self._place(whole, target, FEW)
+            for i, column in enumerate(known):
+                part = self._at.get(column, column)
+                rest = [c for c in known if c != column]
+                less = {p: f for p, f in factors.items() if p != part}
+                if part in self._parts(rest):
+                    less[part] = self._factor(part, rest, target)
+                totals[2 + i] += self._place(self._product(less), target, 1)
+            for i, column in enumerate(wants):
+                part = self._at.get(column, column)
+                others = self._product({p: f for p, f in factors.items() if p != part})
+                totals[2 + len(known) + i] += self._wanted(others, column, target)
+        return totals
+
+    def _parts(self, known: list[str]) -> set[int | str]:
+        """What is compared at once: an attribute, or an unprotected column."""
+        return {self._at.get(column, column) for column in known}
+
+    def _product(self, factors: dict[int | str, Array]) -> Array:
+        found = np.ones(self.patterns)
+        for factor in factors.values():
+            found = found * factor
+        return found
+
+    def _factor(self, part: int | str, known: list[str], target: int) -> Array:
+        """How much likelier each row is by one attribute or unprotected column."""
+        if isinstance(part, str):
+            clear, far = self._clear[part], self._asked.knows[part]
+            if far and clear.numbers is not None:
+                gaps = np.abs(clear.numbers[self._rows] - clear.numbers[target])
+                return np.asarray(gaps <= far * (1 + TIES), float)
+            return np.asarray(clear.codes[self._rows] == clear.codes[target], float)
+        view = self._sights[part][0]
+        seen = view.seen[self._rows]
+        if not view.answered[target]:
+            return np.asarray(seen == view.law.shape[1], float)
+        weights = self._cells(part, known, target)
+        ratio = np.append((weights / weights.sum()) @ self._ratio(view), 0.0)
+        return np.asarray(ratio[seen])
+
+    def _ratio(self, view: View) -> Array:
+        overall = view.overall
+        return np.asarray(view.law / np.where(overall > 0, overall, 1.0))
+
+    def _cells(self, part: int, known: list[str], target: int) -> Array:
+        """How common each cell is, of those that the target may be in."""
+        view, places = self._sights[part]
+        mine = [c for c in known if c in places]
+        key = (part, *mine, int(view.truths[target]))
+        if key not in self._weights:
+            found = view.shares
+            for column in mine:
+                truth = int(places[column][view.truths[target]])
+                close = np.arange(int(places[column].max()) + 1) == truth
+                far = self._asked.knows[column]
+                numbers = _numbers(self._evidence, column) if far else None
+                if numbers is not None:
+                    close = np.abs(numbers - numbers[truth]) <= far * (1 + TIES)
+                found = found * close[places[column]]
+            self._weights[key] = found
+        return self._weights[key]
+
+    def _place(self, scores: Array, target: int, few: int) -> float:
+        own = scores[self._pattern[target]]
+        above = float(self._often[scores > own * (1 + TIES)].sum())
+        return place_among(above, float(self._often[scores >= own * (1 - TIES)].sum()) - above, few)
+
+    def _wanted(self, scores: Array, column: str, target: int) -> float:
+        weights = scores * self._often
+        if column in self._at:
+            part = self._at[column]
+            view, places = self._sights[part]
+            if not view.answered[target]:
+                return 0.0
+            wide = view.law.shape[1]
+            seen = np.bincount(view.seen[self._rows], weights, minlength=wide)[:wide]
+            cells = self._cells(part, list(self._asked.knows), target) * (self._ratio(view) @ seen)
+            odds = np.bincount(places[column], cells)
+            truth = places[column][view.truths[target]]
+        else:
+            clear = self._clear[column]
+            odds = np.bincount(clear.codes[self._rows], weights, minlength=clear.size)
+            truth = clear.codes[target]
+        best = odds >= odds.max() * (1 - TIES)
+        return float(best[truth]) / float(best.sum())
+
+
+def run(
+    evidence: Evidence, asked: Asked, targets: Codes, confidence: float, rng: np.random.Generator
+) -> Scenario:
+    """Attack as one intruder, and predict it."""
+    used = {*asked.knows, *asked.wants}
+    channels = [c for c in evidence.channels if used & set(c.columns)]
+    search = Search(evidence, channels, asked)
+    work = max(1, search.patterns * (len(asked.knows) + 1) ** 2)
+    n = min(len(targets), max(_LEAST, _WORK // work))
+    chosen = targets if n == len(targets) else np.sort(rng.choice(targets, n, replace=False))
+    observed = search.success(chosen)
+    predicted = predict(channels, rng, lambda now: Search(evidence, now, asked).success(chosen))
+    first, five = (
+        rate(float(observed[i]), n, confidence, min(1.0, few / evidence.rows),
+             float(predicted[i]) / n)
+        for i, few in enumerate((1, FEW))
+    )  # fmt: skip
+    known = len(asked.knows)
+    lost = tuple(float(observed[0] - each) / n for each in observed[2 : 2 + known])
+    seen = _columns(evidence)
+    wanted, rates = [], []
+    for i, column in enumerate(asked.wants):
+        at = seen[column]
+        trials, chance = n, 0.0
+        if isinstance(at, View):
+            trials, chance = int(at.answered[chosen].sum()), at.chance
+        else:
+            chance = float(np.bincount(at.codes).max()) / evidence.rows
+        if trials:
+            hits, mean = (float(each[2 + known + i]) for each in (observed, predicted))
+            wanted.append(column)
+            rates.append(rate(hits, trials, confidence, chance, mean / trials))
+    words = tuple(f"{c} within {x:g}" if x else c for c, x in asked.knows.items())
+    return Scenario(tuple(asked.knows), words, tuple(wanted), n, first, five, lost, tuple(rates))
+
+
+def knowing(scenario: Scenario) -> str:
+    """What the intruder knows, in words."""
+    known = ", ".join(f"`{shown(each)}`" for each in scenario.knowledge)
+    return known or "only that the person is in the release"

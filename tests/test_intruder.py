@@ -1,0 +1,451 @@
+"""Intruders, pooled records and several releases: exhaustive searches in fractions."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import os
+from fractions import Fraction
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+
+RR: Any = "randomized_response"
+SEX = bs.Categorical("sex", ["F", "M"], RR, keep=Fraction(3, 4))
+JOB = bs.Categorical("job", ["a", "b", "c"], RR, keep=Fraction(3, 5))
+
+
+def own_key() -> bs.Key:
+    caller = inspect.stack()[1].function
+    return bs.Key.from_bytes(hashlib.sha256(caller.encode()).digest())
+
+
+@functools.cache
+def law(attribute: Any, true: str, said: str) -> Fraction:
+    values = list(attribute.axes[0].values)
+    found: Fraction = attribute.matrices[0].exact_row(values.index(true))[values.index(said)]
+    return found
+
+
+def shares(column: list[Any]) -> dict[Any, Fraction]:
+    return {v: Fraction(column.count(v), len(column)) for v in sorted(set(column))}
+
+
+def best(odds: dict[Any, Fraction], true: Any) -> Fraction:
+    top = max(odds.values())
+    winners = [value for value, each in odds.items() if each == top]
+    return Fraction(true in winners, len(winners))
+
+
+def place(scores: list[Fraction], row: int, few: int) -> Fraction:
+    above = sum(s > scores[row] for s in scores)
+    level = sum(s == scores[row] for s in scores)
+    return min(Fraction(1), max(Fraction(0), Fraction(few - above, level)))
+
+
+@functools.cache
+def _ratio(column: str, true: str, seen: str) -> Fraction:
+    attribute = {"sex": SEX, "job": JOB}[column]
+    common = shares(FEW[column])
+    return law(attribute, true, seen) / sum(common[u] * law(attribute, u, seen) for u in common)
+
+
+def every_release(
+    attribute: Any, column: list[str], units: list[int] | None = None
+) -> list[tuple[Fraction, list[str]]]:
+    """All that could have been released of a column, with its probability."""
+    units = units or list(range(len(column)))
+    drawn = sorted(set(units))
+    values = list(attribute.axes[0].values)
+    found = []
+    for chosen in product(values, repeat=len(drawn)):
+        said = dict(zip(drawn, chosen, strict=True))
+        weight = prod(
+            (law(attribute, column[units.index(u)], said[u]) for u in drawn), start=Fraction(1)
+        )
+        found.append((weight, [said[u] for u in units]))
+    return found
+
+
+def pooled_by_hand(
+    attribute: Any, true: list[str], said: list[str], groups: list[int], share: Fraction
+) -> Fraction:
+    common = shares(true)
+    anyone = {v: sum(common[u] * law(attribute, u, v) for u in common) for v in set(said)}
+    hits = Fraction(0)
+    for i, home in enumerate(groups):
+        members = [j for j, other in enumerate(groups) if other == home]
+        odds = {}
+        for u in common:
+            equal = prod((law(attribute, u, said[j]) for j in members), start=Fraction(1))
+            others = prod((anyone[said[j]] for j in members if j != i), start=Fraction(1))
+            own = law(attribute, u, said[i]) * others
+            odds[u] = common[u] * (share * equal + (1 - share) * own)
+        hits += best(odds, true[i])
+    return hits / len(true)
+
+
+def agreement_by_hand(true: list[str], groups: list[int]) -> Fraction:
+    n = len(true)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j and groups[i] == groups[j]]
+    alike = Fraction(sum(true[i] == true[j] for i, j in pairs), len(pairs))
+    alone = sum(p * p for p in shares(true).values())
+    return max(Fraction(0), (alike - alone) / (1 - alone))
+
+
+PEOPLE: dict[str, list[Any]] = {
+    "job": ["a", "a", "b", "a", "c"],
+    "home": [1, 1, 1, 2, 2],
+}
+
+
+def test_pooling_is_that_of_an_exhaustive_search_and_its_mean_is_predicted() -> None:
+    plan = bs.Plan([JOB], keep=["home"], name="small")
+    true, homes = PEOPLE["job"], PEOPLE["home"]
+    share = agreement_by_hand(true, homes)
+    mean = equal = single = Fraction(0)
+    for number, (weight, said) in enumerate(every_release(JOB, true)):
+        hits = pooled_by_hand(JOB, true, said, homes, share)
+        mean += weight * hits
+        equal += weight * pooled_by_hand(JOB, true, said, homes, Fraction(1))
+        single += weight * pooled_by_hand(JOB, true, said, list(range(5)), Fraction(1))
+        if number % 40 == 0:
+            [found] = bs.audit(PEOPLE, {"job": said, "home": homes}, plan).pooled
+            assert found.rate.observed == pytest.approx(float(hits))
+            assert found.agreement == pytest.approx(float(share))
+    [found] = bs.audit(PEOPLE, {"job": true, "home": homes}, plan).pooled
+    # 3^5 releases: each of them was looked at, so the prediction is exact.
+    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
+    assert found.all_share.predicted == pytest.approx(float(equal), abs=1e-12)
+    assert float(equal) <= found.bound + 1e-12
+
+
+def test_noise_that_a_unit_shares_counts_once() -> None:
+    homes = [1, 1, 1, 2, 2, 3]
+    roofs = ["a", "a", "a", "b", "b", "c"]
+    attribute = bs.Categorical("roof", ["a", "b", "c"], RR, keep=Fraction(3, 5), unit="home")
+    plan = bs.Plan([attribute], keep=["home"], name="small")
+    mean = Fraction(0)
+    for weight, said in every_release(attribute, roofs, homes):
+        mean += weight * pooled_by_hand(attribute, roofs, said, list(range(6)), Fraction(1))
+    table = {"roof": roofs, "home": homes}
+    [found] = bs.audit(table, table, plan).pooled
+    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
+    assert found.rate.observed == found.single
+    assert not found.beats_reported_value
+
+
+def test_two_releases_are_two_reported_values() -> None:
+    plan = bs.Plan([SEX], name="twice")
+    true = ["F", "M", "M", "F"]
+    one, two = ["F", "M", "F", "F"], ["F", "M", "M", "M"]
+    common = shares(true)
+    hits = sum(
+        best({u: common[u] * law(SEX, u, one[i]) * law(SEX, u, two[i]) for u in common}, true[i])
+        for i in range(4)
+    )
+    [found] = bs.audit({"sex": true}, {"sex": one}, plan, also=[{"sex": two}]).pooled
+    assert (found.by, found.units, found.largest) == ("several releases", 4, 2)
+    assert found.rate.observed == pytest.approx(float(hits / 4))
+    mean = sum(
+        w * v * best({u: common[u] * law(SEX, u, a[i]) * law(SEX, u, b[i]) for u in common},
+                     true[i]) / 4
+        for w, a in every_release(SEX, true) for v, b in every_release(SEX, true) for i in range(4)
+    )  # fmt: skip
+    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
+
+
+def test_releases_by_ids_under_one_key_add_nothing_and_others_do() -> None:
+    draw = np.random.default_rng(3)
+    table = {"job": np.array(list("abc"))[draw.integers(0, 3, 3000)], "id": np.arange(3000)}
+    plan = bs.Plan([JOB], keep=["id"], name="waves")
+    options: Any = {"id_column": "id", "after": "first"}
+    key = own_key()
+    one, same = (plan.protect(table, key=key, **options) for _ in range(2))
+    [found] = bs.audit(table, one, plan, also=[same]).pooled
+    assert found.rate.observed == found.single
+    other = plan.protect(table, key=bs.Key.generate(), **options)
+    [pooled] = bs.audit(table, one, plan, also=[other]).pooled
+    # Two values are right in 67.2% of the records, one in 60%: eight standard errors apart.
+    assert pooled.rate.observed > pooled.single
+    # A wave in which everyone has moved says less than a second draw of the same value.
+    moved = {**table, "job": np.array(list("abc"))[draw.integers(0, 3, 3000)]}
+    later = plan.protect(moved, key=bs.Key.generate(), **options)
+    [wave] = bs.audit(table, one, plan, also=[(moved, later)]).pooled
+    assert wave.agreement < 0.1
+    assert wave.rate.observed < pooled.rate.observed
+
+
+FEW: dict[str, list[Any]] = {
+    "sex": ["F", "M", "M", "F"],
+    "job": ["a", "b", "b", "c"],
+    "age": [30, 31, 40, 40],
+    "town": ["N", "N", "S", "N"],
+}
+PLAN = bs.Plan([SEX, JOB], keep=["age", "town"], name="few")
+
+
+def scenario_by_hand(
+    said: dict[str, list[Any]], knows: dict[str, int], wants: list[str]
+) -> list[Fraction]:
+    """Found first, among five, without each known column, and each wanted column."""
+    laws = ("sex", "job")
+
+    def score(target: int, row: int, known: list[str]) -> Fraction:
+        found = Fraction(1)
+        for column in known:
+            if column in laws:
+                found *= _ratio(column, FEW[column][target], said[column][row])
+            elif knows[column]:
+                found *= abs(FEW[column][target] - FEW[column][row]) <= knows[column]
+            else:
+                found *= FEW[column][target] == FEW[column][row]
+        return found
+
+    totals = [Fraction(0)] * (2 + len(knows) + len(wants))
+    for target in range(4):
+        scores = [score(target, row, list(knows)) for row in range(4)]
+        totals[0] += place(scores, target, 1)
+        totals[1] += place(scores, target, 5)
+        for i, left in enumerate(knows):
+            rest = [column for column in knows if column != left]
+            totals[2 + i] += place([score(target, row, rest) for row in range(4)], target, 1)
+        for i, column in enumerate(wants):
+            odds: dict[Any, Fraction] = {}
+            for value in sorted(set(FEW[column])):
+                if column in laws:
+                    odds[value] = shares(FEW[column])[value] * sum(
+                        scores[row] * _ratio(column, value, said[column][row]) for row in range(4)
+                    )
+                else:
+                    odds[value] = sum(
+                        (scores[r] for r in range(4) if FEW[column][r] == value), Fraction(0)
+                    )
+            totals[2 + len(knows) + i] += best(odds, FEW[column][target])
+    return [total / 4 for total in totals]
+
+
+@pytest.mark.parametrize(
+    ("knows", "wants"),
+    [
+        ({"sex": 0, "age": 0}, ["job"]),
+        ({"sex": 0, "age": 2, "town": 0}, ["job"]),
+        ({"job": 0}, ["sex", "town"]),
+        ({}, ["sex"]),
+    ],
+)
+def test_scenarios_are_those_of_an_exhaustive_search(
+    knows: dict[str, int], wants: list[str]
+) -> None:
+    def numbers(found: bs.results.Scenario, name: str) -> list[float]:
+        rates = [found.first, found.five, *found.disclosed]
+        return [getattr(rate, name) for rate in rates]
+
+    mean = [Fraction(0)] * (2 + len(knows) + len(wants))
+    used = {*knows, *wants}
+    # What nobody asks for does not matter, so it need not be varied.
+    sexes = every_release(SEX, FEW["sex"]) if "sex" in used else [(Fraction(1), FEW["sex"])]
+    jobs = every_release(JOB, FEW["job"]) if "job" in used else [(Fraction(1), FEW["job"])]
+    for number, ((one, sex), (two, job)) in enumerate(product(sexes, jobs)):
+        hand = scenario_by_hand({"sex": sex, "job": job}, knows, wants)
+        mean = [m + one * two * h for m, h in zip(mean, hand, strict=True)]
+        if number % 431:
+            continue
+        released = {"sex": sex, "job": job, "age": FEW["age"], "town": FEW["town"]}
+        asked = knows if any(knows.values()) else list(knows)
+        [found] = bs.audit(FEW, released, PLAN, knows=asked, wants=wants).scenarios
+        known = len(knows)
+        rates = [*hand[:2], *hand[2 + known :]]
+        assert numbers(found, "observed") == pytest.approx([float(x) for x in rates])
+        lost = [float(hand[0] - each) for each in hand[2 : 2 + known]]
+        assert found.contributions == pytest.approx(lost)
+    # At most 6^4 releases: each of them was looked at, so the prediction is exact.
+    [found] = bs.audit(FEW, FEW, PLAN, knows=knows, wants=wants).scenarios
+    rates = [*mean[:2], *mean[2 + len(knows) :]]
+    assert numbers(found, "predicted") == pytest.approx([float(x) for x in rates], abs=1e-12)
+
+
+def test_columns_of_one_joint_attribute_are_compared_together() -> None:
+    joint = bs.Joint(("sex", "job"), [["F", "M"], ["a", "b"]], RR, keep=Fraction(2, 3))
+    plan = bs.Plan([joint], name="joint")
+    table = {"sex": ["F", "M", "M"], "job": ["a", "b", "a"]}
+    said = {"sex": ["F", "F", "M"], "job": ["a", "b", "a"]}
+    [found] = bs.audit(table, said, plan, knows=["sex", "job"]).scenarios
+    cells = [("F", "a"), ("F", "b"), ("M", "a"), ("M", "b")]
+    true = list(zip(table["sex"], table["job"], strict=True))
+    seen = list(zip(said["sex"], said["job"], strict=True))
+    rows = [joint.matrices[0].exact_row(i) for i in range(4)]
+
+    def chance(u: tuple[str, str], v: tuple[str, str]) -> Fraction:
+        return Fraction(rows[cells.index(u)][cells.index(v)])
+
+    hits = Fraction(0)
+    for target in range(3):
+        scores = [
+            chance(true[target], v) / sum((chance(u, v) for u in true), Fraction(0)) for v in seen
+        ]  # fmt: skip
+        hits += place(scores, target, 1)
+    assert found.first.observed == pytest.approx(float(hits / 3))
+
+
+def test_missing_values_are_known_too() -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], RR, keep=0.7, missing="keep")], keep=["id"])
+    table = {"sex": ["F", None, "M", None], "id": [1, 2, 3, 4]}
+    said = {"sex": ["M", None, "M", None], "id": [1, 2, 3, 4]}
+    [found] = bs.audit(table, said, plan, knows=["sex"], wants=["id"]).scenarios
+    # Two of the missing share two rows; the one M and the one F share two.
+    assert found.first.observed == pytest.approx((0.5 * 2 + 0.5 * 2) / 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"knows": ["nobody"]},
+         "column `nobody`: `knows` must name columns of the release with categories, or "
+         "unprotected ones; got none of that name"),
+        ({"knows": ["sex", "job"], "wants": ["job"]},
+         "`wants` must name a column that the intruder does not know; got only columns of `knows`"),
+        ({"knows": {"town": 1}},
+         "column `town`: `knows` must be exact if values are not numbers; got a tolerance"),
+        ({"knows": {"age": -1}}, "`knows` must hold tolerances of at least 0; got -1"),
+        ({"knows": "sex"}, "`knows` must be a list of columns; got str"),
+        ({"knows": ["sex"], "wants": "job"}, "`wants` must be a list of columns; got str"),
+        ({"also": {"sex": []}}, "`also` must be a list of releases; got dict"),
+    ],
+)  # fmt: skip
+def test_bad_scenarios_get_one_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        bs.audit(FEW, FEW, PLAN, **options)
+    assert str(caught.value) == message
+
+
+def survey() -> Any:
+    folder = os.environ.get("BISTOCHASTIC_DATA")
+    if not folder:
+        pytest.skip("BISTOCHASTIC_DATA is not set")
+    import pandas as pd
+
+    return pd.read_csv(Path(folder) / "sdcmicro_testdata.csv")
+
+
+HOME = ["urbrur", "roof", "walls", "water", "electcon"]
+
+
+def household_plan(frame: Any, unit: str | None) -> bs.Plan:
+    made = [
+        bs.Categorical(c, sorted(frame[c].unique().tolist()), RR, beta=0.6, unit=unit) for c in HOME
+    ]
+    kept = ["ori_hid", "sex", "age", "relat"]
+    return bs.Plan(made, name="survey", keep=kept, units=["ori_hid"],
+                   drop=[c for c in frame.columns if c not in (*HOME, *kept)])  # fmt: skip
+
+
+def test_households_are_pooled_and_units_stop_it() -> None:
+    frame = survey()
+    plan = household_plan(frame, None)
+    key = own_key()
+    release = plan.protect(frame, key=key, release_name="person by person")
+    audit = bs.audit(frame, release, plan, targets=50)
+    by = {p.column: p for p in audit.pooled if p.by == "ori_hid"}
+    # 1,000 households: five standard errors are below 0.035.
+    assert by["water"].rate.observed == pytest.approx(0.954, abs=0.035)
+    assert by["roof"].rate.observed == pytest.approx(0.979, abs=0.025)
+    for column, pooled in by.items():
+        assert pooled.rate.predicted == pytest.approx(pooled.rate.observed, abs=0.04), column
+        assert pooled.beats_reported_value, column
+    [water] = [f for f in audit.findings if f.kind == "pooled" and f.columns == ("water",)]
+    assert water.fix == "draw `water` once per `ori_hid` (unit=), or drop `ori_hid`"
+    # What the page says to change is right: after it, pooling gains nothing over one value.
+    fixed = household_plan(frame, "ori_hid")
+    found = bs.audit(frame, fixed.protect(frame), fixed, targets=50)
+    assert not any(finding.kind == "pooled" for finding in found.findings)
+    for pooled in found.pooled:
+        if pooled.by == "ori_hid":
+            assert pooled.rate.observed == pooled.single
+
+
+def test_findings_do_not_depend_on_the_type_of_a_column() -> None:
+    frame = survey()
+    plan = household_plan(frame, None)
+    release = plan.protect(frame, key=own_key(), release_name="types")
+    found = bs.audit(frame, release, plan, targets=50)
+    texts = {"ori_hid": str, "age": str, "sex": float}
+    other = bs.audit(frame.astype(texts), release.data.astype(texts), plan, targets=50)
+    assert other.findings == found.findings
+    assert other.pooled == found.pooled
+
+
+def test_a_shuffled_release_is_paired_by_columns_or_only_predicted() -> None:
+    draw = np.random.default_rng(5)
+    table: dict[str, Any] = {
+        "job": np.array(list("abc"))[draw.integers(0, 3, 2000)],
+        "age": draw.integers(0, 90, 2000),
+        "row": np.arange(2000),
+    }
+    plan = bs.Plan([JOB], keep=["age", "row"], name="shuffled")
+    key = own_key()
+    plain = plan.protect(table, key=key, release_name="x")
+    mixed = plan.protect(table, key=key, release_name="x", shuffle=True)
+    paired = bs.audit(table, mixed, plan, targets=100)
+    assert paired.matched == "columns"
+    assert paired.guesses == bs.audit(table, plain, plan, targets=100).guesses
+    less = bs.Plan([JOB], keep=["age"], drop=["row"], name="shuffled")
+    release = less.protect(table, shuffle=True)
+    only = bs.audit(table, release, less, targets=100, knows=["age"], wants=["job"])
+    assert only.matched == "nothing"
+    assert "All rates are predicted" in only.notes[0]
+    exact = bs.audit(table, less.protect(table), less, targets=100).guesses[0].rate.predicted
+    assert only.guesses[0].rate.observed == exact
+    assert only.scenarios[0].disclosed[0].observed == only.scenarios[0].disclosed[0].predicted
+    assert not only.neighbours
+    assert str(only)
+    assert only.to_html()
+    other = {**release.data, "age": np.zeros(2000, int)}
+    with pytest.raises(ValueError, match="column `age`: must hold the same values in `original`"):
+        bs.audit(table, other, less, shuffled=True)
+
+
+def test_an_age_known_roughly_finds_fewer_people() -> None:
+    draw = np.random.default_rng(8)
+    table: dict[str, Any] = {
+        "job": np.array(list("abc"))[draw.integers(0, 3, 800)],
+        "age": draw.integers(0, 60, 800),
+    }
+    plan = bs.Plan([JOB], keep=["age"], name="rough")
+    found = bs.audit(table, plan.protect(table), plan, targets=200,
+                     knows=[["job", "age"], {"job": 0, "age": 2}, []])  # fmt: skip
+    exact, rough, nothing = (scenario.first.observed for scenario in found.scenarios)
+    assert exact > 2 * rough > 4 * nothing
+    assert found.scenarios[1].knowledge == ("job", "age within 2")
+    assert nothing == pytest.approx(1 / 800)
+
+
+def test_above_lists_attacks_by_their_gain() -> None:
+    found = bs.audit(FEW, FEW, PLAN)
+    assert all(finding.gain > 0.3 for finding in found.above(0.3))
+    assert len(found.above(0.999999)) <= len(found.above(0.3)) <= len(found.above(0.0))
+
+
+def test_a_regression_is_compared() -> None:
+    pytest.importorskip("formulaic")
+    draw = np.random.default_rng(4)
+    sex = draw.integers(0, 2, 4000)
+    table = {"sex": np.array(["F", "M"])[sex], "income": 10.0 + 5 * sex + draw.normal(0, 1, 4000)}
+    plan = bs.Plan([SEX], keep=["income"], name="model")
+    found = bs.audit(table, plan.protect(table), plan, formula="income ~ sex", targets=50)
+    assert found.coefficients is not None
+    slope = found.coefficients.names.index("sex[T.M]")
+    original = found.coefficients.original[slope]
+    assert abs(found.coefficients.estimated[slope] - original) < 0.5
+    assert abs(found.coefficients.reported[slope] - original) > 1.5
+    assert "Regression income ~ sex" in str(found)
+    [means] = found.means
+    assert means.estimated_distance is not None
+    assert means.estimated_distance < means.reported_distance / 3
