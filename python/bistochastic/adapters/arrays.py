@@ -45,7 +45,7 @@ def narrow(size: int) -> np.dtype:
 
 
 def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The same numbers of this type, one after the other in memory; most are so already."""
+    """Return the same numbers of this type, one after the other in memory; most are so already."""
     flags = values.flags
     if values.dtype == dtype and flags.c_contiguous and flags.aligned:
         return values
@@ -79,7 +79,7 @@ def check(unknown: Mask, missing: Mask | None) -> None:
 
 
 def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
-    """The categories as a column of that kind holds them; ``WrongType`` if it cannot hold them."""
+    """Spell the categories for a column of that kind; ``WrongType`` if it cannot hold them."""
     found = spelled_as(labels, "integer" if kind == "float" else kind)
     if found is None:
         raise WrongType(what)
@@ -101,7 +101,7 @@ def of_values(
 
 
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of integers, of any width: their own memory where they are codes already."""
+    """Return the codes of integers, of any width: their own memory if they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
     if not len(values):
@@ -117,7 +117,7 @@ def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Cod
     given = np.array(labels.values, dtype=np.int64)
     outside = (values < low) | (values > high)
     if outside.any():
-        # A category in their place, so that all others are counted.
+        # A category in their place, so all others are counted.
         values = np.where(outside, values.dtype.type(low), values)
     if high - low < _TABLE:
         table = np.zeros(high - low + 1, dtype)
@@ -138,19 +138,19 @@ def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Cod
 def of_floats(
     values: np.ndarray, labels: Labels, missing: Mask | None
 ) -> tuple[Codes, Mask | None]:
-    """The codes of floats, of which NaN is missing and only whole ones are categories."""
+    """Return the codes of floats, of which NaN is missing and only whole ones are categories."""
     missing = nans(values, missing)
     fits = np.abs(values) < EXACT
     numbers = np.where(fits, values, 0).astype(np.int64)
     others = ~fits | (numbers != values)
     if others.any():
-        # Above all categories, so that they are counted with the others.
+        # Above all categories, so they are counted with the others.
         numbers[others] = labels._bounds[1] + 1
     return of_integers(numbers, labels, missing), missing
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of booleans."""
+    """Return the codes of booleans."""
     table = np.zeros(2, np.uint8)
     known = np.zeros(2, bool)
     for code, value in enumerate(labels.values):
@@ -193,7 +193,7 @@ class Entries:
         )
 
     def at(self, indices: np.ndarray, nulls: Mask | None) -> tuple[Codes, Mask | None]:
-        """The codes of rows, any index below null; which are missing, if any."""
+        """Return the codes of rows, any index below null; which are missing, if any."""
         missing = nulls
         places = indices if nulls is None else np.where(nulls, indices.dtype.type(0), indices)
         if self.missing is not None and len(places):
@@ -210,11 +210,11 @@ class Entries:
         return np.take(self.codes, places, mode="clip"), missing
 
 
-# What arrays hold, by the kind of their type, and what Python calls it.
+# The contents of arrays, by the kind of their type, in Python's words.
 _ARRAYS: dict[str, Holds] = {"U": "text", "i": "integer", "u": "integer", "b": "boolean",
                              "f": "float"}  # fmt: skip
 NAMES: dict[Holds, str] = {"text": "str", "integer": "int", "boolean": "bool", "float": "float"}
-# What Python's types are; a boolean is an int, too, so that it comes first.
+# Python's types in words; a boolean is an int, too, so it comes first.
 _HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
     ((bool, np.bool_), "boolean"),
     ((int, np.integer), "integer"),
@@ -224,7 +224,7 @@ _HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
 
 
 def objects_hold(values: Sequence[object], labels: Labels) -> Holds:
-    """What Python's objects are, None and NaN aside: strings, integers, booleans or floats."""
+    """Say what Python's objects are, except None and NaN: strings, integers, booleans or floats."""
     found: dict[Holds, str] = {}
     for kind in set(map(type, values)) - {type(None)}:
         known = next((holds for types, holds in _HOLDS if issubclass(kind, types)), None)
@@ -241,7 +241,7 @@ def objects_hold(values: Sequence[object], labels: Labels) -> Holds:
 
 
 def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
-    """The codes of Python's objects, spelled like the categories; None and NaN are missing."""
+    """Find the codes of Python's objects, spelled like the categories; None and NaN are missing."""
     # 2.0 is found as 2, and NaN is not found.
     table = {value: code for code, value in enumerate(labels.values)}
     found = np.fromiter(map(table.get, values, repeat(-1)), np.int64, len(values))
@@ -264,7 +264,7 @@ def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) 
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """The codes of NumPy's own strings."""
+    """Return the codes of NumPy's own strings."""
     given = np.array(labels.values)
     order = np.argsort(given)
     at = np.searchsorted(given, values, sorter=order)
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
-    """Reject numbers of a type that cannot hold every report."""
+    """Reject numbers of a type that cannot hold every reported value."""
     low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
@@ -286,7 +286,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
-    """The numbers or booleans that these codes stand for; a missing float is NaN."""
+    """Return the numbers or booleans of these codes; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -302,7 +302,7 @@ def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = 
 
 
 def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
-    """Numbers as words of eight bytes, and of what kind: the same whatever their width was."""
+    """Convert numbers to words of eight bytes, with their kind, the same for any width."""
     if values.dtype.kind == "f":
         wide = np.ascontiguousarray(values, dtype=np.float64)
         return "real", wide.view(np.uint64)
@@ -355,7 +355,7 @@ class Arrays:
         return of_values(plain, labels, missing)
 
     def _spelled(self, name: str, labels: Labels) -> tuple[Holds, Labels]:
-        """What a column holds, and the categories spelled so."""
+        """Return the kind of a column, and the categories spelled in that kind."""
         column = self._given[name]
         kind = None if isinstance(column, list) else _ARRAYS.get(column.dtype.kind)
         what = "list" if isinstance(column, list) else f"dtype {column.dtype}"
@@ -478,16 +478,16 @@ class Arrays:
 
 
 def made(given: Any, order: np.ndarray | None = None) -> Any:
-    """The cells of an array or a list as a new one, rows in order: the door for NumPy.
+    """Return the cells of an array or a list as a new one, rows in order: the door for NumPy.
 
-    What is under a mask goes, and so do the fill value and notes beside the type.
+    Values under a mask, the fill value and metadata of the type are dropped.
     """
     if isinstance(given, list | tuple):
         rows = given if order is None else [given[i] for i in order.tolist()]
         return list(rows) if isinstance(given, list) else tuple(rows)
     found = given if order is None else given[order]
     dtype = _plain_type(found.dtype)
-    # Not a copy: what lies between the fields of a record would come along.
+    # Not a copy: it would include bytes between the fields of a record.
     new = np.zeros(found.shape, dtype)
     masked = isinstance(found, np.ma.MaskedArray)
     new[...] = found.filled(np.zeros((), found.dtype)[()]) if masked else np.asarray(found)
@@ -496,7 +496,7 @@ def made(given: Any, order: np.ndarray | None = None) -> Any:
 
 
 def _plain_type(dtype: np.dtype) -> np.dtype:
-    """The type without notes and without titles of fields."""
+    """Return the type without notes and without titles of fields."""
     if dtype.names is not None:
         return np.dtype([(name, _plain_type(dtype[name])) for name in dtype.names])
     if dtype.subdtype is not None:
@@ -505,7 +505,7 @@ def _plain_type(dtype: np.dtype) -> np.dtype:
 
 
 def one_nan(values: np.ndarray) -> None:
-    """Write all that is no number in the same way: the bits of a NaN can hold something."""
+    """Write every NaN in the same way: the bits of a NaN can hold something."""
     if values.dtype.kind in "fc":
         wrong = np.isnan(values)
         if wrong.any():
@@ -516,9 +516,9 @@ _ORDERED = (str, bytes, int, float, Decimal, date, time, timedelta, np.generic)
 
 
 def in_order(values: list[Any]) -> list[int]:
-    """The places of different values from the first to the last: by type, then by value.
+    """Return the places of different values from the first to the last: by type, then by value.
 
-    What has no order of its own is in the order in which it is written.
+    Values without an order are sorted by how they are written.
 
     >>> in_order(["b", 2, 1, "a"])
     [2, 1, 3, 0]
@@ -527,14 +527,14 @@ def in_order(values: list[Any]) -> list[int]:
     places = range(len(values))
     if all(isinstance(value, _ORDERED) for value in values):
         with contextlib.suppress(TypeError):
-            # NaN is not equal to itself, and stands behind all numbers.
+            # NaN is not equal to itself, and comes after all numbers.
             return sorted(places, key=lambda i: (
                 kinds[i], values[i] != values[i], values[i], repr(values[i])))  # fmt: skip
     return sorted(places, key=lambda i: (kinds[i], repr(values[i])))
 
 
 def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
-    """Which rows are missing or NaN; None if none is."""
+    """Find the rows that are missing or NaN; None if none is."""
     if values.dtype.kind == "f":
         none = np.isnan(values)
         missing = none if missing is None else missing | none
@@ -544,7 +544,7 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
 def whole(values: np.ndarray) -> np.ndarray:
     """Integers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
-    # What came out of a message of another process may lie at an odd address.
+    # A buffer from a message of another process may be at an odd address.
     return solid(values, np.dtype(wide))
 
 
@@ -561,7 +561,7 @@ def id_list(values: list[Any]) -> Any:
 
 
 def _unmasked(column: Any) -> list[Any]:
-    """The objects that are not below a mask."""
+    """Return the objects that are not below a mask."""
     if isinstance(column, list):
         return column
     missing, plain = _masked(column), np.ma.getdata(column)

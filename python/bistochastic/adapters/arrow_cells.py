@@ -1,8 +1,8 @@
 """Arrow columns rebuilt from their visible content: the door for pyarrow.
 
 A column holds more than its cells: values under a null, rows outside of a slice, entries of a
-dictionary that no row has, the order of those entries, notes beside the type. None of it is taken
-over. What is made from equal cells and an equal type is equal, byte by byte.
+dictionary that no row has, the order of those entries, metadata of the type. Nothing of this is
+copied. Columns made from equal cells and an equal type are equal, byte by byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bistochastic.adapters.arrays import in_order, one_nan, solid
 if TYPE_CHECKING:
     from bistochastic.adapters.frames import Mask
 
-    # A column of Arrow, in one piece or in several.
+    # An Arrow column, in one chunk or in several.
     Cells: TypeAlias = pa.Array | pa.ChunkedArray
 
 # Bytes that the offsets of a string column can count, and rows of a chunk if there are more.
@@ -29,17 +29,17 @@ _BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values of a dictionary; of any other type, itself."""
+    """Return the type of the values of a dictionary; of any other type, itself."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def is_string(kind: pa.DataType) -> bool:
-    """Whether a type holds strings, however they lie in memory."""
+    """Whether a type holds strings, in any layout."""
     return kind in _STRINGS
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Whether a type holds bytes, however they lie in memory."""
+    """Whether a type holds bytes, in any layout."""
     return kind in _BYTES or pa.types.is_fixed_size_binary(kind)
 
 
@@ -51,16 +51,16 @@ def nulls(column: Cells) -> Mask | None:
 
 
 def memory(buffer: pa.Buffer | None, kind: str) -> np.ndarray:
-    """Read a buffer as an array over the same memory; empty if there is no buffer."""
+    """Read a buffer as an array over the same memory; empty without a buffer."""
     if not buffer:
         return np.empty(0, kind)
     array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
-    # What came out of a message of another process may lie at an odd address.
+    # A buffer from a message of another process may be at an odd address.
     return solid(array, array.dtype)
 
 
 def declared(kind: pa.DataType) -> pa.DataType:
-    """A type without notes; whether a part of it may be missing is not said either.
+    """Return a type without notes; whether a part of it may be missing is not said either.
 
     >>> declared(pa.list_(pa.field("item", pa.int8(), nullable=False, metadata={"who": "Ann"})))
     ListType(list<item: int8>)
@@ -99,7 +99,7 @@ def is_declared(kind: pa.DataType) -> bool:
 
 
 def column(given: Cells, order: np.ndarray | None = None) -> Cells:
-    """A column in one chunk, or in several if its strings are too long for one; rows in order."""
+    """Rebuild a column in one chunk, or in several if its strings are too long; rows in order."""
     kind = given.type
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind)
     if wide is None or given.nbytes <= _MOST or _bytes(given) <= _MOST:
@@ -114,7 +114,7 @@ def _bytes(given: Cells) -> int:
 
 
 def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
-    """The visible cells of an array, or of one in chunks, as a new array; rows in order."""
+    """Return the visible cells of an array, or of one in chunks, as a new array; rows in order."""
     if isinstance(given, pa.ChunkedArray):
         given = _whole(given)
     kind, types = given.type, pa.types
@@ -161,13 +161,13 @@ def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
 
 
 def taken(given: Cells, order: np.ndarray) -> Cells:
-    """The rows of an array in order; pyarrow takes no views."""
+    """Return the rows of an array in order; pyarrow does not accept views."""
     kind, rows = given.type, pa.array(order)
     return given.cast(_VIEWS[kind]).take(rows).cast(kind) if kind in _VIEWS else given.take(rows)
 
 
 def _whole(given: Cells) -> pa.Array:
-    """One array; where dictionaries inside of others differ, they are put together by value."""
+    """Join chunks to one array; dictionaries inside of others that differ are joined by value."""
     if given.num_chunks < 2:
         return given.chunk(0) if given.num_chunks else pa.nulls(0, given.type)
     try:

@@ -35,20 +35,20 @@ class TypedSource:
                 yield batch
 
     def decide(self, columns: Collection[str]) -> None:
-        """The types of the columns say what they hold."""
+        """Do nothing: the types of the columns say what they hold."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
     def replaced(self, types: Mapping[str, object]) -> None:
-        """Columns are read as they are."""
+        """Do nothing: columns are read as they are."""
 
     def about(self) -> int:
         return self.rows or 0
 
     def share(self) -> float:
-        """How many of the rows were read, from 0 to 1."""
+        """Return the fraction of rows that were read, from 0 to 1."""
         return self._read / self.rows if self.rows else 1.0
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ArrowTable(Frame):
-    """A table, in chunks of whatever length. Engines give many small ones, so calls are few."""
+    """A table, in chunks of any length. Engines give many small chunks, so calls are few."""
 
     def __init__(self, native: Any) -> None:
         super().__init__(native, native.column_names)
@@ -43,7 +43,7 @@ class ArrowTable(Frame):
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """A column without a dictionary: integers in it stay integers."""
+        """Return a column without a dictionary: integers in it stay integers."""
         column = self.column(name)
         kind = value_type(column.type)
         return column if kind is column.type else column.cast(kind)
@@ -68,11 +68,11 @@ class ArrowTable(Frame):
         return arrow_cells.is_declared(self.column(name).type)
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A table, each column in one chunk."""
+        """Return a table, each column in one chunk."""
         return pa.table(self._columns(columns, order))
 
     def _columns(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
-        """Columns by name, None for one that stays: its visible cells alone."""
+        """List columns by name; None means that a column stays, with only its visible cells."""
         found = {}
         for name, new in columns.items():
             if new is not None:
@@ -117,7 +117,7 @@ class Batch(ArrowTable):
 
 
 def table_made(given: pa.Table, order: np.ndarray | None = None) -> pa.Table:
-    """The cells of a table or a record batch as a new one, rows in order."""
+    """Return the cells of a table or a record batch as a new one, rows in order."""
     batch = isinstance(given, pa.RecordBatch)
     make = arrow_cells.made if batch else arrow_cells.column
     columns = [make(column, order) for column in given.columns]
@@ -131,7 +131,7 @@ def _single(column: object) -> pa.Array:
 
 
 def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
-    """The code of every row, and which rows are missing, if any."""
+    """Return the code of every row, and which rows are missing, if any."""
     kind = column.type
     holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
@@ -150,7 +150,7 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
 
 
 def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
-    """What a column of this type holds, and the categories spelled so."""
+    """Return the kind of a column of this type, and the categories spelled in that kind."""
     values = value_type(kind)
     what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
     holds: arrays.Holds
@@ -171,7 +171,7 @@ def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]
 
 
 def _of_dictionary(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
-    """The same of a column of categories; chunks may have dictionaries of their own."""
+    """Return the same for a column of categories; chunks may have dictionaries of their own."""
     if not len(column):
         return np.zeros(0, arrays.narrow(len(labels))), None
     try:
@@ -186,7 +186,7 @@ def _of_dictionary(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
 
 
 def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
-    """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
+    """Return the codes of a dictionary, which is cached because batches often share it."""
     known = labels._latest.get("arrow")
     if known is None or not known[0].equals(dictionary):
         known = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
@@ -196,7 +196,7 @@ def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
 
 
 def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-    """A column of a type, with these codes."""
+    """Return a column of a type, with these codes."""
     _holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
         index = _wide(kind.index_type, len(labels))
@@ -223,7 +223,7 @@ def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
 
 
 def _wide(index: pa.DataType, entries: int) -> pa.DataType:
-    """The type of the indices, or a wider one if it cannot count all categories."""
+    """Return the type of the indices, or a wider one if it cannot count all categories."""
     for kind in (index, pa.int16(), pa.int32()):
         if entries - 1 <= np.iinfo(kind.to_pandas_dtype()).max:
             return kind

@@ -24,7 +24,7 @@ _BOM = codecs.BOM_UTF8
 
 
 class CsvBytes:
-    """A file to be read once. ``fields`` is the number of its columns, 0 for the header alone."""
+    """A file to be read once. ``fields`` is the number of its columns, 0 for only the header."""
 
     def __init__(self, path: Path, dialect: Dialect, fields: int = 0) -> None:
         self._file = path.open("rb")
@@ -34,12 +34,12 @@ class CsvBytes:
         self.mark = secrets.token_hex(16)
         """What stands in every field of the added row."""
         self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""
-        # With one column alone, an empty line is a row.
+        # With only one column, an empty line is a row.
         self._skips_empty = fields > 1
         self._ended = False
         self._return = False
         self._last = b"\n"
-        # Where fields may have line ends, a stray quote could hide rows behind another one.
+        # If fields may have line ends, a stray quote could hide rows behind another one.
         self._strict = dialect.max_line_ends > 0
         self._beside = np.frombuffer(f'"\r\n{dialect.mark}'.encode(), np.uint8)
         self._quotes = 0
@@ -56,7 +56,7 @@ class CsvBytes:
         """The first byte that is none of the encoding; pyarrow looks at columns that it reads."""
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, in UTF-8; none at the end. pyarrow calls this."""
+        """Return the next bytes, in UTF-8; none at the end. pyarrow calls this."""
         data = b""
         while not data and not self._ended:
             found = self._file.read(size)
@@ -73,7 +73,7 @@ class CsvBytes:
         return data
 
     def header(self) -> bytes | None:
-        """The first line, without its end; None if it is empty."""
+        """Return the first line, without its end; None if it is empty."""
         found = b""
         while len(found) < _HEADER:
             piece = self.read(_PIECE)
@@ -107,7 +107,7 @@ class CsvBytes:
         data = self._held + (data if self._quotes or self._ends else data.removeprefix(_BOM))
         self._held = b""
         if data.endswith(b'"') and not self._ended:
-            # What follows is not known yet.
+            # The next byte is not known yet.
             data, self._held = data[:-1], b'"'
         padded = np.frombuffer(self._before + data + (self._held or b"\n"), np.uint8)
         at = np.flatnonzero(padded[1:-1] == ord('"'))
@@ -147,7 +147,7 @@ class CsvBytes:
         return self._file.closed
 
     def stop(self) -> None:
-        """Give no more bytes to those who still read."""
+        """Stop giving bytes to threads that still read."""
         self._ended = True
 
     def close(self) -> None:

@@ -9,13 +9,13 @@ from bistochastic.words import shown
 
 _TABS = ("tab", "\\t")
 _UTF8 = ("utf-8", "utf-8-sig")
-# What separates columns in files of others.
+# Other characters that separate columns.
 _OTHERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What is said of a CSV file beside its name.
+    """The options of a CSV file.
 
     ``separator`` is None if it was not given; it is then a comma, and a header that looks as if
     it had another one is rejected. ``max_line_ends`` is the most line ends that a field may hold.
@@ -34,7 +34,7 @@ class Dialect:
         decimal: str = ".",
         max_line_ends: int = 0,
     ) -> Dialect:
-        """What a caller said, checked."""
+        """Read and check a caller's options."""
         if separator in _TABS:
             separator = "\t"
         if separator is not None:
@@ -51,7 +51,7 @@ class Dialect:
 
     @property
     def mark(self) -> str:
-        """What stands between two fields."""
+        """The character between two fields."""
         return "," if self.separator is None else self.separator
 
     @property
@@ -60,14 +60,14 @@ class Dialect:
         return self.encoding in _UTF8
 
     def other_separator(self, header: list[str]) -> str | None:
-        """What seems to separate the names of a header that was read as a single name."""
+        """Guess the separator of a header that was read as a single name."""
         if self.separator is not None or len(header) != 1:
             return None
         return next((mark for mark in _OTHERS if mark in header[0] and mark != self.mark), None)
 
 
 def _codec(given: str) -> str:
-    """The name of an encoding, as Python has it."""
+    """Return the name of an encoding, as Python has it."""
     must = "`encoding` must be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
     try:
         found = codecs.lookup(given)

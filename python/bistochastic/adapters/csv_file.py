@@ -39,7 +39,7 @@ _TYPES = {
     "float": pa.float64(),
     "date": pa.date32(),
 }
-# What other columns than strings may be spelled with.
+# The characters of columns that are not strings.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
 # Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
@@ -49,8 +49,8 @@ _BLOCK, _LONGEST = 1 << 20, 1 << 28
 class CsvSource:
     """A CSV file with a header. Columns are strings, unless ``kinds`` says otherwise.
 
-    Columns of ``kinds`` are protected, choose a law or hold ids, and never hold line ends. A column
-    of the kind ``"number"`` has integers in a batch if all of the batch are, else floats.
+    Columns of ``kinds`` are protected, choose a matrix or hold ids, and never hold line ends. A
+    column of the kind ``"number"`` has integers in a batch if all of the batch are, else floats.
     """
 
     rows: int | None = None
@@ -69,7 +69,7 @@ class CsvSource:
         self._nothing: dict[str, Any] = {}
 
     def _header(self) -> list[str]:
-        """The names in the first line, as pyarrow reads them."""
+        """Return the names in the first line, as pyarrow reads them."""
         name, given = self._name, CsvBytes(self._path, self._dialect)
         try:
             line = given.header()
@@ -121,7 +121,7 @@ class CsvSource:
             yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
     def decide(self, columns: Collection[str]) -> None:
-        """Read these columns once: those of numbers alone are read as numbers from now on.
+        """Read these columns once: columns of only numbers are read as numbers from now on.
 
         A column that has a kind keeps it.
         """
@@ -136,7 +136,7 @@ class CsvSource:
         self._decided({name: spelling.kind for name, spelling in spellings.items()})
 
     def spelled(self) -> tuple[dict[str, Any], Callable[[pa.RecordBatch], pa.RecordBatch]]:
-        """Read decided columns as texts again; return their types, and what gives them back."""
+        """Read decided columns as strings again; return their types and a function to restore."""
         kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
         types = {name: _TYPES[kind] for name, kind in kinds.items()}
         for name in kinds:
@@ -179,7 +179,7 @@ class CsvSource:
     def _opened(
         self, columns: list[str], *, threads: bool, block: int, ragged: object = None
     ) -> Any:
-        """A reader of strings over the file, from its first row.
+        """Return a reader of strings over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
         """
@@ -188,10 +188,10 @@ class CsvSource:
         self._bytes = CsvBytes(self._path, dialect, len(names))
         parse = arrow_csv.ParseOptions(
             delimiter=dialect.mark,
-            # Without it, a row that lies in two blocks may end within quotes.
+            # Without it, a row in two blocks may end within quotes.
             newlines_in_values=True,
             invalid_row_handler=ragged,
-            # With one column alone, an empty line is a missing value.
+            # With only one column, an empty line is a missing value.
             ignore_empty_lines=len(names) > 1,
         )
         convert = arrow_csv.ConvertOptions(
@@ -206,7 +206,7 @@ class CsvSource:
         return self._reader
 
     def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
-        """Record batches of strings. What cannot be read is rejected with its row."""
+        """Give record batches of strings. An error names the row that cannot be read."""
         admits = self._dialect.max_line_ends > 0
         # Line ends in columns that are not read are counted, too.
         read = self.schema.names if admits else columns
@@ -227,7 +227,7 @@ class CsvSource:
         except UnicodeError:
             raise self._undecodable(None, self._bytes) from None
         except pa.ArrowInvalid as error:
-            # What pyarrow says quotes the row.
+            # The message of pyarrow quotes the row.
             text = str(error)
         else:
             # The header and the added row are lines, too.
@@ -248,7 +248,7 @@ class CsvSource:
             # The header is row 1 there.
             where = f"row {int(at[1]) - 2}"
         elif threads:
-            # With one thread alone pyarrow counts rows: once more, to know which it is.
+            # With only one thread pyarrow counts rows: read again, to know which row it is.
             for _batch in self._texts(columns, threads=False):
                 pass
         wrong = re.search(r"Expected (\d+) columns, got (\d+)", text)
@@ -263,7 +263,7 @@ class CsvSource:
         raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
 
     def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
-        """A sentence about bytes of another encoding."""
+        """Return a sentence about bytes of another encoding."""
         if where is None and given is not None:
             where = f"byte {given.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
@@ -271,7 +271,7 @@ class CsvSource:
         return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
 
     def _line_end(self) -> ValueError | None:
-        """A sentence about the first line end in a field; None if there is none."""
+        """Return a sentence about the first line end in a field; None if there is none."""
         names = self.schema.names
         block = min(self._size + _BLOCK, _LONGEST)
         done = 0
@@ -309,7 +309,7 @@ class CsvSource:
         return self._refused(*min(places, key=lambda each: each[0])) if places else None
 
     def _first(self, batch: pa.RecordBatch, mark: str) -> tuple[int, str, bool, int] | None:
-        """The first field of a batch with an open quote or more line ends than are admitted.
+        """Return the first field of a batch with an open quote or more line ends than are admitted.
 
         Its row and column, whether a quote is open, and the number of line ends.
         """
@@ -317,14 +317,14 @@ class CsvSource:
         for name, column in zip(self.schema.names, batch.columns, strict=True):
             ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
             wrong = ends > self._most(name)
-            # The added row holds marks alone.
+            # The added row holds only marks.
             swallowed = _flags(pc.match_substring(column, mark)) & (ends > 0)
             at = np.flatnonzero(wrong | swallowed)[:1]
             places += [(int(i), name, bool(swallowed[i]), int(ends[i])) for i in at]
         return min(places, default=None)
 
     def _most(self, column: str) -> int:
-        """The most line ends that a field of the column may hold."""
+        """Return the most line ends that a field of the column may hold."""
         return 0 if column in self._strict else self._dialect.max_line_ends
 
     def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
@@ -341,7 +341,7 @@ class CsvSource:
         return ValueError(f"{must}; got {ends} in {where}: {cure}")
 
     def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
-        """A column of strings as its kind; ``done`` rows were before."""
+        """Return a column of strings as its kind; ``done`` rows were before."""
         if kind == "text":
             return texts
         if kind == "whole":
@@ -388,7 +388,7 @@ class CsvSource:
         return min(1.0, self._bytes.place / self._size)
 
     def close(self) -> None:
-        """Let go of the file, once no thread of pyarrow reads ahead in it.
+        """Close the file, once no pyarrow thread reads ahead in it.
 
         Such a thread needs the interpreter. At its end pyarrow would wait for the thread for ever.
         """
@@ -427,21 +427,21 @@ class CsvSink:
         none = pa.array([""], pa.large_string())[0]
         joined = pc.binary_join_element_wise(*fields, mark) if len(fields) > 1 else fields[0]
         lines = pc.binary_join_element_wise(joined, none, end)
-        # The strings of an array stand one after another: they are the file.
+        # The strings of an array are one after another: they are the file.
         _, offsets, data = lines.buffers()
         stop = int(np.frombuffer(offsets, np.int64)[lines.offset + rows])
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
     def note(self, notes: Mapping[str, str]) -> None:
-        """A CSV file has no metadata."""
+        """Do nothing: a CSV file has no metadata."""
 
     def close(self) -> None:
         self._file.close()
 
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
-    """A column as the strings of fields."""
+    """Return a column as the strings of fields."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not is_string(column.type):
@@ -457,7 +457,7 @@ def _field(column: Cells, dialect: Dialect) -> Cells:
             return texts.fill_null("")
     else:
         texts = column.cast(pa.large_string())
-    # A mark of the order of bytes would be taken for no part of the first name.
+    # A byte order mark would not be read as a part of the first name.
     special = f'["\r\n\ufeff{re.escape(dialect.mark)}]'
     quoted = pc.or_(pc.match_substring_regex(texts, special), pc.equal(texts, ""))
     if pc.any(quoted).as_py():

@@ -46,7 +46,7 @@ def whole(texts: Cells) -> Cells | None:
     ([1, -20, None], None)
     """
     if len(texts) > _FIRST and whole(texts.slice(0, _FIRST)) is None:
-        # What cannot be cast takes long, value by value.
+        # Strings that cannot be cast are slow, value by value.
         return None
     try:
         found = texts.cast(pa.int64())
@@ -57,7 +57,7 @@ def whole(texts: Cells) -> Cells | None:
 
 
 def pointed(texts: object, decimal: str) -> Cells:
-    """Numbers with a decimal comma as numbers with a point; what has a point is none of them."""
+    """Replace decimal commas by points; a string with a point is not a number then."""
     if decimal == ".":
         return texts
     texts = pc.if_else(pc.match_substring(texts, "."), "x", texts)
@@ -167,7 +167,7 @@ def wrong_whole(texts: Cells) -> Cells:
 
 
 class Spelling:
-    """What all strings of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``."""
+    """The kind of all strings of a column so far: ``"whole"``, ``"number"`` or ``"text"``."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal = decimal

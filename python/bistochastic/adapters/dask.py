@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a Dask frame."""
+"""``plan.on``: a batch function on a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _partition(frame: pd.DataFrame, f: Protecting, kinds: dict[str, str]) -> pd.
 
 
 def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same columns. The index is another one, of whatever the caller had there."""
+    """Return the same columns. The index is another one, of whatever the caller had there."""
     # Columns are not copied, as reset_index() would.
     found = frame.copy(deep=False)
     found.index = range(len(frame))
@@ -39,7 +39,7 @@ def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kinds(frame: pd.DataFrame) -> dict[str, str]:
-    """The type of every column, in a word. Strings have several types, which hold the same."""
+    """Name the type of every column. All types of strings have the same name."""
     words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
     return {
         name: "strings" if word in ("object", "str", "string") else word

@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a dataset of pyarrow."""
+"""``plan.on``: a batch function on a pyarrow dataset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def on_dataset(f: Protecting, source: object) -> pa.RecordBatchReader:
-    """A reader of record batches that can be read once: what ``write_dataset`` takes."""
+    """Return a reader of record batches that can be read once, e.g. for ``write_dataset``."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 

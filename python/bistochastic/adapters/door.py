@@ -1,7 +1,7 @@
-"""The door: whatever leaves a call is made from its visible cells, whichever library it is of.
+"""The door: every result is rebuilt from its visible cells, for every library.
 
-Each library has its door in the file of its tables, and tables of a plan go through it by ``made``.
-Here are columns and tables that a caller handed over without a plan.
+Each library has its door in the file of its tables, and tables of a plan pass it by ``made``. This
+file handles columns and tables that a caller gave without a plan.
 """
 
 from __future__ import annotations

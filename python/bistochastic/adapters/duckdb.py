@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a DuckDB relation."""
+"""``plan.on``: a batch function on a DuckDB relation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def on_duckdb(f: Protecting, relation: object) -> duckdb.DuckDBPyRelation:
         raise TypeError(f"{must}; got {type(relation).__name__}")
     source = pa.RecordBatchReader.from_stream(relation)
     known = f._for_schema(source.schema)
-    # DuckDB asks for one batch after the other, with one of its threads, while the others wait.
+    # DuckDB requests one batch after the other, with one of its threads, while the others wait.
     made = abreast(known.batch, source)
     out = pa.RecordBatchReader.from_batches(known.schema(source.schema), made)
     return duckdb.connect().from_arrow(out)

@@ -1,4 +1,4 @@
-"""Relations of DuckDB, through Arrow."""
+"""DuckDB relations, through Arrow."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Relation(ArrowTable):
         return "ENUM(" in self._types[name]
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A relation over the protected table, with the types of the other."""
+        """Return a relation over the protected table, with the types of the other."""
         protected = super().made(columns, order)
-        # Read back, a dictionary of Arrow is text: the type has to be said.
+        # Read back, an Arrow dictionary is text: the type has to be given.
         terms = [
             f"CAST({_quoted(name)} AS {self._types[name]}) AS {_quoted(name)}"
             if name in self._types

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     class Protecting(Protocol):
-        """What :meth:`bistochastic.Plan.batch_function` makes."""
+        """The result of :meth:`bistochastic.Plan.batch_function`."""
 
         def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]: ...
         def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch: ...
@@ -30,7 +30,7 @@ _ENGINES = {"pyspark": "spark", "dask": "dask", "dask_expr": "dask", "ray": "ray
 
 
 def on(f: Protecting, obj: object, observation: object) -> Any:
-    """What the function makes of the object, by its type."""
+    """Apply the function to the object, by its type."""
     homes = (cls.__module__.partition(".")[0] for cls in type(obj).__mro__)
     engine = next((_ENGINES[home] for home in homes if home in _ENGINES), None)
     if engine is None:

@@ -1,4 +1,4 @@
-"""The columns of a table in a file: types, and the levels that occur where they are asked for."""
+"""The columns of a table in a file: types, and on request the categories that occur."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def columns_in(source: Source, *, look: bool) -> list[Column]:
-    """The columns of a file. ``look`` reads all of it for the levels that occur.
+    """Return the columns of a file. ``look`` reads all of it for the categories that occur.
 
     A CSV file does not give types: a column is numeric if all its values are numbers. It is
     read whole for that.
@@ -68,7 +68,7 @@ class _Seen:
         if self.values is not None:
             self.values.update(pc.unique(column).to_pylist())
             if len(self.values) > MOST_LEVELS * 1024 or any(map(_has_line_end, self.values)):
-                # Many values are free text or ids, and so are those of several lines.
+                # Many different values are free text or ids, and so are values of several lines.
                 self.values = None
 
     def sorted(self) -> tuple[Any, ...] | None:

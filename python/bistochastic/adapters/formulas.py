@@ -29,7 +29,7 @@ class Columns:
     rows: int
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
-        """Some rows of all columns."""
+        """Return some rows of all columns."""
         found = {}
         for name, each in self.values.items():
             taken = each._replace(codes=each.codes[rows]) if isinstance(each, Codes) else each[rows]
@@ -38,19 +38,19 @@ class Columns:
 
     @classmethod
     def beside(cls, parts: Sequence[Columns]) -> Columns:
-        """Columns of the same length side by side."""
+        """Join columns of the same length side by side."""
         values = {name: each for part in parts for name, each in part.values.items()}
         return cls(values, max((part.rows for part in parts), default=1))
 
     @classmethod
     def crossed(cls, parts: Sequence[Columns]) -> Columns:
-        """All combinations of rows, the last part running fastest."""
+        """Return all combinations of rows, the last part running fastest."""
         sizes = [part.rows for part in parts]
         places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
         return cls.beside([part.take(at) for part, at in zip(parts, places, strict=True)])
 
     def matrix(self, formula: Any) -> Any:
-        """The model matrix of a formula, or of the specification of one, as formulaic makes it."""
+        """Make the model matrix of a formula, or of its specification, by formulaic."""
         import pandas as pd
 
         columns = {

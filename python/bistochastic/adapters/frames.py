@@ -1,7 +1,7 @@
-"""A caller's table, whatever holds it: opened, read a column at a time, put together again.
+"""A caller's table of any library: opened, read column by column, and rebuilt.
 
-Each of the files beside this one reads and writes the columns of one library, and is imported once
-an object of that library is here; what is common is here.
+Each of the other files reads and writes the columns of one library, and is imported once an object
+of that library comes. Common code is here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column
         super().__init__()
         # A type of another library may list categories.
         name = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
-        # The type of a sparse column of pandas names the value that most rows have.
+        # The type of a sparse pandas column names the value that most rows have.
         self.kind = "dtype Sparse" if "Sparse[" in name else name
 
 
@@ -65,7 +65,7 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
         except Exception as error:
             if "; got " in str(error):
                 raise
-        # Outside, so that the other error is no part of this one.
+        # Outside, so the other error is not a part of this one.
         table: Any = given[0]
         raise WrongType(kind_of(table.column(given[1])))
 
@@ -73,7 +73,7 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def kind_of(column: object) -> str:
-    """The type of a column as its library calls it; it says nothing of the values.
+    """Return the type of a column as its library calls it; it says nothing of the values.
 
     >>> kind_of(np.array([1, 2], "int8")), kind_of([1, 2])
     ('int8', 'list')
@@ -94,49 +94,49 @@ class Table(Protocol):
         """The number of rows."""
 
     def column(self, name: str) -> Any:
-        """A column, as its library has it."""
+        """Return a column, as its library has it."""
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, of any width, 0 for missing ones; which are missing, if any."""
+        """Find the code of every row, of any width, 0 for missing rows; and the missing rows."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column like that one, with these codes."""
+        """Return a column like that one, with these codes."""
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column of the categories' own type in the place of that one."""
+        """Return a column of the categories' own type in the place of that one."""
 
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values."""
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A numeric column, 0 for missing rows; which rows are missing, if any."""
+        """Return a numeric column, 0 for missing rows; which rows are missing, if any."""
 
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        """A column of dates without a time zone, and which rows are missing, if any."""
+        """Return a column of dates without a time zone, and which rows are missing, if any."""
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> Any:
-        """A column like that one, with these numbers or dates; ``own``: of the values' type."""
+        """Make a similar column with these numbers or dates; ``own``: of the values' type."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
         """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
-        """A column of strings."""
+        """Return a column of strings."""
 
     def is_declared(self, name: str) -> bool:
         """Whether a column that stays publishes all its categories, in an order of their own."""
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
-        """A table of the caller's kind: columns by name, None for one that stays; rows in order.
+        """Make a table of the caller's type: columns by name, None if it stays; rows in order.
 
-        This is the door: what leaves is made from the cells that are seen and the declared types.
+        This is the door: results are made from visible cells and declared types.
         """
 
 
 def opened(frame: Any) -> Table:
-    """The caller's table."""
+    """Return the caller's table."""
     if isinstance(frame, dict):
         from bistochastic.adapters.arrays import Arrays
 
@@ -195,7 +195,7 @@ def module_of(given: object) -> str:
 
 
 def is_arrow(given: object, kind: str) -> bool:
-    """Whether this is a Table, a RecordBatch or a Schema of pyarrow."""
+    """Whether this is a pyarrow Table, RecordBatch or Schema."""
     return module_of(given) == "pyarrow" and type(given).__name__ == kind
 
 
@@ -220,7 +220,7 @@ class Frame:
         return self._frame.get_column(name).to_native()
 
     def spelled_out(self, name: str) -> Any:
-        """A column without categories: integers among them stay integers."""
+        """Return a column without categories: integers among them stay integers."""
         return self.column(name)
 
     def can_be_missing(self, name: str) -> bool:
@@ -281,7 +281,7 @@ class Frame:
 
 
 def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Reject other columns, another order or other types than those that were said."""
+    """Reject other columns, another order or other types than stated."""
     from bistochastic.words import shown
 
     names, before = list(found), list(expected)
@@ -299,7 +299,7 @@ def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
 
 
 def distinct(names: Sequence[Any]) -> list[str]:
-    """Names of columns, each a string, none twice."""
+    """Check names of columns: each a string, none twice."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")

@@ -1,4 +1,4 @@
-"""Frames of pandas."""
+"""pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PandasFrame(Frame):
         return arrays.of_values(values, labels, missing)
 
     def _spelled(self, name: str, labels: Labels) -> tuple[arrays.Holds, Labels]:
-        """What a column holds, and the categories spelled so."""
+        """Return the kind of a column, and the categories spelled in that kind."""
         series = self.column(name)
         dtype = series.dtype
         is_list = isinstance(dtype, pd.CategoricalDtype)
@@ -110,7 +110,7 @@ class PandasFrame(Frame):
         return pd.Series(taken)
 
     def spelled_out(self, name: str) -> pd.Series:
-        """A column without categories: integers among them stay integers."""
+        """Return a column without categories: integers among them stay integers."""
         series = self.column(name)
         if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
             return series.astype(series.dtype.categories.dtype)
@@ -153,7 +153,7 @@ class PandasFrame(Frame):
         return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pd.DataFrame:
-        """A frame with a plain index, and without what was noted about the other."""
+        """Return a frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
         for name, column in columns.items():
@@ -167,7 +167,7 @@ class PandasFrame(Frame):
 
 
 def _holds(dtype: object) -> arrays.Holds | None:
-    """What a column of this type holds, or the categories of one; None if its objects say so."""
+    """Return the kind of a column of this type, or its categories; None if its objects decide."""
     types = pd.api.types
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
@@ -181,9 +181,9 @@ def _holds(dtype: object) -> arrays.Holds | None:
 
 
 def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
-    """The cells of a column as a new one, with a plain index, rows in order: the door for pandas.
+    """Rebuild a column from its cells, with a plain index, rows in order: the door for pandas.
 
-    Categories are those that occur, sorted, unless they are declared to have an order.
+    It has the categories that occur, sorted, unless they are declared to have an order.
 
     >>> made(pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["c", "b", "a"]))).cat.categories
     Index(['a', 'b'], dtype=...)
@@ -214,12 +214,12 @@ def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
 
 
 def _categories(array: pd.Categorical) -> pd.Categorical:
-    """The same cells; the categories that occur, sorted, or all of those that are declared."""
+    """Return the same cells with the categories that occur, sorted, or with all declared ones."""
     codes, listed, ordered = array.codes, array.categories, bool(array.ordered)
     if not ordered:
         used = np.unique(codes[codes >= 0])
         used = used[arrays.in_order(listed.take(used).tolist())]
-        # The last place is that of what is missing.
+        # The last place is for missing values.
         places = np.full(len(listed) + 1, -1, np.intp)
         places[used] = np.arange(len(used))
         codes, listed = places[codes], listed.take(used)
@@ -228,7 +228,7 @@ def _categories(array: pd.Categorical) -> pd.Categorical:
 
 
 def table_made(frame: pd.DataFrame, order: np.ndarray | None = None) -> pd.DataFrame:
-    """The cells of a frame as a new one, with a plain index, rows in order."""
+    """Return the cells of a frame as a new one, with a plain index, rows in order."""
     columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
     found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
     found.columns = pd.Index(frame.columns.tolist())
@@ -236,7 +236,7 @@ def table_made(frame: pd.DataFrame, order: np.ndarray | None = None) -> pd.DataF
 
 
 def labels_made(index: pd.Index) -> pd.Index:
-    """The labels of rows as they are seen, without what their type holds beside them."""
+    """Return the visible labels of rows, without anything else that their type holds."""
     if index.nlevels > 1:
         levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
         return pd.MultiIndex.from_arrays(levels, names=index.names)

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-# Rows that are read together: fewer take longer per row, as threads wait for each other more often.
+# Rows that are read together: fewer are slower per row, because threads wait more often.
 ROWS = 1 << 18
-# Rows of a group in what is written. A group is written at once, and drawing waits if that takes
-# long.
+# Rows of a group in the output. A group is written at once, and drawing waits if that is slow.
 GROUP = 1 << 18
 # How what is written is compressed, whatever the source was: all that reads Parquet reads this.
 CODEC = "snappy"
-# Bytes of a column that are read ahead, so that a file of a single group is not read whole.
+# Bytes of a column that are read ahead, so a file of a single group is not read whole.
 _BUFFER = 1 << 20
 
 
@@ -62,12 +61,12 @@ def _is_listed(file: pq.ParquetFile, name: str) -> bool:
 
 
 class ParquetSink:
-    """A new Parquet file, written by pyarrow: names, types, cells and what is noted.
+    """A new Parquet file, written by pyarrow: names, types, cells and metadata.
 
-    Groups have the same number of rows, each column of a group is written in one piece, and the
-    codec is always the same: so the bytes of a file depend on its cells and notes only. Protected
-    strings are stored as places in a dictionary, the categories of the plan; any other dictionary
-    is spelled out.
+    Groups have the same number of rows, each column of a group is written at once, and the codec is
+    always the same. So the bytes of a file depend only on its cells and metadata. Protected strings
+    are stored as places in a dictionary, the categories of the plan; any other dictionary is
+    spelled out.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:
@@ -106,7 +105,7 @@ class ParquetSink:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column in a file: without a dictionary.
+    """Return the type of a column in a file: without a dictionary.
 
     >>> plain(pa.list_(pa.dictionary(pa.int8(), pa.string_view())))
     ListType(list<item: string>)
@@ -123,7 +122,7 @@ def plain(kind: pa.DataType) -> pa.DataType:
 
 
 def cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table with the columns of another schema."""
+    """Return a table with the columns of another schema."""
     columns = []
     for column, field in zip(table.columns, schema, strict=True):
         if pa.types.is_dictionary(column.type) and column.type != field.type:

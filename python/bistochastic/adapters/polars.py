@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a LazyFrame of polars."""
+"""``plan.on``: a batch function on a polars LazyFrame."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def on_polars(f: Protecting, frame: object) -> pl.LazyFrame:
-    """Another LazyFrame. Nothing is pushed down through it: a filter that polars moved to the other
-    side would choose rows by their true values.
+    """Return another LazyFrame. polars must not move a filter before it: the filter would choose
+    rows by their true values.
 
-    Rows stand for themselves, so that the streaming engine may hand over a few at a time.
+    Rows are independent, so the streaming engine may pass a few at a time.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Frames of polars."""
+"""polars DataFrames."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class PolarsFrame(Frame):
             dtype = pl.Enum([str(value) for value in labels.values])
             physical = pl.Series([], dtype=dtype).to_physical().dtype
             if missing is None and hasattr(pl.col(name).cat, "to"):
-                # The codes are those of the type: `made` says so of all columns at once.
+                # The codes belong to the type: `made` sets it for all columns at once.
                 self._enums[name] = dtype
                 return pl.Series(codes).cast(physical)
         places = pl.Series(codes.astype(np.uint32, copy=False))
@@ -77,7 +77,7 @@ class PolarsFrame(Frame):
         return _is_declared(self.column(name).dtype)
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pl.DataFrame:
-        """A frame, with its enums made of codes, by as many threads as there are."""
+        """Return a frame, with its enums made of codes, by as many threads as there are."""
         found = []
         for name, new in columns.items():
             if new is None:
@@ -109,7 +109,7 @@ class PolarsFrame(Frame):
 
 
 def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
-    """What a column of this type holds, and the categories spelled so."""
+    """Return the kind of a column of this type, and the categories spelled in that kind."""
     kind: arrays.Holds
     if dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum):
         kind = "text"
@@ -125,7 +125,7 @@ def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
 
 
 def made(series: pl.Series, order: np.ndarray | None = None) -> pl.Series:
-    """The cells of a column as a new one, rows in order: the door for polars.
+    """Return the cells of a column as a new one, rows in order: the door for polars.
 
     >>> made(pl.Series(["b", "a", "b"], dtype=pl.Categorical)[1:]).to_arrow().dictionary.to_pylist()
     ['a', 'b']
@@ -169,5 +169,5 @@ def _is_declared(dtype: object) -> bool:
 
 
 def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataFrame:
-    """The cells of a frame as a new one, rows in order."""
+    """Return the cells of a frame as a new one, rows in order."""
     return pl.DataFrame([made(column, order) for column in frame.get_columns()])

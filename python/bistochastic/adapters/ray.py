@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a Dataset of Ray."""
+"""``plan.on``: a batch function on a Ray Dataset."""
 
 from __future__ import annotations
 

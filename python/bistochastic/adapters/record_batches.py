@@ -1,4 +1,4 @@
-"""Tables of pyarrow in pieces: read from a caller, held until there are enough, given on."""
+"""pyarrow tables in batches: read from a caller, held until there are enough, passed on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reader_of(given: object) -> pa.RecordBatchReader:
         return given.to_reader()
     got = type(given).__name__
     if hasattr(given, "__arrow_c_stream__"):
-        # A column alone gives a stream too, which is none of a table.
+        # A single column gives a stream, too, but not of a table.
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
             return pa.RecordBatchReader.from_stream(given)
         got += " with columns that Arrow does not have" if hasattr(given, "columns") else ""
@@ -33,17 +33,17 @@ def reader_of(given: object) -> pa.RecordBatchReader:
 
 
 def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-    """A reader over batches that are still to come."""
+    """Return a reader over batches that are still to come."""
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def gathered(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    """All batches as one table."""
+    """Return all batches as one table."""
     return pa.Table.from_batches(batches)
 
 
 def id_kind(kind: pa.DataType) -> str:
-    """What ids of a column are, in a word, as its type says."""
+    """Name the kind of a column's ids by its type."""
     kind = value_type(kind)
     if pa.types.is_integer(kind):
         return "whole numbers"
@@ -51,7 +51,7 @@ def id_kind(kind: pa.DataType) -> str:
 
 
 def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
-    """Reject other columns, another order or other types than those of the first batch."""
+    """Reject other columns, another order or other types than in the first batch."""
     if found.equals(expected):
         return
     unchanged(_kinds(found), _kinds(expected))
@@ -64,12 +64,12 @@ def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
 
 
 def _kinds(schema: pa.Schema) -> dict[str, str]:
-    """The types by column, without the categories that one may list."""
+    """Return the types by column, without the categories that one may list."""
     return {name: str(schema.field(name).type).split("<")[0] for name in distinct(schema.names)}
 
 
 class Pieces:
-    """Record batches of one schema, held until rows are taken off their front."""
+    """Record batches of one schema, held until rows are removed from the front."""
 
     def __init__(self, schema: pa.Schema, *, places: bool = False) -> None:
         distinct(schema.names)
@@ -96,7 +96,7 @@ class Pieces:
             self.rows += batch.num_rows
 
     def take(self, rows: int) -> ArrowTable:
-        """The first rows that are held, as one table."""
+        """Return the first rows that are held, as one table."""
         whole = pa.Table.from_batches(self._held, self._schema)
         found = whole.slice(0, rows)
         self._held = whole.slice(rows).to_batches()

@@ -32,7 +32,7 @@ _R = TypeVar("_R")
 
 
 def opened(frame: object) -> Table:
-    """Open the table of a caller; an index of pandas is left out."""
+    """Open the table of a caller; a pandas index is left out."""
     if library(frame) == "pandas" and hasattr(type(frame), "columns"):
         pandas: Any = frame
         frame = pandas.reset_index(drop=True)
@@ -40,7 +40,7 @@ def opened(frame: object) -> Table:
 
 
 def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Say in our words, which quote no value, that values cannot be told apart or sorted."""
+    """Raise our own error, which quotes no value, if values cannot be compared or sorted."""
 
     @wraps(find)
     def found(*given: _P.args, **named: _P.kwargs) -> _R:
@@ -50,7 +50,7 @@ def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
             raise
         except Exception:
             pass
-        # Outside, so that the other error is no part of this one.
+        # Outside, so the other error is not a part of this one.
         table, name = cast("tuple[Table, str]", given)
         must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
         raise TypeError(f"{must}; got {frames.kind_of(table.column(name))}")
@@ -60,10 +60,10 @@ def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
 
 @_compared
 def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
-    """The code of every row, and what occurs, ascending; missing is the last level, None.
+    """Return the code of every row, and the categories that occur, ascending; None is the last.
 
-    NaN and None are both missing. What no row has, such as an entry of a dictionary or a value
-    below a mask, is no level.
+    NaN and None are both missing. An entry of a dictionary that no row has and a value below a mask
+    are not categories.
     """
     plain = _plain_numbers(table.column(name))
     if plain is not None:
@@ -82,7 +82,7 @@ def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def _plain_numbers(column: Any) -> np.ndarray | None:
-    """A column of NumPy's numbers without a mask, as an array; None if it is something else."""
+    """Return a column of NumPy numbers without a mask as an array; None for anything else."""
     if library(column) == "pandas" and isinstance(column.dtype, np.dtype):
         column = column.to_numpy()
     known = type(column) is np.ndarray and column.dtype.kind in "iubf" and column.ndim == 1
@@ -90,7 +90,7 @@ def _plain_numbers(column: Any) -> np.ndarray | None:
 
 
 def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
-    """The codes and levels of numbers; NaN is missing."""
+    """Return the codes and categories of numbers; NaN is missing."""
     if values.dtype.kind in "iub":
         least, most = int(values.min()), int(values.max())
         if most - least < min(len(values), 1 << 20):
@@ -107,7 +107,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def declared(table: Table, name: str) -> tuple[Any, ...]:
-    """The levels that the type of a column lists: those of an Enum, in order, or booleans.
+    """Return the categories that the type of a column lists: of an Enum, in order, or booleans.
 
     >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
     (False, True)
@@ -131,7 +131,7 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
 
 
 def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
-    """Codes, -1 where missing, and the levels in some order."""
+    """Find codes, -1 if missing, and the categories in some order."""
     column = table.column(name)
     match library(column):
         case "pandas":
@@ -152,7 +152,7 @@ def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def _of_objects(listed: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    # True and 1 are equal in Python, but two levels.
+    # True and 1 are equal in Python, but two categories.
     known: dict[tuple[bool, Any], int] = {}
     codes = [
         -1

@@ -1,4 +1,4 @@
-"""Rows that an engine gave back: counts of a group-by, as whatever it returns them."""
+"""Rows that an engine returned: counts of a group-by, in any container."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from bistochastic.adapters.frames import Table
 
-# What makes rows of an engine's own object.
+# The methods that turn an engine's own object into rows.
 _CURES = {"pyspark": "collect()", "dask": "compute()", "ray": "take_all()", "polars": "collect()"}
 
 
 def opened(rows: Any) -> Table:
-    """A frame, a relation or result of DuckDB, or a list of rows: dicts, named tuples, Spark's.
+    """Open a frame, a DuckDB relation or result, or a list of dicts, named tuples or Spark rows.
 
     >>> opened([{"sex": "F", "count": 2}, {"count": 1, "sex": "M"}]).names
     ['sex', 'count']
@@ -40,7 +40,7 @@ def opened(rows: Any) -> Table:
 
 
 def _columns(rows: Any) -> dict[str, list[Any]]:
-    """A list for every column of the first row; the others must have them too."""
+    """Return a list for every column of the first row; the others must have them too."""
     if not rows:
         raise ValueError(
             "`rows` must hold at least one row, so that its columns are seen; got none"
@@ -57,10 +57,10 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
 
 
 def _fields(row: Any, i: int) -> Mapping[str, Any]:
-    """What a row holds, by name."""
+    """Return the fields of a row by name."""
     if isinstance(row, Mapping):
         return row
-    # Rows of Spark have fields that can be asked for by name; so have named tuples.
+    # Spark rows have fields with names; so have named tuples.
     names = getattr(row, "__fields__", None) or getattr(row, "_fields", None)
     if not isinstance(row, tuple) or names is None:
         must = "`rows` must hold dicts, named tuples or rows of Spark, which name their columns"

@@ -1,9 +1,9 @@
-"""Rows in a random order, however many: scattered over files, which are read back one by one.
+"""Any number of rows in a random order: scattered over files, which are read back one by one.
 
-Each row goes to a file that is drawn for it, and each file is put in a random order in memory. Over
-all files that is a uniformly random order: which rows a file gets and how they stand in it do not
-depend on where they came from. The draws are under fresh keys that are forgotten. Files hold
-protected rows, and are readable by their owner alone.
+Each row goes to a random file, and each file is put in a random order in memory. Over all files
+that is a uniformly random order: the rows of a file and their order in it do not depend on the
+original order. The draws use new keys that are discarded. Files hold protected rows, and are
+readable only by their owner.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scatter:
         self._writers = [pa.ipc.new_stream(file, schema) for file in self._files]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Each row to a file that is drawn for it."""
+        """Write each row to a random file."""
         count = len(self._paths)
         zeros = np.zeros(batch.num_rows, np.uint16)
         drawn = families.uniform(count).randomize(zeros)
@@ -54,7 +54,7 @@ class Scatter:
             start = end
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows in a random order; each file goes once it is read."""
+        """Give all rows in a random order; each file goes once it is read."""
         for writer, file in zip(self._writers, self._files, strict=True):
             writer.close()
             file.close()
@@ -67,6 +67,6 @@ class Scatter:
                 yield from table.take(order).combine_chunks().to_batches()
 
     def close(self) -> None:
-        """Let go of the files, also where something went wrong."""
+        """Close the files, also after an error."""
         for file in self._files:
             file.close()

@@ -1,4 +1,4 @@
-"""The columns of a frame or of a schema alone: their names, what they hold, and declared levels."""
+"""The columns of a frame or a schema: names, types, and declared categories."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Holds = Literal["numbers", "integers", "levels", "strings", "something else"]
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column before any row of it is protected.
+    """A column before any row of it is protected.
 
-    ``levels`` are None if none can be had. They are ``declared`` if the type lists them, and
-    otherwise happen to occur in the data. A statistical file also has a ``label`` of the column,
-    ``texts`` for values, and codes that stand for ``missing`` values.
+    ``levels`` are its categories, None if they are unknown. They are ``declared`` if the type lists
+    them, and otherwise happen to occur in the data. A statistical file also has a ``label`` of the
+    column, ``texts`` for values, and codes for ``missing`` values.
     """
 
     name: str
@@ -41,7 +41,7 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
     import narwhals.stable.v2 as nw
 
     native = _empty_frame(schema)
-    # The categories of a pandas frame are those that occur, even if they are ordered.
+    # A pandas frame lists the categories that occur, even if they are ordered.
     declares = library(native) != "pandas"
     if not declares and hasattr(type(native), "columns"):
         distinct(list(native.columns))
@@ -76,7 +76,7 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
 
 
 def _empty_frame(schema: Any) -> Any:
-    """A schema alone as a frame without rows; what is a frame as it is."""
+    """Return a schema as a frame without rows, and a frame as it is."""
     module, name = module_of(schema), type(schema).__name__
     if (module, name) == ("polars", "Schema"):
         return schema.to_frame()
@@ -93,7 +93,7 @@ def _empty_frame(schema: Any) -> Any:
 def declares(schema: Any, name: str) -> bool:
     """Whether a column of an Arrow schema publishes its categories, in an order of their own.
 
-    An Enum of polars does, which older versions of it mark by a note alone.
+    A polars Enum does, which older versions mark only by metadata.
     """
     from bistochastic.adapters.arrow_cells import is_declared
 
@@ -101,7 +101,7 @@ def declares(schema: Any, name: str) -> bool:
 
 
 def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
-    """The levels of an Enum of polars that an Arrow schema carries, as in a file polars wrote."""
+    """Return the categories of a polars Enum in an Arrow schema, e.g. in a file of polars."""
     if module_of(native) != "pyarrow":
         return None
     schema = getattr(native, "schema", native)
@@ -120,7 +120,7 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
 
 
 def _categories(series: Any) -> tuple[Any, ...]:
-    """The categories of a column; none if its library does not list them."""
+    """Return the categories of a column; none if its library does not list them."""
     try:
         found = series.cat.get_categories().to_list()
         return tuple(found) if len(set(found)) == len(found) else ()
@@ -131,7 +131,7 @@ def _categories(series: Any) -> tuple[Any, ...]:
 
 
 def _different(frame: Any, name: str) -> tuple[str, ...] | None:
-    """The different strings of a column, in order; None if they are too many to be categories."""
+    """List the different strings of a column, in order; None if they are too many."""
     import narwhals.stable.v2 as nw
 
     lazy = isinstance(frame, nw.LazyFrame)
@@ -141,13 +141,13 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
     except MemoryError:
         raise
     except Exception:
-        # Objects that cannot be told apart are no categories.
+        # Objects that cannot be compared are not categories.
         return None
     return levels_among(values, len(column))
 
 
 def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
-    """The strings as categories, or None if they look like free text or ids."""
+    """Return the strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
     return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None

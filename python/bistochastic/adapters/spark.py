@@ -1,4 +1,4 @@
-"""``plan.on``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
+"""``plan.on``: a batch function on a Spark DataFrame, Spark Connect or a stream."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bistochastic.adapters.frames import unchanged
 
 
 def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> DataFrame:
-    """Another DataFrame; ``observation`` counts ``records`` when it is written.
+    """Return another DataFrame; ``observation`` counts ``records`` when it is written.
 
-    Spark matches columns by position, so that their order is fixed here and checked in every batch.
+    Spark matches columns by position, so their order is fixed here and checked in every batch.
     """
     from pyspark.sql import functions
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -29,7 +29,7 @@ def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> Dat
         raise TypeError(f"`obj` must be a DataFrame of Spark; got {type(frame).__name__}")
     named = {field.name: field.dataType for field in frame.schema.fields}
     arrow = to_arrow_schema(frame.schema)
-    # What is new is a pseudonym, a string.
+    # The only new column is a pseudonym, a string.
     out = StructType(
         [StructField(name, named.get(name, StringType())) for name in f.schema(arrow).names]
     )
@@ -46,14 +46,14 @@ class Ordered:
         self._f, self._names = f, dict.fromkeys(names, "")
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Each record batch protected, as it comes."""
+        """Give each record batch protected, as it comes."""
         for batch in batches:
             unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
             yield taken_by_spark(self._f.batch(batch))
 
 
 def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows without types that Spark rejects: dictionaries, and integers without a sign.
+    """Convert types that Spark rejects: dictionaries, and unsigned integers.
 
     >>> import pyarrow as pa
     >>> codes = pa.array([0, 1], pa.uint8())

@@ -33,7 +33,7 @@ READERS = {
 WRITERS = {".sav": "write_sav", ".dta": "write_dta"}
 # The most integers between two ends that are listed as missing codes.
 _LISTED = 100
-# From here on a double stands for several integers.
+# From here on one double represents several integers.
 _EXACT = 2**53
 
 
@@ -54,22 +54,21 @@ class StatisticalSource(TypedSource):
         self._path = path
         found, self._meta = self._call(name)
         arrays = {
-            column: _cells(values, self._is_text(column), kinds.get(column, ""))
-            for column, values in found.items()
+            column: _cells(found.pop(column), self._is_text(column), kinds.get(column, ""))
+            for column in list(found)
         }
-        found.clear()
         self._table = pa.table(arrays)
         super().__init__(name, self, self._table.schema, self._table.num_rows)
 
     def _call(self, name: str, **options: Any) -> Any:
         form = self._path.suffix.lower()
+        read = getattr(_library(), READERS[form])
         try:
-            read = getattr(_library(), READERS[form])
             return read(str(self._path), output_format="dict", **options)
-        except (MemoryError, ValueError):
+        except MemoryError:
             raise
         except Exception:
-            # What it says of a broken file may quote it.
+            # Its message about a broken file may quote the file.
             raise ValueError(f"`{name}` must be a {form} file; got a broken one") from None
 
     def _is_text(self, column: str) -> bool:
@@ -91,7 +90,7 @@ class StatisticalSource(TypedSource):
         """
         meta = self._meta
         if READERS[self._path.suffix.lower()] == "read_sav":
-            # Else the ranges of missing codes are not told.
+            # Otherwise it does not return the ranges of missing codes.
             _none, meta = self._call(self._name, metadataonly=True, user_missing=True)
         listed = []
         for column in columns_of(self.schema):
@@ -125,7 +124,7 @@ def _whole(value: Any) -> Any:
 
 
 def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool) -> Any:
-    """List the codes that stand for missing values, each once.
+    """List the codes of missing values, each once.
 
     >>> _missing_codes([(9.0, 9.0), (-99.0, -98.0), (1e3, 1e9)], [1.0, 4000.0, "a"], text=False)
     (9, -99, -98, 4000, 'a')
@@ -146,11 +145,11 @@ def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text:
 
 
 def _cells(values: list[Any], text: bool, kind: str) -> Cells:
-    """A column of a file, of the type that it has here."""
+    """Return a column of a file, of the type that it has here."""
     if text:
-        texts = pa.array(values, pa.string())
+        texts = pa.array(values, pa.string(), from_pandas=True)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-    found = pa.array(values)
+    found = pa.array(values, from_pandas=True)
     if pa.types.is_null(found.type):
         found = found.cast(pa.float64())
     if kind in ("float", "date"):
@@ -180,7 +179,7 @@ class StatisticalSink:
         self._schema = pa.schema([(field.name, _type(field, form)) for field in schema])
         self._held: list[pa.RecordBatch] = []
         self._is_open = True
-        # What the format does not take is told before anything is drawn.
+        # Types that the format does not accept raise an error before anything is drawn.
         _library()
         try:
             self._write(self._schema.empty_table())
@@ -199,7 +198,7 @@ class StatisticalSink:
         self._held.append(batch)
 
     def note(self, notes: Mapping[str, str]) -> None:
-        """A file of SPSS or Stata has no place for a certificate."""
+        """Do nothing: an SPSS or Stata file has no place for a certificate."""
 
     def close(self) -> None:
         """Write the file; it is then whole."""
@@ -228,7 +227,7 @@ class StatisticalSink:
         labelled, formats = {}, {}
         for name in table.column_names:
             kind = table.schema.field(name).type
-            # Stata labels numbers alone.
+            # Stata labels only numbers.
             if name in values and (is_spss or not is_string(kind)):
                 labelled[name] = dict(values[name])
             if is_spss and pa.types.is_integer(kind):
@@ -244,13 +243,13 @@ class StatisticalSink:
         except (MemoryError, OSError):
             raise
         except Exception:
-            # What it says may quote a cell.
+            # Its message may quote a cell.
             must = f"`out` must be a table that a {self._form} file can hold"
             raise ValueError(f"{must}; got one that pyreadstat rejects") from None
 
 
 def _type(field: pa.Field, form: str) -> pa.DataType:
-    """The type that a column is written from."""
+    """Return the type that a column is written from."""
     kind = plain(field.type)
     if is_string(kind):
         return pa.string()

@@ -34,22 +34,22 @@ class Source(Protocol):
     """How many there are, if the file says so."""
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Record batches of all columns, or of these alone."""
+        """Give record batches of all columns, or of only these."""
 
     def decide(self, columns: Collection[str]) -> None:
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole; those in ``texts`` stay strings, whatever they are spelled like."""
+        """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
 
     def replaced(self, types: Mapping[str, object]) -> None:
-        """From now on these columns hold nothing, of these types: others take their place."""
+        """Read these columns from now on as empty, of these types: other values replace them."""
 
     def about(self) -> int:
         """About how many rows there are, rather more than less."""
 
     def share(self) -> float:
-        """How much of the file the latest reading has gone through, from 0 to 1."""
+        """Return the fraction of the file that the latest reading has covered, from 0 to 1."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -69,7 +69,7 @@ class Sink(Protocol):
 
 
 def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
-    """The ending of a file that can be written, or read."""
+    """Return the ending of a file that can be written, or read."""
     found = path.suffix.lower()
     if found not in endings:
         got = shown(path.suffix) or "no ending"
@@ -94,9 +94,9 @@ def opened(
     places: Iterable[str] = (),
     dialect: Dialect | None = None,
 ) -> Source:
-    """A table in a file.
+    """Open a table in a file.
 
-    ``kinds`` says which columns of a CSV file are protected, choose a law or hold ids, and what
+    ``kinds`` says which columns of a CSV file are protected, choose a matrix or hold ids, and what
     they hold; columns in ``places`` may be read as places in a dictionary, if a Parquet file has
     one.
     """
@@ -131,9 +131,9 @@ def created(
     dialect: Dialect | None = None,
     labels: tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]] = ({}, {}),
 ) -> Sink:
-    """A new file of that form for batches of that schema, in which these columns are protected.
+    """Create a file of that form for batches of that schema; these columns are protected.
 
-    ``labels`` are of columns and of their values, for the formats that have such.
+    ``labels`` are for columns and their values, in formats that have them.
     """
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
@@ -151,9 +151,9 @@ def created(
 def numbers(
     source: Source, names: list[str], progress: Callable[[float], None]
 ) -> dict[str, Table]:
-    """Numeric columns, read whole in one pass, each as a table of its own.
+    """Read numeric columns whole in one pass, each as a table of its own.
 
-    Later readings of the file leave them out: permuted values take their place.
+    Later readings of the file leave them out: permuted values replace them.
     """
     import numpy as np
     import pyarrow as pa
@@ -208,8 +208,8 @@ def whole(
 ) -> Any:
     """Return a pyarrow table with all columns of a file, or with those in ``columns``.
 
-    A CSV file does not give types: columns that ``kinds`` does not name are numbers if all are,
-    unless it is among ``texts``.
+    A CSV file does not give types: a column that ``kinds`` does not name is numeric if all its
+    values are numbers, unless it is in ``texts``.
     """
     source = opened(path, name, kinds, dialect=dialect)
     try:
@@ -221,7 +221,7 @@ def whole(
 
 
 def held_in(source: Source) -> dict[str, str]:
-    """The columns whose type says that they hold ``"text"`` or ``"floats"``, with that word."""
+    """List the columns that hold ``"text"`` or ``"floats"`` by their type, with that word."""
     import pyarrow as pa
 
     from bistochastic.adapters.arrow_cells import is_string, value_type
@@ -238,7 +238,7 @@ def held_in(source: Source) -> dict[str, str]:
 
 @contextmanager
 def said(name: str) -> Iterator[None]:
-    """What pyarrow says of a broken file may quote it, and is left out."""
+    """Raise our own error for a broken file: pyarrow's message may quote the file."""
     import pyarrow as pa
 
     try:

@@ -1,6 +1,6 @@
-"""Columns and tables that a caller hands over without a plan, read as NumPy arrays.
+"""Columns and tables that a caller gives without a plan, read as NumPy arrays.
 
-Objects of other libraries are known by what they can do, so none of those is imported here.
+Objects of other libraries are recognized by their methods, so no library is imported here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _of_arrow(given: object) -> Any:
 
 
 def categories_of(given: Any) -> list[Any] | None:
-    """List what the codes of a column of categories stand for; None for any other column.
+    """List the categories of the codes of a column; None for a column without categories.
 
     Columns of categories are a pandas Categorical, a polars Enum and an Arrow dictionary.
     """

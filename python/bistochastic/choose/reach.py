@@ -109,7 +109,7 @@ def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
-    """The end of the numbers from ``low`` on for which it holds, if it does up to some number."""
+    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
     while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

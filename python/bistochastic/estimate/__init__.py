@@ -1,4 +1,4 @@
-"""From reports back to frequencies: estimates, their errors, and how many records they take."""
+"""From reported values back to frequencies: estimates, errors, and required records."""
 
 from bistochastic.estimate.methods import estimate, project
 from bistochastic.estimate.result import Estimate

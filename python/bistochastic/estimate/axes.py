@@ -22,7 +22,7 @@ class Axis(Shown):
     categories: tuple[Any, ...]
 
     def words(self) -> list[str]:
-        """The categories as they are printed; None is a missing value."""
+        """Write the categories as they are printed; None is a missing value."""
         return ["(missing)" if each is None else str(each) for each in self.categories]
 
     def __repr__(self) -> str:

@@ -22,10 +22,10 @@ MOST = 2**53
 
 @dataclass(frozen=True, eq=False)
 class _Cells(Shown):
-    """What ``Counts`` holds."""
+    """The fields of ``Counts``."""
 
     columns: tuple[str, ...]
-    """The columns that were asked for."""
+    """The requested columns."""
     axes: tuple[Axis, ...]
     """These columns, and after them those that an estimate of them needs, with their categories."""
     counts: NDArray[np.int64]
@@ -33,19 +33,19 @@ class _Cells(Shown):
     unanswered: int = 0
     """Records without an answer, which are in no cell: those of ``missing="keep"``."""
     digest: str | None = None
-    """The digest of the plan under which the reports were drawn, which other plans reject. Any plan
-    with these categories takes counts without one."""
+    """The digest of the plan that protected the records; other plans reject it. Any plan with these
+    categories accepts counts without a digest."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Counts(_Cells):
-    """How many records report each combination of categories, every cell in its declared place.
+    """The number of records that report each combination of categories, in the declared order.
 
-    :meth:`Plan.tabulate` makes them. Made by hand, to add up those of several workers, say, they
-    are checked in the same way: a count that is whole and not negative for each combination.
+    :meth:`Plan.tabulate` makes them. You can also make them by hand, e.g. to add up the counts of
+    several workers. They are checked in the same way: one non-negative integer per combination.
 
-    Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in whatever
-    order their rows came. They have no hash, as the array may be written to.
+    Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in any order
+    of rows. They have no hash, because the array can be written to.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -86,7 +86,7 @@ class Counts(_Cells):
 
     @property
     def records(self) -> int:
-        """How many records there are in all cells."""
+        """The number of records in all cells."""
         return int(self.counts.sum())
 
     def __eq__(self, other: object) -> bool:
@@ -123,7 +123,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 
 def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
-    """An axis for each column first, each with different categories."""
+    """Check the axes: first one for each column, each with different categories."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -153,7 +153,7 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
 
 
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """The counts as integers; an error if they are not."""
+    """Convert the counts to integers; raise an error if they are not."""
     shape = tuple(len(axis.categories) for axis in axes)
     must = f"`counts` must have a cell for each category of {_sizes(axes)}, of shape {shape}"
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):

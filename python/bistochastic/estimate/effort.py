@@ -1,4 +1,4 @@
-"""``Patience``: how long a search for the likeliest shares may go on, and who hears of it."""
+"""``Patience``: how long a search for the likeliest shares may go on, and its progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bistochastic.progress import Progress, asked, watched
 
 @dataclass(frozen=True)
 class Patience:
-    """A gap that is small enough, a time that is long enough, and whom to tell about the gap."""
+    """A gap that is small enough, a time limit, and the function that receives the gap."""
 
     gap: float | None = None
     seconds: float = math.inf
@@ -24,9 +24,9 @@ class Patience:
 
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
-        """What a caller asked for; only a search takes time."""
+        """Read a caller's limits; only a search takes time."""
         heard = asked(progress)
-        # A bar goes with every method, but only a search has a gap to tell a function of.
+        # Every method has a bar, but only a search has a gap to pass to a function.
         told = heard if callable(heard) else None
         for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
@@ -47,7 +47,7 @@ class Patience:
 
     @contextmanager
     def watched(self) -> Iterator[Self]:
-        """The same, with a bar if no function follows the gap."""
+        """Return the same, with a bar if no function receives the gap."""
         with watched("estimating", self.progress, words=_words) as tell:
             yield replace(self, progress=tell)
 

@@ -1,4 +1,4 @@
-"""Fieller's bounds of a ratio: those ratios that the data do not contradict."""
+"""Fieller's bounds of a ratio: all ratios that the data do not contradict."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 def fieller(
     top: Array, below: float, nn: Array, nd: Array, dd: float, t: float
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """The ratios r with ``(top - r below)^2 <= t^2 (nn - 2 r nd + r^2 dd)``, and whether bounded.
+    """Find all r with ``(top - r below)^2 <= t^2 (nn - 2 r nd + r^2 dd)``, and if they are bounded.
 
     ``nn``, ``nd`` and ``dd`` are the variances and the covariance of ``top`` and ``below``. The
-    ratios lie between two roots if ``below`` is further than ``t`` standard errors from 0.
-    Otherwise they are all numbers outside of the roots, or all numbers: then not bounded, and the
-    roots are NaN if there are none.
+    ratios are between two roots if ``below`` is further than ``t`` standard errors from 0.
+    Otherwise they are all numbers outside of the roots, or all numbers: then they are not bounded,
+    and roots that do not exist are NaN.
     """
     a = below**2 - t * t * dd
     b = top * below - t * t * nd

@@ -35,17 +35,17 @@ _PROBES = 128
 
 
 def confidence_of(given: object) -> float:
-    """A confidence between 0 and 1."""
+    """Check a confidence between 0 and 1."""
     return between("confidence", given)
 
 
 def between(name: str, given: object) -> float:
-    """A number between 0 and 1, given under that name."""
+    """Check a number between 0 and 1, given under that name."""
     return arguments.real(name, "be a number between 0 and 1", given, lambda x: 0 < x < 1)
 
 
 def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
-    """Rows of G a block at a time: row v holds the pseudo-responses of share v."""
+    """Give rows of G, one block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
     # LAPACK would factorise a matrix without a structure again for every block.
     bare = _core.structure_is_singular(matrix) is None
@@ -69,7 +69,7 @@ def _has_closed_rows(matrix: Matrix) -> bool:
 
 
 def is_quick(matrix: Matrix) -> bool:
-    """Whether errors of all shares take no look at a large inverse, row by row or by probes."""
+    """Whether errors of all shares need no large inverse, row by row or by probes."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return all(is_quick(factor) for factor in wide_factors(kron))
@@ -77,9 +77,9 @@ def is_quick(matrix: Matrix) -> bool:
 
 
 def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array]:
-    """The variance of one pseudo-response of every share, and the standard error of that.
+    """Compute the variance of one pseudo-response of every share, and its standard error.
 
-    ``sum over w of reports_w (G_vw - shares_v)^2``, where ``shares = G reports``.
+    It is ``sum over w of reports_w (G_vw - shares_v)^2``, with ``shares = G reports``.
     """
     if not _has_closed_rows(matrix) and matrix.size > _EXACT:
         found, error = _probe(matrix, reports, shares)
@@ -89,7 +89,7 @@ def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array
 
 
 def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
-    """For a vector z of random signs ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` is the scatter.
+    """Probe the scatter, ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` for random signs z.
 
     A probe is the square of a sum of signs, whose relative variance is at most 2.
     """
@@ -103,7 +103,7 @@ def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]
 
 
 def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
-    """``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
+    """Compute ``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
     match _core.basis(matrix):
         case "flat" if r > 1:
@@ -128,7 +128,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
 
 
 def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]:
-    """Entries of a kron multiply, so its squared entries are taken axis by axis."""
+    """Sum the squared entries of a kron axis by axis, since its entries multiply."""
     array = weights.reshape([factor.size for factor in factors])
     error = 0.0
     for axis, factor in enumerate(factors):
@@ -145,7 +145,7 @@ def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]
 
 
 def within_population(spread: Array, shares: Array) -> Array:
-    """What randomization alone adds of the scatter: not that truths are 0 or 1 with these shares.
+    """Compute the part of the scatter that only randomization adds, without that of sampling.
 
     >>> within_population(np.array([1.0, 0.5]), np.array([0.5, 0.5]))
     array([0.75, 0.25])
@@ -154,10 +154,10 @@ def within_population(spread: Array, shares: Array) -> Array:
 
 
 def extremes(matrix: Matrix) -> tuple[Array, Array]:
-    """The least and the most that a pseudo-response of every share can be: the ends of G's rows.
+    """Find the least and the largest pseudo-response of every share: the ends of G's rows.
 
-    Exact for kron of such, randomized response, circulant and up to 10,000 categories; beyond,
-    bounds: no entry of the inverse is longer than its norm, the condition.
+    They are exact for randomized response, circulant, up to 10,000 categories, and a kron of such.
+    Otherwise they are bounds: no entry of the inverse is larger than its norm, the condition.
     """
     r = matrix.size
     if shift_invariant(matrix):
@@ -185,11 +185,12 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
 def response_bounds(
     matrix: Matrix, reports: Array, shares: Array, n: int, alpha: float
 ) -> tuple[Array, Array]:
-    """Exact bounds if a share is an affine function of one share of the reports.
+    """Compute exact bounds if a share is an affine function of one reported share.
 
-    Clopper and Pearson's for that share, mapped. In a fixed population reports of v are a sum of
-    unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
-    tails further than 1 from it are not heavier; nearer ones are not missed at ``alpha`` to 1/2).
+    They are Clopper and Pearson's for that share, mapped. In a fixed population the number of
+    records that report v is a sum of unlike indicators. It is less spread than the binomial of the
+    same mean (Hoeffding 1956: tails further than 1 from it are not heavier; nearer ones are not
+    missed at ``alpha`` to 1/2).
     """
     if is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)
@@ -202,20 +203,20 @@ def response_bounds(
 def mean_bounds(
     centre: Array, spread: Array, ends: tuple[Array, Array], n: int, alpha: float, *, fixed: bool
 ) -> tuple[Array, Array]:
-    """Bounds of a share, the mean of ``n`` independent pseudo-responses between known ``ends``.
+    """Bound a share, the mean of ``n`` independent pseudo-responses between known ``ends``.
 
-    A pseudo-response is what one report adds to the inverse estimate of a share. ``spread`` is
-    their variance and ``s^2`` the part of it that counts: all of it in a sample, what randomization
-    adds in a ``fixed`` population. ``z`` is the normal quantile.
+    A pseudo-response is what one reported value adds to the inverse estimate of a share. ``spread``
+    is their variance and ``s^2`` the part of it that counts: all of it in a sample, the part that
+    randomization adds in a ``fixed`` population. ``z`` is the normal quantile.
 
-    1. Where ``n s^2`` is at least ``max(5, z^2)`` times the squared range, the bounds are normal:
+    1. If ``n s^2`` is at least ``max(5, z^2)`` times the squared range, the bounds are normal:
 
         ``centre - z s / sqrt(n - 1) - k (centre - least)``  and
         ``centre + z s / sqrt(n - 1) + k (most - centre)``, with ``k = (z^2 + 2) / (3 n)``.
 
-    2. Elsewhere Hoeffding's bounds hold, for any n and any law of independent numbers.
+    2. Otherwise Hoeffding's bounds hold, for any n and any distribution of independent numbers.
     3. Once n is so large that they can be half as wide, the empirical Bernstein bounds of Maurer
-       and Pontil (2009) take their place. Their variance is the whole spread. They have three ways
+       and Pontil (2009) replace them. Their variance is the whole spread. They have three ways
        to fail, two tails and a variance that looks too small, and each gets ``alpha / 3``.
 
     Why the terms with k in step 1 pay for skewness. The third moment about the mean m is between
@@ -224,7 +225,7 @@ def mean_bounds(
 
     In a ``fixed`` population m is 0 or 1 per record, and the variance is estimated by the mean of
     ``g^2 - g``. Its covariance with the mean of g exceeds the third moment by ``(2 m - 1) s^2``.
-    This adds ``z^2 / 2`` below where m is 0 and above where it is 1. So ``1.5 - least`` is enough
+    This adds ``z^2 / 2`` below if m is 0 and above if it is 1. So ``1.5 - least`` is enough
     in place of ``centre - least``, and ``most + 0.5`` in place of ``most - centre``.
     """
     least, most = ends
@@ -250,14 +251,14 @@ def mean_bounds(
 def region(expected: Array, reported: Array, confidence: float) -> bool:
     """Whether reported counts are in the chi-square region around positive expected ones.
 
-    1. Cells of which less than ``1 / r`` reports are expected count as one cell.
+    1. Cells with an expected number of records below ``1 / r`` count as one cell.
     2. If that is still less than ``1 / r``, their number is tested by itself, as a binomial one. It
-       gets half of what may be missed. Then they join the next cell.
+       gets half of the error probability. Then they join the next cell.
     3. ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance ``2 (r - 1) + (sum
        of n / expected - r^2 - 2 r + 2) / n``. Its limit is the quantile of a chi-square of that
        mean and variance, or the usual one if that is larger.
-    4. The root of the sum may exceed the root of the limit by half of what :func:`mean_bounds`
-       allows for the skewness of the rarest cell. Half, because nothing is estimated here.
+    4. The root of the sum may exceed the root of the limit by half of the allowance for the
+       skewness of the rarest cell in :func:`mean_bounds`. Half, because nothing is estimated here.
     """
     n = math.fsum(expected)
     few = 1 / len(expected)

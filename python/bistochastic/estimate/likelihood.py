@@ -1,4 +1,4 @@
-"""The shares under which reports are likeliest: exactly, or by expectation maximization."""
+"""The likeliest true shares: exactly, or by expectation maximization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
 _GAP, _JOINT_GAP = 1e-10, 1e-6
-# Size up to which Newton's equations are written down: always, and where products are quick.
+# Size up to which Newton's equations are written down: always, and if products are quick.
 _DENSE, _QUICK = 2048, 512
 # Steps at which it stops for good, and those of the last resort.
 _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
@@ -31,9 +31,9 @@ _WARM, _TURNS = 20, 4000
 def maximum(
     matrix: Matrix, reports: Array, patience: Patience | None = None
 ) -> tuple[Array, float, int]:
-    """The shares under which the reports are likeliest, the gap that is left, and the steps taken.
+    """Find the likeliest true shares, the gap that is left, and the number of steps.
 
-    1. If the inverse is a distribution it is the answer, since it explains the reports perfectly.
+    1. If the inverse is a distribution it is the answer, since it explains the counts perfectly.
     2. For randomized response there is a closed form.
     3. Otherwise expectation maximization begins. Its step from pi is ``pi * P (reports / P^T pi)``.
        With ``g`` that factor, the likelihood is at most ``max g - 1`` nats per record below its
@@ -50,7 +50,7 @@ def maximum(
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
         if gap <= search.wanted:
-            # What is left then is rounding.
+            # The rest is rounding.
             return inverse, gap if gap > 1e-12 else 0.0, 0
     both = two_valued(matrix)
     if both is not None and both[0] > both[1]:
@@ -69,10 +69,10 @@ def maximum(
 
 
 def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
-    """Sorted, the smallest shares of reports are explained by lies alone, the others are scaled.
+    """Maximize for randomized response: the k smallest reported shares are explained by noise only.
 
-    On the support the reports are matched in proportion to the mass that k empty categories leave,
-    ``1 - k lie``; k grows while the next share would come out negative.
+    On the support the reported shares are matched in proportion to the mass that k empty categories
+    leave, ``1 - k lie``; k grows while the next share would be negative.
     """
     order = np.argsort(reports, kind="stable")
     phi = reports[order]
@@ -97,7 +97,7 @@ class _Search:
         self.true = true_codes(matrix)
         quick = _core.structure_is_singular(matrix) is not None
         self.direct = matrix.size <= (_QUICK if quick else _DENSE)
-        # Without a structure every product is dense, so that the matrix is written down once.
+        # Without a structure every product is dense, so the matrix is written down once.
         made = composition(matrix)
         bare = not quick and made is None
         self.dense = matrix.to_dense()[self.true] if self.direct or bare else None
@@ -112,26 +112,26 @@ class _Search:
         self.patience = patience
         if patience.gap is not None:
             self.wanted = patience.gap
-        # Seconds that one step took, the slowest so far.
+        # Seconds of the slowest step so far.
         self.slow = 0.0
 
     @property
     def is_over(self) -> bool:
-        """Whether there are no steps left, or no time for two more."""
+        """Whether no steps are left, or no time for two more."""
         return self.steps >= self.most or self.patience.left <= 2 * self.slow
 
     def write_down(self) -> None:
-        """The matrix as an array, for Newton's equations as they stand."""
+        """Write the matrix down as an array, for Newton's equations."""
         self.dense, self.direct, self.joint = self.matrix.to_dense()[self.true], True, False
 
     def forth(self, x: Array) -> Array:
-        """``P^T x``."""
+        """Compute ``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
         return np.asarray(operators.from_truths(self.matrix, x[None, :])[0])
 
     def back(self, y: Array) -> Array:
-        """``P y``."""
+        """Compute ``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
         return np.asarray(operators.to_truths(self.matrix, y[None, :])[0])
@@ -159,12 +159,12 @@ class _Search:
         return found[self.true]
 
     def look(self, pi: Array) -> tuple[float, Array, Array]:
-        """The log-likelihood per record, the factor of the next step, and the expected reports."""
+        """Compute log-likelihood per record, factor of the next step, and expected shares."""
         self.steps += 1
         start = time.perf_counter()
         table = self.forth(pi)
         expected = table[self.seen]
-        # A transform leaves its rounding where there is next to nothing.
+        # A transform leaves rounding errors in place of tiny numbers.
         plain = self.dense is not None or self.joint
         self.noise = 0.0 if plain else 4e-16 * float(table.max())
         floor = max(1e-300, self.noise / 40)
@@ -178,12 +178,12 @@ class _Search:
         return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
     def gap(self, factor: Array, total: float = 1.0) -> float:
-        """The gap at shares, just looked at, that sum to ``total``; infinite if it is unknown."""
+        """Compute the gap at the last shares, which sum to ``total``; infinite if it is unknown."""
         top = float(factor.max()) * total
         return max(0.0, top - 1) if math.isfinite(top) and not self.unknown else math.inf
 
     def certified(self, factor: Array, expected: Array) -> float:
-        """The gap, and by how much more the rounding of a transform may have lowered it."""
+        """Return the gap, and by how much the rounding of a transform may have lowered it."""
         gap = self.gap(factor)
         if self.noise and gap < math.inf:
             table = np.zeros(self.matrix.size)
@@ -216,7 +216,7 @@ def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
         length, curve = float(np.linalg.norm(change)), float(np.linalg.norm(bend))
         if length > curve > 0:
             jump = length / curve
-            # What is 0 would stay so for ever.
+            # A share of 0 would stay 0 for ever.
             candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 1e-3 * second)
             candidate /= candidate.sum()
         better, factor, expected = search.look(candidate)
@@ -228,10 +228,10 @@ def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
 
 
 def _inside(search: _Search) -> tuple[Array, float]:
-    """Newton's steps on the conditions of the maximum, from inside the simplex.
+    """Make Newton's steps on the conditions of the maximum, from inside the simplex.
 
-    The shares are a maximum where ``1 - g`` is some ``z >= 0`` with ``z_u pi_u = 0``. Both are kept
-    positive while their mean product falls tenfold a step; the equations, in units of sqrt(pi), are
+    The shares are a maximum if ``1 - g`` is some ``z >= 0`` with ``z_u pi_u = 0``. Both are kept
+    positive while their mean product falls tenfold per step. In units of sqrt(pi) the equations are
     ``(B B^T + diag z) y = ...`` with ``B = sqrt(pi) P sqrt(reports) / expected``.
     """
     r = search.size
@@ -279,7 +279,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
 
 
 def _longest(x: Array, step: Array) -> float:
-    """How far ``x`` can go and stay positive, at most the whole step."""
+    """Find how far ``x`` can go and stay positive, at most the whole step."""
     falling = step < 0
     if not falling.any():
         return 1.0

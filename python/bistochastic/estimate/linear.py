@@ -1,8 +1,8 @@
-"""Tables of reports taken back to tables of the original, an axis at a time, with their errors.
+"""Tables of reported values mapped back to tables of the original, axis by axis, with errors.
 
-Every cell of the original is a mean of pseudo-responses: numbers that a report adds to it, and that
-are right on average whatever the truth. That of a combination is the product over its columns. So
-means, and variances of whatever design, come from tables of reports alone: of records, of weights,
+Every cell of the original is a mean of pseudo-responses: numbers that a reported value adds to it,
+unbiased for any true value. The pseudo-response of a combination is the product over its columns.
+So means, and variances of any design, need only tables of reported values: of records, of weights,
 of squared weights.
 """
 
@@ -33,12 +33,12 @@ _HELD = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """What becomes of one axis of the reports: pseudo-responses, and what the reports say.
+    """One axis of the reported table: its pseudo-responses, and the categories it reports.
 
-    ``back`` has the pseudo-responses of each category that is asked about: an array of categories x
-    codes, or one for each code of the axis ``by``. A ``matrix`` stands for its inverse, which is
-    never written down; codes that are never true are left out. Neither of them is an unprotected
-    axis, which stays as it is.
+    ``back`` has the pseudo-responses of each requested category: an array of categories x codes, or
+    one for each code of the axis ``by``. A ``matrix`` is used through its inverse, which is never
+    written down; codes that are never true are left out. An unprotected axis has neither and stays
+    as it is.
     """
 
     axis: int
@@ -48,7 +48,7 @@ class Factor:
     matrix: Matrix | None = None
 
     def whole(self, rows: Array, kind: str) -> Array:
-        """Rows through the inverse of the matrix, all categories of which are asked about."""
+        """Multiply rows by the inverse of the matrix, if all its categories are requested."""
         assert self.matrix is not None
         true = slice(self.matrix.size - self.matrix.padding)
         if kind == "told":
@@ -56,11 +56,11 @@ class Factor:
         if kind == "squares":
             squares = [intervals.squared_rows(self.matrix, row)[0][true] for row in rows]
             return np.stack(squares)
-        # All categories together add 1, so that their product with the sum is themselves.
+        # All categories together add 1, so their product with the sum is themselves.
         return np.asarray(operators.solve(self.matrix, rows.T)).T[:, true]
 
     def of(self, kind: str) -> tuple[Array, ...] | None:
-        """Its arrays to some power: ``back``, ``told``, squares, or together with their sum."""
+        """Return its arrays to some power: ``back``, ``told``, squares, or with their sum."""
         if self.back is None:
             return None
         if kind == "told":
@@ -77,10 +77,10 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """All factors: from tables of reports, a stack of them, to tables of what is asked about.
+    """All factors: a map from a stack of reported tables to tables of the request.
 
-    ``shape`` is that of the reports, ``columns`` the sizes of the columns in the order of the
-    factors, ``order`` how they are asked for.
+    ``shape`` is the shape of the reported table, ``columns`` the sizes of the columns in the order
+    of the factors, ``order`` their requested order.
     """
 
     shape: tuple[int, ...]
@@ -90,7 +90,7 @@ class Map:
 
     @classmethod
     def back_from(cls, matrix: Matrix) -> Map:
-        """The way back from the reports of one matrix, an axis for each factor of a kron."""
+        """Make the map back from reported values of one matrix, an axis per factor of a kron."""
         parts = structure.axes(matrix) or [matrix]
         shape = tuple(part.size for part in parts)
         factors = tuple(Factor(i, matrix=part) for i, part in enumerate(parts))
@@ -99,11 +99,11 @@ class Map:
 
     @property
     def cells(self) -> int:
-        """How many cells are asked about."""
+        """The number of requested cells."""
         return math.prod(self.columns)
 
     def of(self, tables: Array, kind: str = "back") -> Array:
-        """A row of cells for every table."""
+        """Compute a row of cells for every table."""
         found = tables.reshape(-1, *self.shape)
         # Axes that others depend on come last.
         for factor in sorted(self.factors, key=lambda each: each.by is None):
@@ -133,7 +133,7 @@ class Map:
         return np.ascontiguousarray(arranged).reshape(len(found), -1)
 
     def ends(self) -> tuple[Array, Array]:
-        """The least and the most that a report can add to each cell."""
+        """Find the least and the most that a reported value can add to each cell."""
         least, most = np.ones(1), np.ones(1)
         for factor, size in zip(self.factors, self.shape, strict=True):
             if factor.matrix is not None:
@@ -161,11 +161,11 @@ def _along(tables: Array, axis: int, array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tallies:
-    """Tables of reports, and what the design says about the records in them.
+    """Tables of reported values, with the design of the records in them.
 
     ``sums`` and ``squares`` have a row for each stratum of the design. ``units`` says how many
-    clusters, or records, each stratum has. ``pieces`` are clusters: which, in which cell, with
-    which weight, and the stratum of each.
+    clusters, or records, each stratum has. ``pieces`` are clusters: number, cell, weight, and the
+    stratum of each.
     """
 
     records: int
@@ -177,9 +177,9 @@ class Tallies:
     replicates: Array | None = None
     scale: float = 1.0
     lost: str = ""
-    """Why there are no errors, if there are none."""
+    """The reason why errors are unknown, if they are."""
     factors: Array | None = None
-    """What counts of the variance of each stratum in a finite population; all of it if None."""
+    """The factor on the variance of each stratum in a finite population; 1 if None."""
     noise: Array | None = None
     """A table of squared weights whose noise no stage of the design has."""
     inner: Tallies | None = None
@@ -213,11 +213,11 @@ class Tallies:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Shares of a domain by inverse estimates, and how far they may be off.
+    """Shares of a subgroup by inverse estimates, and their errors.
 
-    With ``N`` the estimated total of a cell and ``D`` that of the domain, a share is ``N / D``. Its
-    error is that of the total of ``(g_N - share g_D) / D``, where the g are pseudo-responses. If
-    the domain is known (``exact``), D is the sum of weights.
+    With ``N`` the estimated total of a cell and ``D`` the total of the subgroup, a share is ``N /
+    D``. Its error is the error of the total of ``(g_N - share g_D) / D``, with g the
+    pseudo-responses. If the subgroup is known (``exact``), D is the sum of weights.
     """
 
     map: Map
@@ -233,27 +233,27 @@ class Linear:
 
     @kept
     def total(self) -> float:
-        """The estimated total of the domain."""
+        """The estimated total of the subgroup."""
         if self.exact:
             return float(self.tallies.sums.sum())
         return float(self.totals.sum())
 
     @kept
     def shares(self) -> Array:
-        """The estimated shares of the domain; NaN if it is estimated to be empty."""
+        """The estimated shares of the subgroup; NaN if it is estimated to be empty."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)
 
     @kept
     def reported(self) -> Array:
-        """The shares among the reports."""
+        """The shares among the reported values."""
         told = self.map.of(self.tallies.sums.sum(axis=0)[None], "told")[0]
         total = self.tallies.sums.sum() if self.exact else told.sum()
         return np.asarray(told / total if total > 0 else told)
 
     def _whole(self, tables: Array, cells: Array) -> Array:
-        """The total of the domain in each table: of all reports if it is known."""
+        """Return the total of the subgroup in each table: of all reported values if it is known."""
         held = tables.reshape(len(cells), -1) if self.exact else cells
         return np.asarray(held.sum(axis=1))
 
@@ -278,7 +278,7 @@ class Linear:
         return nn, nd, math.fsum(part[2] for part in parts)
 
     def _between(self, tallies: Tallies) -> tuple[Array, Array, float]:
-        """The same between the units of one stage of the design."""
+        """Compute the same between the units of one stage of the design."""
         nn, nd, dd = np.zeros(self.map.cells), np.zeros(self.map.cells), 0.0
         factors = np.ones(len(tallies.units)) if tallies.factors is None else tallies.factors
         means = self.map.of(tallies.sums)
@@ -309,7 +309,7 @@ class Linear:
         return nn, nd, dd
 
     def _of_noise(self, squares: Array) -> tuple[Array, Array, float]:
-        """What randomization alone adds. A truth f is 0 or 1, so that ``E g^2 - f`` is its part."""
+        """Return the part that only randomization adds: ``E g^2 - f``, as a true f is 0 or 1."""
         nn = self.map.of(squares, "squares")[0] - self.map.of(squares)[0]
         nd = self.map.of(squares, "cross")[0] - self.map.of(squares)[0]
         dd = float(self.map.of(squares, "domain")[0, 0] - self.map.of(squares)[0].sum())
@@ -317,10 +317,10 @@ class Linear:
 
     @kept
     def _away(self) -> Array | None:
-        """How far the shares of each replicate are from the estimated ones; None without any.
+        """The distances of each replicate's shares from the estimates; None without replicates.
 
-        A replicate divides by its own total, that of the domain under its weights. NaN if that
-        total is not positive.
+        A replicate divides by its own total, the total of the subgroup under its weights. A share
+        is NaN if that total is not positive.
         """
         if self.tallies.replicates is None or self.fixed:
             return None
@@ -328,7 +328,7 @@ class Linear:
         totals = self._whole(self.tallies.replicates, cells)[:, None]
         shares = np.divide(cells, totals, out=np.full_like(cells, math.nan), where=totals > 0)
         away = shares - self.shares
-        # What rounding alone moves has not moved.
+        # A move that is only rounding is none.
         return np.where(np.abs(away) <= 1e-14 * np.maximum(1, np.abs(self.shares)), 0.0, away)
 
     @property
@@ -355,7 +355,7 @@ class Linear:
         return np.where(found > rounding, found, 0.0) / self.total**2
 
     def covariance(self) -> Array:
-        """The covariance matrix of the shares."""
+        """Return the covariance matrix of the shares."""
         cells, codes = self.map.cells, math.prod(self.map.shape)
         _core.require_memory("covariance", cells, cells + codes, 32)
         p, tallies = self.shares, self.tallies
@@ -382,10 +382,10 @@ class Linear:
         )
 
     def _noisy(self, squares: Array, responses: Array, centred: Array) -> Array:
-        """The part of the covariance that randomization alone adds, with these squared weights."""
+        """Compute the part of the covariance that only randomization adds, for squared weights."""
         weights = squares.reshape(-1)
         own = weights @ responses
-        # E of the square of what a truth adds: f_c f_d is 0 apart from f_c itself.
+        # The expected square of what a true value adds: f_c f_d is 0 apart from f_c itself.
         truth = np.diag(own)
         if centred is not responses:
             p = self.shares
@@ -408,7 +408,7 @@ class Linear:
                 spread = spread + np.clip(p * (1 - p), 0, None)
             ends = self.map.ends()
             low, high = intervals.mean_bounds(p, spread, ends, n, alpha, fixed=self.fixed)
-            # A cell that no report adds to cannot occur.
+            # A cell that no reported value adds to cannot occur.
             never = ends[0] == ends[1]
             return np.where(never, p, low), np.where(never, p, high)
         t = quantiles.student(alpha, self.degrees)

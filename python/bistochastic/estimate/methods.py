@@ -1,4 +1,4 @@
-"""From reports to an estimate: which method, of which counts; class totals, projection."""
+"""From reported values to an estimate: methods, class totals, projection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")
-# Shares beyond this are those of a matrix close to singular, and rounding shows in their sums.
+# Larger shares come from a matrix close to singular, and rounding shows in their sums.
 _FAR = 1e3
 
 
@@ -98,9 +98,9 @@ def of_counts(
 def fit_shares(
     matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
-    """Shares by a method, the gap that is left of the likelihood, and the steps taken.
+    """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
-    There is one share for each code that can be true.
+    The result has one share for each code that can be true.
     """
     if how == "mle":
         return likelihood.maximum(matrix, reports, patience)
@@ -161,7 +161,7 @@ def of_linear(
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    """An estimate whose errors come from tables of weights."""
+    """Make an estimate whose errors come from tables of weights."""
     tallies_ = linear.tallies
     if not tallies_.records:
         raise ValueError("`estimate` must be given at least one record; got none")
@@ -179,13 +179,13 @@ def of_linear(
 
 
 def effective(tallies_: Tallies) -> float:
-    """How many records of equal weight tell as much (Kish)."""
+    """Compute how many records of equal weight are as informative (Kish)."""
     whole, squares = float(tallies_.sums.sum()), float(tallies_.squares.sum())
     return whole * whole / squares
 
 
 def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:
-    """What blocks let one estimate: every class is reported as it is, so the identity is undone."""
+    """Count the totals of classes, which are reported unchanged, for the identity matrix."""
     classes = structure.classes(matrix)
     if classes is None:
         must = "`classes` must be used with identity, uniform, blocks or k_anonymous"
@@ -197,13 +197,13 @@ def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estim
 
 
 def project(x: Array) -> Array:
-    """The nearest distribution: what is over is taken off all alike, and nothing falls below 0.
+    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0.
 
     >>> project(np.array([0.7, 0.5, -0.2]))
     array([0.6, 0.4, 0. ])
     """
     if np.abs(x).max() > _FAR:
-        # The same of all alike, so that the largest ones are not rounded to thousands.
+        # The same from all, so the largest ones are not rounded to thousands.
         x = x - x.max()
     falling = np.sort(x)[::-1]
     over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)

@@ -1,4 +1,4 @@
-"""Errors before any data exist: how precise an estimate will be, and how many records it takes."""
+"""Errors before any data exist: the precision of an estimate, and the records that it needs."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
 
 
 def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
-    """The root mean square of the standard errors of all shares under a uniform truth.
+    """Compute the root mean square of the standard errors of all shares, if they are equal.
 
-    For true shares ``pi`` the reports follow ``lambda = P^T pi``, and the estimate ``P^-T`` times
-    their observed shares has the covariance ``(P^-T diag(lambda) P^-1 - pi pi^T) / n``. At uniform
+    For true shares ``pi`` the reported shares are ``lambda = P^T pi``, and the estimate ``P^-T``
+    times the observed shares has covariance ``(P^-T diag(lambda) P^-1 - pi pi^T) / n``. At uniform
     ``pi`` both are ``1/r`` everywhere, so its trace, the mean squared error of all r shares
     together, is
 
         ``(tr(P^-T P^-1) - 1) / (n r) = (sum of sigma_k^-2 - 1) / (n r)``
 
     over the singular values ``sigma_k``. One share has the r-th part of it, and its root is
-    ``sqrt((sum of sigma_k^-2 - 1) / n) / r``: that of each category if all are alike. Without
-    protection every ``sigma_k`` is 1, and what is left is the error of sampling,
+    ``sqrt((sum of sigma_k^-2 - 1) / n) / r``, the error of each category if all are alike. Without
+    protection every ``sigma_k`` is 1, and only the error of sampling is left,
     ``sqrt((1/r) (1 - 1/r) / n)``.
 
-    Accurate to about ``1e-15 condition``, relatively. None if the matrix is so close to a
-    singular one that doubles cannot tell, or beyond size 1500 if no structure gives the singular
+    The result is accurate to about ``1e-15 condition``, relatively. It is None if the matrix is too
+    close to a singular one for doubles, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
@@ -66,7 +66,7 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
 
 
 def _inverse_squares(matrix: Matrix) -> float | None:
-    """The sum of ``sigma_k^-2`` of an invertible matrix; None if it would take too long."""
+    """Sum ``sigma_k^-2`` of an invertible matrix; None if it would take too long."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
         # Singular values of a kron are all products of those of its factors.
@@ -108,13 +108,13 @@ def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.9
 
 
 def largest_variance(matrix: Matrix, share: float | None = None) -> float:
-    """The largest variance of a pseudo-response over all shares and all true distributions.
+    """Find the largest variance of a pseudo-response over all shares and true distributions.
 
-    With ``share`` only over those distributions that give the share in question this value.
+    With ``share`` it is only over distributions in which the share has this value.
 
-    With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
-    linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
-    to v maximizes ``t h_v + (1 - t) h_max - t^2``.
+    With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``.
+    It is linear except in ``pi_v``, so the rest of the mass is on the largest other ``h``, and the
+    mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("required_records", matrix))
@@ -126,7 +126,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
 
 
 def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
-    """For every share the mean squared pseudo-response of its own truth, and the most of others."""
+    """Compute each share's mean squared pseudo-response for its category and the most of others."""
     r = matrix.size
     if r == 1:
         return np.ones(1), np.zeros(1)
@@ -134,7 +134,7 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
     if isinstance(kron, Kron):
         own, other = np.ones(1), np.zeros(1)
         for factor in wide_factors(kron):
-            # Means of products multiply; another truth differs in one factor at least.
+            # Means of products multiply; another category differs in one factor at least.
             mine, others = _mean_squares(factor)
             apart = np.outer(other, np.maximum(mine, others)), np.outer(own, others)
             own, other = np.outer(own, mine).ravel(), np.maximum(*apart).ravel()

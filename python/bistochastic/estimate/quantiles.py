@@ -12,14 +12,14 @@ Array = NDArray[np.float64]
 
 
 def normal(p: float) -> float:
-    """The standard normal quantile."""
+    """Return the standard normal quantile."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(p)
 
 
 def two_sided(confidence: float) -> float:
-    """How far from 0 a standard normal number stays with this confidence.
+    """Compute the distance from 0 that a standard normal number keeps within.
 
     >>> round(two_sided(0.95), 6), round(two_sided(1 - 2**-53), 6)
     (1.959964, 8.292361)
@@ -30,7 +30,7 @@ def two_sided(confidence: float) -> float:
 
 
 def student(alpha: float, degrees: float) -> float:
-    """The distance from 0 that Student's t exceeds with probability ``alpha``.
+    """Return the distance from 0 that Student's t exceeds with probability ``alpha``.
 
     ``degrees / (degrees + t^2)`` has a beta distribution. From a million degrees on it is normal.
 
@@ -48,7 +48,7 @@ def student(alpha: float, degrees: float) -> float:
 
 
 def _gamma_cdf(a: float, x: float) -> float:
-    """The regularised lower incomplete gamma function, by its series or its continued fraction."""
+    """Compute the regularized lower incomplete gamma function, by series or continued fraction."""
     if x <= 0:
         return 0.0
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))
@@ -78,7 +78,7 @@ def _gamma_cdf(a: float, x: float) -> float:
 
 @lru_cache(maxsize=256)
 def chi_square(p: float, degrees: float) -> float:
-    """The chi-square quantile, by bisection."""
+    """Return the chi-square quantile, by bisection."""
     a = degrees / 2
     low, high = 0.0, max(10.0, 4 * a)
     while _gamma_cdf(a, high) < p:
@@ -93,7 +93,7 @@ def chi_square(p: float, degrees: float) -> float:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """The logarithm of the beta function, without the difference of large logarithms."""
+    """Return the logarithm of the beta function, without the difference of large logarithms."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     p, q = np.minimum(a, b), np.maximum(a, b)
     # Stirling's lgamma(p + q) - lgamma(q), to 1e-11 from 1000 on.
@@ -133,7 +133,7 @@ def _fractions(p: Array, q: Array, y: Array) -> Array:
 
 
 def _fraction(p: float, q: float, y: float) -> float:
-    """The same for one number.
+    """Compute the same for one number.
 
     >>> [_fraction(3.0, 5.0, 0.2)] == _fractions(*np.array([[3.0], [5.0], [0.2]])).tolist()
     True
@@ -156,13 +156,13 @@ def _fraction(p: float, q: float, y: float) -> float:
 
 
 def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) -> Array:
-    """The regularised incomplete beta function, or 1 without it, number by number."""
+    """Return the regularised incomplete beta function, or 1 without it, number by number."""
     flip = x > (a + 1) / (a + b + 2)
     p, q, y = np.where(flip, b, a), np.where(flip, a, b), np.where(flip, 1 - x, x)
-    # A bracket may close at 0 or 1 itself, where the tail is 0.
+    # A bracket may end at 0 or 1 itself; the tail is 0 there.
     with np.errstate(divide="ignore"):
         front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
-    # Of few numbers, arrays take longer to make than to fill.
+    # For few numbers, making arrays takes longer than filling them.
     if len(y) > 16:
         h = _fractions(p, q, y)
     else:
@@ -190,11 +190,11 @@ def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array,
 
 
 def _beta_quantile(a: Array, b: Array, p: float, *, upper: bool) -> Array:
-    """The number below or above which a beta distribution has ``p``.
+    """Find the number below or above which a beta distribution has ``p``.
 
-    By the expansion of Cornish and Fisher (Abramowitz and Stegun 26.5.22). Where both numbers are
-    at least 10,000 it changes ``p`` by less than one part in 50,000 at 0.025, and one in a
-    thousand at 1e-9; elsewhere Newton's steps start there, in a bracket that every look narrows.
+    The start is the expansion of Cornish and Fisher (Abramowitz and Stegun 26.5.22). If both
+    numbers are at least 10,000 it changes ``p`` by less than one part in 50,000 at 0.025, and one
+    in a thousand at 1e-9. Otherwise Newton's steps follow, in a bracket that every step narrows.
     """
     y = normal(p) if upper else -normal(p)
     s, t = 1 / (2 * np.maximum(a, 1) - 1), 1 / (2 * np.maximum(b, 1) - 1)

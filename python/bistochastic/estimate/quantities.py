@@ -25,9 +25,9 @@ class Quantity(Shown):
     name: str
     value: float
     standard_error: float
-    """Infinite if the design does not tell it."""
+    """The standard error; infinite if the design does not determine it."""
     records: int
-    """How many records it stands on."""
+    """The number of records that it is estimated from."""
     population: str
     """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     degrees: float = math.inf
@@ -39,11 +39,11 @@ class Quantity(Shown):
     notes: tuple[str, ...] = ()
     """Notes on the value."""
     shift: tuple[float, float] = (0.0, 0.0)
-    """How far below and above it the same number of the original may be, beside the error: of a
-    binned column by the widths of the classes, of a permuted one by how far its numbers move."""
+    """How far below and above it the same number of the original may be, in addition to the error:
+    by the widths of the classes of a binned column, by the moves of a permuted column."""
 
     def original(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Bounds of the same number of the original: :meth:`interval`, widened by :attr:`shift`.
+        """Bound the same number of the original: :meth:`interval`, widened by :attr:`shift`.
 
         >>> Quantity("mean", 2.5, 0.1, 400, "fixed", shift=(0.5, 0.5)).original(0.9)
         (1.835..., 3.164...)
@@ -52,9 +52,9 @@ class Quantity(Shown):
         return low - self.shift[0], high + self.shift[1]
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Lower and upper bounds, cut to what the quantity can be.
+        """Return lower and upper bounds, cut to the possible values of the quantity.
 
-        They are Student's with :attr:`degrees`, and for counts of records that count alike those of
+        They are Student's with :attr:`degrees`. For counts without weights they are the bounds of
         :meth:`Estimate.interval`, which hold for few records, too.
 
         >>> Quantity("mean", 2.5, 0.1, 400, "fixed").interval(0.9)
@@ -103,8 +103,8 @@ class Quantity(Shown):
 class Ratio(Quantity):
     """A number over another, both estimated, with Fieller's bounds.
 
-    If the number below may be 0, the bounds are infinite: any ratio may have led to the reports, or
-    any outside of a gap. :meth:`region` says which.
+    If the denominator may be 0, the bounds are infinite: the reported values are compatible with
+    any ratio, or with any ratio outside of a gap. :meth:`region` says which.
 
     >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
     ...       _variances=(4.0, 0.0, 9.0))
@@ -114,10 +114,10 @@ class Ratio(Quantity):
     numerator: float = math.nan
     denominator: float = math.nan
     _variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
-    """Of the numerator, their covariance, and of the denominator."""
+    """The variance of the numerator, the covariance, and the variance of the denominator."""
 
     def region(self, confidence: float = 0.95) -> list[tuple[float, float]]:
-        """All ratios that the reports do not contradict: an interval, the outside of one, or all.
+        """Return all ratios compatible with the reported values: an interval, its outside, or all.
 
         >>> r = Ratio("ratio", 0.5, 0.1, 100, "sampled", 99, numerator=50.0, denominator=100.0,
         ...           _variances=(9.0, 0.0, 4.0))
@@ -140,7 +140,7 @@ class Ratio(Quantity):
         return whole
 
     def is_bounded(self, confidence: float = 0.95) -> bool:
-        """Whether the number below is told from 0 with this confidence.
+        """Whether the denominator differs from 0 with this confidence.
 
         >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).is_bounded()
         False
@@ -149,7 +149,7 @@ class Ratio(Quantity):
         return len(parts) == 1 and math.isfinite(parts[0][0])
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The least and the greatest of :meth:`region`; infinite if it is unbounded.
+        """Return the least and the greatest ratio of :meth:`region`; infinite if it is unbounded.
 
         >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).interval()
         (-inf, inf)
@@ -194,7 +194,7 @@ class Quantile(Shown):
     notes: tuple[str, ...] = ()
 
     def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
-        """The lower and the upper end of the classes that the quantile may be in.
+        """Return the lower and the upper end of the classes that the quantile may be in.
 
         A class is left out if too few records are estimated up to its end, or enough up to its
         start, by Student's t with :attr:`degrees` (Woodruff's interval).

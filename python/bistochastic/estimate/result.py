@@ -1,8 +1,8 @@
-"""From reports back to frequencies: estimates, their errors, and what cannot be told.
+"""From reported values back to frequencies: estimates and their errors.
 
-Reports follow ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse estimate is ``G``
-times the reported shares: a mean over records of ``G[:, report]``, the pseudo-responses, so that
-its variance is theirs over the number of records.
+Reported values have the shares ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse
+estimate is ``G`` times the reported shares: a mean over records of the pseudo-responses ``G[:,
+reported]``. So its variance is their variance divided by the number of records.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
 
-# What a table can show of every cell.
+# The numbers that a table can show for every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
 _NO_WIDTH = "bounds cut to 0 or 1 leave no width: such reports are unlikely from these matrices"
-# A share that rounding alone puts below 0 is none.
+# A share below 0 only by rounding is not negative.
 _TINY = 1e-9
 _CERTAIN = "an interval without width: nothing about this share was left to chance"
 
@@ -43,12 +43,12 @@ _CERTAIN = "an interval without width: nothing about this share was left to chan
 class Estimate:
     """Estimated frequencies of the original, with their errors.
 
-    ``frequencies`` and ``counts`` come from the method that was asked for. Errors and intervals are
-    always those of the unbiased inverse.
+    ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always
+    belong to the unbiased inverse estimate.
 
     ``gap`` says how far the likelihood may be below its maximum, in nats per record (a nat is a
-    unit of information, about 1.44 bits). For ``"shrunk"`` it is below on purpose. ``steps`` says
-    how often the reports were taken through the matrix and back to find the maximum.
+    unit of information, about 1.44 bits). For ``"shrunk"`` it is below on purpose. ``steps`` is the
+    number of multiplications by the matrix and back in the search for the maximum.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
@@ -62,7 +62,7 @@ class Estimate:
     frequencies: Array
     """Shares of the original that sum to 1; those of ``inverse`` may be negative."""
     records: int
-    """How many reports there were."""
+    """The number of records."""
     method: str
     """How the shares were found."""
     population: str
@@ -70,19 +70,19 @@ class Estimate:
     gap: float
     """How far the likelihood may be below its maximum, in nats per record; 0 if it is reached."""
     steps: int
-    """How often reports were taken through the matrix and back; 0 if that was not needed."""
+    """The number of multiplications by the matrix and back; 0 if none was needed."""
     matrix: Matrix | None = field(repr=False)
-    """The matrix that the reports were drawn from; None if there are several."""
+    """The matrix of the reported values; None if there are several."""
     reports: Array = field(repr=False)
-    """The shares of the reports."""
+    """The proportions of the reported values."""
     axes: tuple[Axis, ...] = ()
     """The columns of the table with their categories; empty without labels."""
     _linear: Any = field(default=None, repr=False)
-    """Where errors come from if not from one matrix and equal weights."""
+    """The source of errors, unless it is one matrix and equal weights."""
     total: float | None = None
-    """What the counts sum to: of weights, or of a domain; None if it is ``records``."""
+    """The sum of the counts, if weights or a subgroup make it differ from ``records``."""
     notes: tuple[str, ...] = ()
-    """What is said below the table."""
+    """The notes below the table."""
     _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
     """The function that makes a frame of the caller's library."""
 
@@ -107,7 +107,7 @@ class Estimate:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many categories each column has; without labels, how many categories there are.
+        """The number of categories of each column; without labels, of all categories.
 
         >>> import bistochastic as bs
         >>> two = {"a": [0, 1], "b": [0, 1]}
@@ -128,7 +128,7 @@ class Estimate:
 
     @kept
     def _unbiased(self) -> Array:
-        """The inverse estimate, which errors and intervals are of."""
+        """The inverse estimate, which errors and intervals belong to."""
         if self.method == "inverse":
             return self.frequencies
         if self._linear is not None:
@@ -142,7 +142,7 @@ class Estimate:
 
     @kept
     def _variance(self) -> Array:
-        """Those that count: of a fixed population without what truths differ by."""
+        """The variances that count: in a fixed population only those of randomization."""
         spread, _ = self._scatter
         if self.population == "fixed":
             return intervals.within_population(spread, self._unbiased)
@@ -150,14 +150,14 @@ class Estimate:
 
     @kept
     def standard_errors(self) -> Array:
-        """The standard error of each share under ``inverse``, the root of an unbiased variance.
+        """The standard error of each proportion under ``inverse``: the root of its variance.
 
-        * For bounds use :meth:`interval`, never a share plus or minus 1.96 of these: in small
-          tables that covers less than it says.
+        * For bounds use :meth:`interval`, never a proportion plus or minus 1.96 standard errors: in
+          small tables that covers less than it says.
         * With a sample of one record it is infinite.
         * The other methods are biased and have no errors of their own. ``mle`` and ``simplex``
-          agree with ``inverse`` if that is a distribution. So these errors are theirs too, once
-          there are many records and no share is 0.
+          agree with ``inverse`` if that is a distribution. So these errors also apply to them, if
+          there are many records and no proportion is 0.
         * They are exact up to 10,000 categories, at any size for randomized response, circulant and
           permutations, and for a :func:`kron` of such matrices. Otherwise random probes estimate
           them; :attr:`standard_errors_within` says how well.
@@ -174,7 +174,7 @@ class Estimate:
 
     @property
     def _per_record(self) -> float:
-        """From the variance of a pseudo-response to that of the mean, without bias."""
+        """The factor from the variance of a pseudo-response to the unbiased one of the mean."""
         if self.population == "fixed":
             return 1 / self.records
         if self._law.size == 1:
@@ -185,8 +185,8 @@ class Estimate:
     def standard_errors_within(self) -> float:
         """The relative standard error of the standard errors themselves: 0 if they are exact.
 
-        It is that of all shares together. In a fixed population that of a single share may be
-        larger.
+        It covers all proportions together. In a fixed population the error of a single standard
+        error may be larger.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
@@ -199,7 +199,7 @@ class Estimate:
 
     @kept
     def covariance(self) -> Array:
-        """The covariance matrix of the inverse estimate, formed only when asked for.
+        """The covariance matrix of the inverse estimate, computed only when you read it.
 
         With a sample of one record it is unknown: variances are ``inf``, covariances NaN.
 
@@ -227,7 +227,7 @@ class Estimate:
         return np.asarray(spread * self._per_record)
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Array:
-        """Lower and upper bounds of every share, of shape ``(r, 2)``.
+        """Return lower and upper bounds of every proportion, of shape ``(r, 2)``.
 
         ====================  =======================  ====================================
         matrix and records    interval                 guarantee
@@ -240,19 +240,19 @@ class Estimate:
                               Bernstein                wide for few
         ====================  =======================  ====================================
 
-        The normal intervals are used once the reports vary enough. They were checked in many cases:
-        enumerated ones for samples, simulated ones for fixed populations, at confidences from 0.8
-        to 1 - 1e-10. In none of them is a share missed more often than promised.
+        The normal intervals are used once the reported values vary enough. They were checked in
+        many cases: by enumeration for samples, by simulation for fixed populations, at confidences
+        from 0.8 to 1 - 1e-10. In none of them is a proportion missed more often than promised.
 
-        1. The bounds are about the true share, whatever the ``method``. A biased estimate may lie
+        1. The bounds are for the true proportion, whatever the ``method``. A biased estimate may be
            outside of them.
-        2. They are cut to [0, 1]. If both are 0, or both are 1, such reports are unlikely from this
-           matrix.
-        3. ``simultaneous=True`` covers all shares together (Bonferroni).
+        2. They are cut to [0, 1]. If both are 0, or both are 1, this matrix is unlikely to give
+           such reported values.
+        3. ``simultaneous=True`` covers all proportions together (Bonferroni).
         4. For randomized response a fixed population gets the intervals of a sample, which are
            wider than necessary.
-        5. Under weights they are Student's with :attr:`degrees`, which is approximate. Inside a
-           domain that was itself protected they are Fieller's.
+        5. With weights they are Student's with :attr:`degrees`, which is approximate. In a subgroup
+           that was itself protected they are Fieller's.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -280,7 +280,7 @@ class Estimate:
         certain = structure.is_certain(matrix)
         still = certain or matrix.truthfulness == 1
         if len(self.frequencies) == 1 or (self.population == "fixed" and still):
-            # Nothing was left to chance.
+            # Nothing was randomized.
             low = high = self._unbiased
         elif certain or _core.basis(matrix) == "flat":
             low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
@@ -302,7 +302,7 @@ class Estimate:
         ``false_records`` of the reported values are chosen at will, the others are honest. A
         proportion moves by at most ``f (max_y Q[y, x] - min_y Q[y, x]) / n``, with Q the inverse of
         the matrix and n the records: the stronger the protection, the more one false record moves.
-        The bound is that of the method ``inverse``.
+        The bound holds for the method ``inverse``.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(2, keep=0.75).estimate(counts=[600, 400])
@@ -324,11 +324,11 @@ class Estimate:
         return np.asarray(many * (most - least) / self.records)
 
     def contains(self, prior: object, confidence: float = 0.95) -> bool:
-        """Whether the reports are compatible with true shares ``prior``, by a chi-square test.
+        """Whether true proportions ``prior`` are compatible with the data, by a chi-square test.
 
-        The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If few reports
-        of some category are expected, its limit is raised. Categories of which less than ``1 / r``
-        reports are expected count as one.
+        The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If a category
+        is expected to be reported rarely, the limit is raised. Categories with an expected number
+        of records below ``1 / r`` count as one.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -366,15 +366,15 @@ class Estimate:
         wide: bool = False,
         value: str = "frequency",
     ) -> Any:
-        """The table as a data frame.
+        """Return the table as a DataFrame.
 
-        ``library`` is ``"pandas"`` or ``"polars"``. Without it the frame is one of the library of
-        the reports, or of pandas if that is installed, else of polars.
+        ``library`` is ``"pandas"`` or ``"polars"``. By default it is the library of the protected
+        table, or pandas if that is installed, else polars.
 
         * Long: a row for each cell. The columns of the table come first, then ``reported``,
           ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``.
         * ``wide=True``: a row for each combination of all columns but the last, whose categories
-          stand side by side. ``value`` says which number is shown.
+          are side by side. ``value`` says which number is shown.
 
         >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1])
@@ -434,7 +434,7 @@ class Estimate:
         return estimate(self, axes=axes)
 
     def _levels(self) -> dict[str, list[Any]]:
-        """The category of every cell, a list for each column."""
+        """List the category of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
             axis.name: [axis.categories[i] for i in place.tolist()]
@@ -462,7 +462,7 @@ class Estimate:
         return intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
-        # What is only to be looked at must not take long.
+        # Printing must not take long.
         columns = self._columns(errors=self._is_quick)
         r = len(self.frequencies)
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
@@ -553,7 +553,7 @@ class Estimate:
         )
 
     def _picture(self, most: int = 20) -> str | None:
-        """Shares as bars with their intervals; None if there are many, or they take long."""
+        """Draw shares as bars with intervals; None if they are many or would take long."""
         from bistochastic import markup
 
         if len(self.frequencies) > most:
@@ -571,7 +571,7 @@ class Estimate:
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:
-        """The category of every cell in words."""
+        """Write the category of every cell in words."""
         words = [axis.words() for axis in self.axes]
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return [
@@ -592,7 +592,7 @@ def check_library(library: object) -> None:
 def framed(
     columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
 ) -> Any:
-    """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
+    """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
     from bistochastic.adapters.results import made_by
 
     check_library(library)

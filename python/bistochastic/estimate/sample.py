@@ -1,6 +1,6 @@
 """``Sample``: rows with weights and a design, and the covariance of totals over them.
 
-A row is a record, or all records that share every number that is asked about.
+A row is a record, or all records that share every requested number.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Sample:
     replicates: Array | None = None
     scale: float = 1.0
     factors: Array | None = None
-    """What counts of the variance of each stratum in a finite population; all of it if None."""
+    """The factor on the variance of each stratum in a finite population; 1 if None."""
     second: tuple[NDArray[np.intp], NDArray[np.intp], Array] | None = None
     """The second stage: the unit of every row, the cluster of every unit, a factor per cluster."""
     left: Array | None = None
@@ -76,9 +76,9 @@ class Sample:
         return np.array([math.fsum(row * self.sums) for row in values])
 
     def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
-        """The standard error of a statistic, from what it is under the weights of each replicate.
+        """Compute the standard error of a statistic from its value under each replicate's weights.
 
-        Infinite if a replicate has none: the statistic is NaN, or rejects its weights.
+        It is infinite if a replicate has no value: the statistic is NaN, or rejects the weights.
         """
         assert self.replicates is not None
         found = []
@@ -93,11 +93,11 @@ class Sample:
         return math.sqrt(self.scale * math.fsum(found))
 
     def covariance(self, values: Array, products: Array | None = None) -> Array:
-        """The covariance matrix of the totals, between clusters within strata.
+        """Compute the covariance matrix of the totals, between clusters within strata.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
-        Infinite if a stratum has one unit. In a finite population the factors of each stage
-        count, and the noise, which takes the ``products`` of :meth:`noise`.
+        It is infinite if a stratum has one unit. In a finite population the factors of each stage
+        count, and the noise, which needs the ``products`` of :meth:`noise`.
         """
         if self.replicates is not None:
             away = self.replicates @ values.T - self.totals(values)
@@ -125,9 +125,9 @@ class Sample:
         return found
 
     def noise(self, values: Array, products: Array) -> Array:
-        """The covariance of the totals that randomization alone brings.
+        """Compute the covariance of the totals that only randomization adds.
 
-        ``products`` has the pseudo-responses of the products of what the values stand for.
+        ``products`` has the pseudo-responses of the products of the true values.
         """
         k = len(values)
         found = np.empty((k, k))
@@ -146,9 +146,9 @@ def _between(
     factors: Array,
     units: NDArray[np.int64] | None = None,
 ) -> Array:
-    """Sums of squares and products about the means of groups, each with its factor.
+    """Sum squares and products about the means of groups, each with its factor.
 
-    Rows of values stand for several units if they come with ``weights``, ``squares`` of these and
+    Rows of values represent several units if they come with ``weights``, ``squares`` of these and
     the number of ``units`` of each group.
     """
     k, count = len(sums), len(factors)

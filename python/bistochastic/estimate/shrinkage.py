@@ -1,8 +1,8 @@
-"""Likelihood drawn towards a guess, as far as the reports do not contradict it.
+"""Likelihood drawn towards a guess, as far as the reported values do not contradict it.
 
 The guess for one attribute is uniform. For a joint table it is the product of the marginals, each
-estimated in this way. With many or nearly truthful reports the estimate is that of maximum
-likelihood. With few or very noisy ones it is the guess.
+estimated in this way. With many or nearly truthful reported values the estimate is the maximum of
+the likelihood. With few or very noisy ones it is the guess.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
-# Size up to which the information of a report is computed exactly, and probes beyond.
+# Size up to which the information of a reported value is computed exactly, and probes beyond.
 _EXACT, _PROBES = 1024, 16
-# Nats, of all records together, to which the maximum is found: far less than they can tell.
+# Nats, of all records together, to which the maximum is found: far below their information.
 _NATS = 0.1
 _STEPS = 5000
 
@@ -34,13 +34,13 @@ _STEPS = 5000
 def shrunk(
     matrix: Matrix, reports: Array, records: float, patience: Patience | None = None
 ) -> tuple[Array, float, int]:
-    """The shares drawn towards a guess, how far their likelihood is below its maximum, the steps.
+    """Draw shares towards a guess; return them, the gap to the largest likelihood, the steps.
 
-    With ``n`` records, a guess ``s`` and a weight ``k``, the maximum over distributions ``pi`` of
+    With ``n`` records, a guess ``s`` and a weight ``k``, they maximize, over distributions ``pi``,
 
         sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
 
-    The weight counts pseudo-records and is read from the reports, see :func:`_weight`. With
+    The weight counts pseudo-records and is estimated from the data, see :func:`_weight`. With
     ``patience`` the search for that maximum ends at its gap or its time.
     """
     if operators.is_singular(matrix):
@@ -61,7 +61,7 @@ def shrunk(
     ]
     guess = reduce(np.multiply.outer, marginals).reshape(-1)
     # Under a product the information of several attributes multiplies, with 1 for the total; the
-    # marginals are fitted, so that theirs says nothing more about the weight.
+    # marginals are fitted, so their information says nothing more about the weight.
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
     degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
@@ -92,11 +92,11 @@ def _draw(
 
 
 def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> float:
-    """How many pseudo-records the guess is worth, from how badly it explains the reports.
+    """Estimate how many pseudo-records the guess is worth, from how badly it explains the data.
 
-    Let ``pi - s`` vary with variances ``s / k``. Then Pearson's ``chi`` of the reports against the
-    guess has mean ``degrees + n told / k`` and, if the guess is true, variance ``2 degrees``. So
-    that noise is not taken for a departure, ``1 / k`` has an exponential prior with mean ``2 /
+    Let ``pi - s`` vary with variances ``s / k``. Then Pearson's ``chi`` of the counts against the
+    guess has mean ``degrees + n told / k`` and, if the guess is true, variance ``2 degrees``. To
+    keep noise from looking like a departure, ``1 / k`` has an exponential prior with mean ``2 /
     cells``: half a pseudo-record per cell (Jeffreys). The likeliest ``1 / k`` solves
 
         n told (chi - degrees - n told / k) / (2 degrees) = cells / 2.
@@ -106,10 +106,10 @@ def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> floa
 
 
 def _information(matrix: Matrix, shares: Array) -> float:
-    """``sum of shares_u p_uv^2 / (P^T shares)_v, less 1``: of a truthful report the size less 1.
+    """Compute ``sum of shares_u p_uv^2 / (P^T shares)_v, less 1``.
 
-    The trace of a product of matrices: rows ``z sqrt(shares)`` through P, squared, where the z are
-    unit vectors or, beyond some size, random signs.
+    For the identity it is the size less 1. It is the trace of a product of matrices: rows ``z
+    sqrt(shares)`` through P, squared, with unit vectors z or, beyond some size, random signs.
     """
     r = len(shares)
     expected = _forth(matrix, shares)
@@ -125,12 +125,12 @@ def _information(matrix: Matrix, shares: Array) -> float:
 
 
 def _forth(matrix: Matrix, pi: Array) -> Array:
-    # A transform may leave a little below 0 where there is nothing.
+    # A transform may leave a little below 0 in place of 0.
     return np.asarray(np.maximum(operators.from_truths(matrix, pi[None, :])[0], 1e-300))
 
 
 def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
-    """The slope of the likelihood per record; its mean under pi is 1."""
+    """Compute the slope of the likelihood per record; its mean under pi is 1."""
     ratio = (reports / expected)[None, :]
     return np.asarray(np.maximum(operators.to_truths(matrix, ratio)[0], 0.0))
 
@@ -143,13 +143,14 @@ def _climb(
     wanted: float,
     patience: Patience,
 ) -> tuple[Array, int]:
-    """The maximum of likelihood less ``rho`` times the divergence from the guess.
+    """Maximize the likelihood less ``rho`` times the divergence from the guess.
 
-    Each step maximizes the likelihood's tangent less the divergence from the guess times ``rho``
-    and that from where we are over ``length``: a weighted geometric mean. It is taken if the
-    likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
-    holds: noise makes the likelihood flat, and steps long where those of expectation maximization
-    are short. From there we go on a little the same way (Nesterov), until that would go down.
+    Each step maximizes the likelihood's tangent less ``rho`` times the divergence from the guess
+    and less the divergence from the current shares over ``length``: a weighted geometric mean. The
+    step is made if the likelihood is not below the prediction, so the sum grows. Steps lengthen as
+    long as that holds: noise makes the likelihood flat, and these steps are long where steps of
+    expectation maximization are short. Then they go on a little the same way (Nesterov), as long as
+    the sum grows.
 
     The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.
     """
@@ -157,7 +158,7 @@ def _climb(
     start = np.log(guess)
 
     def at(where: Array) -> tuple[Array, Array, float]:
-        """The shares with these logarithms, the reports expected of them, and their likelihood."""
+        """Compute shares from these logarithms, expected reported shares, and the likelihood."""
         pi = np.exp(where)
         expected = _forth(matrix, pi)
         return pi, expected, float(reports[seen] @ np.log(expected[seen]))
@@ -180,7 +181,7 @@ def _climb(
             promised = height + float(g @ (new - pi)) - float(new @ (there - here)) / length
             if reached >= promised - 1e-13 or length < 1e-6:
                 break
-            # Long enough: from here on most steps shall be taken at once.
+            # Long enough: from here on most steps shall be accepted at once.
             length, growth = length / 2, 1.1
         length = min(length * growth, 1e12)
         found = reached - rho * float(new @ (there - start))

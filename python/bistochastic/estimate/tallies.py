@@ -1,4 +1,4 @@
-"""How often each category was reported: from reports, or as counts that were given."""
+"""Counts of reported categories: from reported values, or as given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEW = 256
 
 
 def tally(matrix: Matrix, codes: object, counts: object) -> Array:
-    """The counts of the reports, from the reports or as given."""
+    """Count the reported values, or read the counts that were given."""
     if (codes is None) == (counts is None):
         got = "neither" if codes is None else "both"
         raise TypeError(f"`estimate` must be given codes or counts; got {got}")
@@ -81,7 +81,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
 
 
 def _axes(matrix: Matrix) -> tuple[int, ...]:
-    """The sizes of all axes; without those of one category if there are very many."""
+    """List the sizes of all axes; if they are very many, without axes of one category."""
     if _core.parts_in(matrix) > _FEW:
         return tuple(axis.size for axis in axes(matrix))
     kron = composition(matrix)

@@ -1,1 +1,1 @@
-"""From a file to a protected file: ``release`` the way, ``whole`` files that appear when whole."""
+"""From a file to a protected file: ``release`` does it, ``whole`` makes files appear complete."""

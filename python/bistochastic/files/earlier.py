@@ -1,7 +1,7 @@
-"""Earlier draws of the same records: what certificates in the folder of a file tell about it.
+"""Earlier draws of the same records, found by the certificates in the folder of a file.
 
-Two runs without a key, or under different ones, draw noise twice for the same people. Anyone who
-has both files learns more than either certificate says.
+Two runs without a key, or with different keys, draw noise twice for the same people. Anyone with
+both files learns more than either certificate says.
 """
 
 from __future__ import annotations

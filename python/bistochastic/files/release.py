@@ -1,13 +1,13 @@
 """From a file to a protected file, in record batches.
 
 Categorical and joint columns are read, drawn and written a few batches at a time, in three threads,
-so that memory does not grow with the file. A numeric column is read whole first, since it is
-permuted among all rows. With a shuffle, protected rows are scattered over files beside the output
-and read back in a random order.
+so memory does not grow with the file. A numeric column is read whole first, since it is permuted
+among all rows. With a shuffle, protected rows are scattered over files next to the output and read
+back in a random order.
 
-The output and its certificate appear when both are whole. Before that the old certificate goes, so
-that none ever stands beside a file that it does not describe. All three are done under one lock, so
-two runs at the same time do not mix.
+The output and its certificate appear when both are complete. Before that the old certificate is
+removed, so no certificate is ever next to a file that it does not describe. All three steps are
+under one lock, so two runs at the same time do not mix.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Files that appear only when they are whole.
+"""Files that appear only when they are complete.
 
-What is written goes to a folder of mode 0700 beside the file, in files of mode 0600, and is renamed
-at the end. A run that was killed leaves such a folder; the next one to the same file removes it. A
-lock tells it from that of a run that is still at work.
+Parts are written to a folder of mode 0700 next to the file, in files of mode 0600, and renamed at
+the end. A run that was killed leaves such a folder; the next run for the same file removes it. A
+lock distinguishes it from the folder of a run that is still at work.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Logistic and multinomial regression by the corrected score.
 
-The table of reports, taken back through the inverse of every matrix, is right on average, though
-some of its cells are negative: ``T = (Q_1^T x Q_2^T x ...) N``. The coefficients are those of an
-ordinary fit to T. They solve ``sum over cells of (T_y - T p_y(D)) D = 0``, so they estimate the
-coefficients that the original table would give, whether the model is true or not.
+The reported table, multiplied by the inverse of every matrix, is right on average, though some of
+its cells are negative: ``T = (Q_1^T x Q_2^T x ...) N``. The coefficients come from an ordinary fit
+to T. They solve ``sum over cells of (T_y - T p_y(D)) D = 0``, so they estimate the coefficients
+that the original table would give, whether the model is true or not.
 
 Rows of T are the combinations of unprotected columns (each record has its own if one of them has
 many values), columns are the cells of the protected ones. A column of the design is a number for
@@ -57,7 +57,7 @@ class Grid:
 
     @classmethod
     def of(cls, records: Records, functions: Sequence[Function]) -> Grid:
-        """The grid of the functions of a design."""
+        """Return the grid of the functions of a design."""
         axes = tuple(a for a in records.attributes if any(a in f.scores for f in functions))
         shape = tuple(records.attributes[name].size for name in axes)
         cells, rows = math.prod(shape), records.frames[UNPROTECTED].rows
@@ -102,7 +102,7 @@ class Grid:
         return order, ends
 
     def batches(self) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-        """Some rows of the grid at a time, with the rows of the sample that belong to them."""
+        """Give some rows of the grid at a time, with the rows of the sample that belong to them."""
         step = max(1, _HELD // self.cells)
         if step >= len(self.across):
             yield slice(0, len(self.across)), np.arange(len(self.rows))
@@ -113,15 +113,15 @@ class Grid:
             yield slice(start, stop), order[ends[start] : ends[stop]]
 
     def counted(self, part: slice, sample: NDArray[np.intp], weights: Array) -> Array:
-        """The weights of reports, a row for each row of the grid."""
+        """Add the weights of reported cells, a row for each row of the grid."""
         rows = part.stop - part.start
         place = (self.rows[sample] - part.start) * self.cells + self.reported[sample]
         sums = np.bincount(place, weights[sample], minlength=rows * self.cells)
         return sums.astype(float, copy=False).reshape(rows, self.cells)
 
     def through(self, tables: Array, part: slice, *, back: bool) -> Array:
-        """Rows of numbers through the inverse of every matrix: a table of reports to that of the
-        original, or with ``back`` functions of the original to their pseudo-responses."""
+        """Multiply rows by the inverse of every matrix: a reported table becomes the original one,
+        or with ``back`` functions of the original become their pseudo-responses."""
         if self.records.raw:
             return tables
         found = tables.reshape(len(tables), *self.shape)
@@ -144,7 +144,7 @@ class Grid:
         return done if back else done * self.possible
 
     def matrices(self, name: str) -> NDArray[np.intp]:
-        """Which matrix of an attribute each row of the grid has."""
+        """Find the matrix of an attribute for each row of the grid."""
         attribute, rows = self.records.attributes[name], len(self.across)
         if attribute.groups is None:
             return np.zeros(rows, np.intp)
@@ -172,7 +172,7 @@ class Grid:
         )
 
     def dense(self, kind: list[int], of: Callable[[Coded, int], Array]) -> Array:
-        """One matrix over all cells from a matrix of every attribute."""
+        """Return one matrix over all cells from a matrix of every attribute."""
         attributes = [self.records.attributes[name] for name in self.axes]
         parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
         found: Array = np.ones((1, 1))
@@ -189,7 +189,7 @@ class Grid:
         return found
 
     def scales(self, design: Expanded) -> Array:
-        """The standard deviation of every column over rows and cells."""
+        """Return the standard deviation of every column over rows and cells."""
         rows, cells = len(self.across), len(self.inside)
         squares = (self.across.T @ self.across / rows) * (self.inside.T @ self.inside / cells)
         means = design.collect(self.across.mean(axis=0) * self.inside.mean(axis=0))
@@ -218,11 +218,11 @@ class Corrected:
         self._last: tuple[Array, tuple[list[Array], Array]] | None = None
 
     def _of(self, m: int, j: int) -> Array:
-        """The pseudo-responses of a class and a function, on every row of the sample."""
+        """Return the pseudo-responses of a class and a function, on every row of the sample."""
         return self._records.of(self._classes[m] * self.design.functions[j])
 
     def table(self, part: slice, sample: NDArray[np.intp], weights: Array | None = None) -> Array:
-        """The corrected table of some rows of the grid."""
+        """Return the corrected table of some rows of the grid."""
         if weights is None and self._held is not None:
             return self._held
         given = self._weights if weights is None else weights
@@ -232,29 +232,29 @@ class Corrected:
         return found
 
     def predictors(self, theta: Array, part: slice) -> list[Array]:
-        """The linear predictor of every class but the first, over rows and cells."""
+        """Return the linear predictor of every class but the first, over rows and cells."""
         spread = theta.reshape(self.classes, -1)[:, self.design.to]
         return [(self.grid.across[part] * row) @ self.grid.inside.T for row in spread]
 
     def chances(self, theta: Array, part: slice) -> tuple[list[Array], Array]:
-        """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+        """Return the probability of every class but the first, and ``log(1 + sum of exp eta)``."""
         if self._last is not None and part.start == 0 and np.array_equal(self._last[0], theta):
             return self._last[1]
         found = chances_of(self.predictors(theta, part))
         if part.stop == len(self.grid.across) and part.start == 0:
-            # The same coefficients are asked for twice: is it higher, and where does it rise?
+            # The same coefficients are needed twice: for the value and for the slope.
             self._last = theta.copy(), found
         return found
 
     def value(self, theta: Array) -> float:
-        """The corrected likelihood."""
+        """Return the corrected likelihood."""
         found = float((theta * self.moments.ravel()).sum())
         for part, sample in self.grid.batches():
             found -= float(np.vdot(self.table(part, sample), self.chances(theta, part)[1]))
         return found
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """The corrected score, and the information."""
+        """Return the corrected score, and the information."""
         return self._slopes(theta, None)
 
     def _slopes(self, theta: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -281,11 +281,11 @@ class Corrected:
         return first.ravel(), second.reshape(m * k, m * k)
 
     def spread(self, theta: Array, squares: Array) -> Array:
-        """What the covariance of the total score would be without noise, if the model is true."""
+        """Compute the covariance of the total score without noise, if the model is true."""
         return self._slopes(theta, squares)[1]
 
     def scores(self, theta: Array) -> Array:
-        """The corrected score of every row of the sample."""
+        """Return the corrected score of every row of the sample."""
         grid, k = self.grid, len(self.design.functions)
         found = np.stack([self._of(m, j) for m in range(self.classes) for j in range(k)])
         for part, sample in grid.batches():
@@ -308,13 +308,13 @@ class Corrected:
         return np.concatenate([self.design.collect(block) for block in each])
 
     def negative(self) -> float:
-        """The negative part of the corrected table, relative to its total."""
+        """Return the negative part of the corrected table, relative to its total."""
         below = sum(-float(np.minimum(self.table(p, s), 0).sum()) for p, s in self.grid.batches())
         return below / float(self._weights.sum())
 
 
 def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
-    """The probability of every class but the first, and ``log(1 + sum of exp eta)``."""
+    """Return the probability of every class but the first, and ``log(1 + sum of exp eta)``."""
     if len(eta) == 1:
         below = np.exp(-np.abs(eta[0]))
         total = 1 + below
@@ -327,7 +327,7 @@ def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
 
 
 def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
-    """Fit by the corrected score, from 0 and from the fit to the reports as they are."""
+    """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, classes)
     most = np.tile(limits(model.grid.scales(model.design)), len(classes))
     raw = replace(records, raw=True)

@@ -1,4 +1,4 @@
-"""``Fitted``: what every model comes to, and the search for the zero of a corrected score."""
+"""``Fitted``: the result of every model, and the search for the zero of a corrected score."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
     def covariance(self, sample: Sample) -> Array:
-        """The covariance of the coefficients: ``A^-1 B A^-1``.
+        """Compute the covariance of the coefficients: ``A^-1 B A^-1``.
 
-        Of records that count alike, B is the sum of ``psi psi^T``; under a design, the covariance
-        of the total score. A likelihood of such records has ``A^-1`` alone, and no scores.
+        Without weights, B is the sum of ``psi psi^T``; under a design, the covariance of the total
+        score. A likelihood without weights has only ``A^-1``, and no scores.
         """
         inverse = np.linalg.inv(self.information)
         if self.scores is None:
@@ -57,7 +57,7 @@ class Fitted:
         return np.asarray(inverse @ middle @ inverse.T)
 
     def without_noise(self) -> Array | None:
-        """The standard errors that the same model would have without noise; None if not known."""
+        """Compute the standard errors of the same model without noise; None if unknown."""
         if self.spread is None:
             return None
         inverse = np.linalg.inv(self.information)
@@ -89,29 +89,29 @@ class Expanded:
         return found
 
     def collect_both(self, values: Array) -> Array:
-        """The same along both axes of a matrix."""
+        """Do the same along both axes of a matrix."""
         return self.collect(self.collect(values).T).T
 
 
 class Model(Protocol):
-    """What is maximized: a concave function, up to noise."""
+    """The function to maximize: concave, up to noise."""
 
     size: int
 
     def value(self, theta: Array) -> float:
-        """The function itself."""
+        """Compute the function."""
         ...
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """Its gradient, and minus its second derivative or what is expected of it."""
+        """Compute its gradient, and minus its second derivative or the expectation of that."""
         ...
 
 
 def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int] | None:
-    """Newton's method with halved steps; None if nothing is found from this start.
+    """Maximize by Newton's method with halved steps; None if nothing is found from this start.
 
-    The information may have negative eigenvalues away from the maximum, as corrected tables have
-    negative cells. Steps take their absolute values, no less than a millionth of the largest, so
+    The information may have negative eigenvalues away from the maximum, because corrected tables
+    have negative cells. Steps use their absolute values, at least a millionth of the largest, so
     the function rises along every step. ``most`` limits the coefficients.
     """
     theta, now = start, model.value(start)
@@ -155,6 +155,6 @@ def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple
 
 
 def limits(scales: Array) -> Array:
-    """The most that coefficients may be, by the standard deviations of their columns."""
+    """Limit the coefficients by the standard deviations of their columns."""
     with np.errstate(divide="ignore"):
         return np.asarray(_BEYOND / scales)

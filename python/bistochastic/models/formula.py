@@ -1,7 +1,7 @@
 """From a formula to functions of the true values: the columns of the design, one by one.
 
-formulaic reads the formula and encodes its factors. A factor of one axis is evaluated on the values
-of that axis alone, so the combinations of all axes are never written down. A column of the design
+formulaic reads the formula and encodes its factors. A factor of one axis is evaluated only on the
+values of that axis, so the combinations of all axes are never written down. A column of the design
 is a sum of :class:`bistochastic.tables.responses.Function`: one product over axes, or several if a
 factor needs two axes at once.
 """
@@ -26,7 +26,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
 
-# Combinations of protected values that a factor of several axes is taken apart into.
+# The most combinations of protected values for a factor of several axes.
 _MIXED = 64
 _QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
 
@@ -51,12 +51,12 @@ class Sides:
 
 
 def columns_of(formula: Any) -> set[str]:
-    """The columns that a formula needs."""
+    """List the columns that a formula needs."""
     return {name for term in formula for factor in term.factors for name in _columns(factor)}
 
 
 def _columns(factor: Any) -> set[str]:
-    """The columns of a factor; formulaic's own list leaves out those of stateful transforms."""
+    """List the columns of a factor; formulaic's list omits columns of stateful transforms."""
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.variables import get_required_variables
 
@@ -96,7 +96,7 @@ class Terms:
     names: tuple[str, ...]
     columns: tuple[tuple[Function, ...], ...]
     spec: Any
-    """What formulaic needs to make the same columns of other data."""
+    """The specification with which formulaic makes the same columns from other data."""
 
 
 def terms_of(records: Records, side: Any, axis: str) -> Terms:
@@ -136,7 +136,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
 
 
 def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
-    """The product of sums of functions, as a sum of functions."""
+    """Multiply sums of functions; return a sum of functions."""
     found: tuple[Function, ...] = (Function(),)
     for part in parts:
         found = tuple(one * other for one in found for other in part)
@@ -146,7 +146,7 @@ def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
 def _factor(
     records: Records, scoped: Any, side: str, state: dict[str, Any]
 ) -> dict[str, tuple[Function, ...]]:
-    """The encoded columns of a factor, each as functions of the axes that it depends on."""
+    """Encode the columns of a factor, each as functions of the axes that it depends on."""
     from formulaic import Formula
     from formulaic.formula import SimpleFormula
     from formulaic.parser.types import Term
@@ -187,7 +187,7 @@ def _factor(
 
 
 def _number(records: Records, factor: Any, side: str) -> Function | None:
-    """A column of numbers as it is, which formulaic need not be asked about; None if it is none."""
+    """Return a plain column of numbers, without formulaic; None if the factor is not one."""
     axes = records.axes_of({factor.expr}, side)
     if factor.eval_method.value != "lookup" or not axes:
         return None
@@ -200,7 +200,7 @@ def _number(records: Records, factor: Any, side: str) -> Function | None:
 def _apart(
     values: Array, axes: tuple[str, ...], protected: list[str], side: str, records: Records
 ) -> tuple[Function, ...]:
-    """Values over the combinations of axes, as a function of one axis or a sum of products."""
+    """Split values over the combinations of axes into a function of one axis or products."""
     if len(axes) == 1:
         return (Function({axes[0]: values}),)
     sizes = [records.frames[name].rows for name in protected]
@@ -225,7 +225,7 @@ def _apart(
 
 
 def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
-    """A model matrix of formulaic; what fails is said without its words, which may quote values."""
+    """Make a model matrix by formulaic; errors leave out its words, which may quote values."""
     where = f" in `{expression}`" * bool(expression)
     try:
         with warnings.catch_warnings():

@@ -57,7 +57,7 @@ EQUAL = "The best guess is right this often if all categories are equally common
 
 @dataclass(frozen=True)
 class Spent(Shown):
-    """What all releases of one column of one data set come to.
+    """The sums over all releases of one column of one data set.
 
     >>> import bistochastic as bs, pathlib, tempfile
     >>> ledger = bs.Ledger(pathlib.Path(tempfile.mkdtemp()) / "ledger")
@@ -71,7 +71,7 @@ class Spent(Shown):
     column: str
     releases: int
     epsilon: float
-    """The sum over releases; t memoised waves count as at most one for each category."""
+    """The sum over releases; waves with the same noise count at most once per category."""
     best_guess: float | None
     """How often the best guess of a true value is right after all releases, at equal shares."""
     exact: bool
@@ -81,12 +81,12 @@ class Spent(Shown):
 
 
 class Ledger:
-    """A file that says what was released about the same people, with a ``budget`` of epsilon.
+    """A file that lists what was released about the same people, with a ``budget`` of epsilon.
 
-    Hand it to :meth:`Plan.protect` or :meth:`Plan.protect_batches` with the name of the data set:
-    data sets of one name concern the same people. A release that would take the sum of epsilon of
-    any column above ``budget`` raises :class:`bistochastic.errors.GuaranteeError` before anything
-    is drawn. Releases on engines are entered by :meth:`add`.
+    Pass it to :meth:`Plan.protect` or :meth:`Plan.protect_batches` with the name of the data set:
+    data sets of one name are about the same people. If a release would raise the sum of epsilon of
+    any column above ``budget``, it raises :class:`bistochastic.errors.GuaranteeError` before
+    anything is randomized. Enter releases on engines with :meth:`add`.
 
     >>> import bistochastic as bs, pathlib, tempfile
     >>> ledger = bs.Ledger(pathlib.Path(tempfile.mkdtemp()) / "ledger.jsonl", budget=3)
@@ -130,13 +130,14 @@ class Ledger:
 
     @property
     def spent(self) -> tuple[Spent, ...]:
-        """What each column of each data set has spent."""
+        """The epsilon that each column of each data set has spent."""
         return _sums(self.entries)
 
     def add(self, certificate: Certificate, *, dataset: str) -> None:
         """Enter a release that was made elsewhere, such as on an engine, by its certificate.
 
-        It is entered even if it exceeds the budget, as it is out already; then it raises.
+        It is entered even if it exceeds the budget, because it is already published. Then an error
+        follows.
         """
         from bistochastic.plan.certificate import Certificate
 
@@ -156,7 +157,7 @@ class Ledger:
             line["digest"] = formats.digest_of(line)
             over = self._over([*entries, line], entry)
             if over is None or late:
-                # What a crash left of a line was never followed by a draw.
+                # An incomplete line is from a crash before anything was drawn.
                 file.truncate(whole)
                 file.seek(whole)
                 file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
@@ -166,7 +167,7 @@ class Ledger:
             raise over
 
     def _over(self, entries: list[dict[str, Any]], new: dict[str, Any]) -> GuaranteeError | None:
-        """Why the budget does not allow the last of these entries; None if it does."""
+        """Say why the budget does not allow the last of these entries; None if it does."""
         if self.budget is None:
             return None
         columns = {column for each in new["attributes"] for column in each["columns"]}
@@ -209,7 +210,7 @@ class Ledger:
         return ValueError(f"`ledger` must be a file that can be written; got {got}")
 
     def to_text(self) -> str:
-        """The sums of all columns as a table, with what has to be said of them."""
+        """Write the sums of all columns as a table, with notes."""
         entries = self.entries
         found = _sums(entries)
         lines = [f"<Ledger of {len(entries)} release{'s' * (len(entries) != 1)}>"]
@@ -259,7 +260,7 @@ class Spending:
 def spending(
     ledger: object, dataset: object, plan: Plan, release_name: str | None, key: Any, ids: bool
 ) -> Spending | None:
-    """What a caller of ``protect`` said about a ledger; None if nothing."""
+    """Read the ledger of a call of ``protect``; None without one."""
     if ledger is None and dataset is None:
         return None
     if not isinstance(ledger, Ledger):
@@ -276,7 +277,7 @@ def spending(
 def _entry(
     plan: Plan, dataset: str, release_name: str | None, key: str | None, addressing: str
 ) -> dict[str, Any]:
-    """What is entered of a release: nothing of it depends on the data."""
+    """Make the entry of a release: nothing in it depends on the data."""
     return {
         "ledger_version": VERSION,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -294,7 +295,7 @@ def _entry(
 
 
 def _spent_on(attribute: Attribute, epsilon: float) -> dict[str, Any]:
-    """What the ledger has to know of an attribute."""
+    """Return what the ledger has to know about an attribute."""
     found: dict[str, Any] = {
         "columns": list(attribute.columns),
         "epsilon": exchange.number(epsilon),
@@ -321,7 +322,7 @@ def _leakage(matrix: Matrix) -> float:
 
 
 def _verified(text: bytes) -> tuple[list[dict[str, Any]], int]:
-    """All whole lines, and where they end; ``ValueError`` if one is not as it was written."""
+    """Read all complete lines, and where they end; ``ValueError`` if one was changed."""
     whole = text.rfind(b"\n") + 1
     found: list[dict[str, Any]] = []
     last = _FIRST
@@ -346,7 +347,7 @@ def _verified(text: bytes) -> tuple[list[dict[str, Any]], int]:
 
 
 def _sums(entries: Any) -> tuple[Spent, ...]:
-    """What all entries come to, for each column of each data set."""
+    """Sum all entries, for each column of each data set."""
     columns: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for entry in entries:
         for each in entry["attributes"]:
@@ -363,13 +364,13 @@ def _of_column(
     amounts: list[float] = []
     for entry, each in parts:
         epsilon = float(each["epsilon"])
-        # One fingerprint stands for all insecure keys, so they are taken for different ones.
+        # All insecure keys have one fingerprint, so they count as different keys.
         known = entry["addressing"] == "ids" and entry["key"] not in (None, "insecure")
         if known and "matrix" in each:
             wave = (entry["plan"], entry["key"], each["matrix"], *each["columns"])
             memo[wave] += 1
             if memo[wave] > 1:
-                # The same values have the same report; a new value is a new draw.
+                # The same value has the same reported value; a new value is a new draw.
                 amounts.append(epsilon if memo[wave] <= each["size"] else 0.0)
                 continue
         amounts.append(epsilon)
@@ -382,7 +383,7 @@ def _of_column(
 
 
 def _guess(column: str, draws: list[dict[str, Any]]) -> tuple[float | None, bool]:
-    """The best guess of a column after independent draws, and whether that is exact."""
+    """Compute the best guess of a column after independent draws, and whether it is exact."""
     if any("leakage" not in each for each in draws):
         return None, False
     laws = {_law(column, each) if len(each["columns"]) == 1 or len(draws) == 1 else None
@@ -397,9 +398,9 @@ def _guess(column: str, draws: list[dict[str, Any]]) -> tuple[float | None, bool
 
 
 def _law(column: str, each: dict[str, Any]) -> tuple[int, float, float] | None:
-    """Randomized response of one column: its size and both probabilities; None if it is not.
+    """Return size and both probabilities of randomized response on one column; None for others.
 
-    One column of a joint response has that law, too, if its partners are equally common.
+    One column of a joint response is such a matrix, too, if its partners are equally common.
     """
     if each["two_valued"] is None or each["size"] != math.prod(each["categories"]):
         return None
@@ -411,11 +412,11 @@ def _law(column: str, each: dict[str, Any]) -> tuple[int, float, float] | None:
 
 @cache
 def best_guess(size: int, own: float, other: float, draws: int) -> float:
-    """How often the best guess of a value is right after independent randomized responses to it.
+    """Compute how often the best guess of a value is right after independent responses to it.
 
     ``own`` is the probability of the true category, ``other`` of each other one. All true
     categories are equally common. The likeliest is the one reported most often (least often, if
-    ``own < other``), so sequences of reports are counted by their largest (smallest) count k:
+    ``own < other``), so sequences of responses are counted by their largest (smallest) count k:
     ``sum over k of #(k) own^k other^(t - k) / size``.
     """
     p, q = Fraction(own), Fraction(other)
@@ -431,10 +432,10 @@ def best_guess(size: int, own: float, other: float, draws: int) -> float:
 
 @cache
 def _sequences(size: int, length: int, low: int, high: int) -> int:
-    """How many sequences have each of ``size`` symbols from ``low`` to ``high`` times.
+    """Count the sequences that have each of ``size`` symbols from ``low`` to ``high`` times.
 
-    The coefficient of ``z^length`` in ``(sum over j of z^j / j!)^size``, times ``length!``. Of a
-    power of a polynomial, each coefficient follows from those before it.
+    It is the coefficient of ``z^length`` in ``(sum over j of z^j / j!)^size``, times ``length!``.
+    Each coefficient of a power of a polynomial follows from the coefficients before it.
     """
     if high < low or low * size > length:
         return 0

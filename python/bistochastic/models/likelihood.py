@@ -1,11 +1,11 @@
 """Logistic and multinomial regression by maximum likelihood, with the true values latent.
 
-A record of row g has the true covariates c with probability ``pi_g(c)``, of which nothing is
-assumed, and then the outcome m with ``p_m(g, c)``. Both are reported through known matrices:
-``lambda_g = P^T (pi_g p)``. If only the outcome is protected, there is no pi.
+A record of row g has the true covariates c with probability ``pi_g(c)``, which can be anything,
+and then the outcome m with ``p_m(g, c)``. Both are reported through known matrices: ``lambda_g =
+P^T (pi_g p)``. If only the outcome is protected, pi is not needed.
 
 The likelihood estimates the coefficients of the model if the model is true. If the model is an
-approximation, its target is another number than what the original table would give.
+approximation, its target differs from the result of the original table.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _CELLS = 512
 _ENOUGH = 30
 _ROUNDS = 2000
 _STARTS = 6
-# A probability that is 0 but for rounding.
+# A probability that is 0 except for rounding.
 _ZERO = 1e-9
 
 
 class Latent:
-    """The likelihood of reports, for coefficients and, if covariates are protected, pi.
+    """The likelihood of the data, for coefficients and, if covariates are protected, pi.
 
     Arrays have the axes outcome, row of the grid, cell.
     """
 
     def __init__(self, records: Records, terms: Terms, classes: Sequence[Function]) -> None:
-        # The table of a model that takes reports as they are has the moments that are needed.
+        # The table of a model without correction has the moments that are needed.
         self.plain = Corrected(replace(records, raw=True), terms, classes)
         self.grid, self.classes = self.plain.grid, self.plain.classes
         self.size = self.plain.size
@@ -71,12 +71,12 @@ class Latent:
         return found
 
     def chances(self, theta: Array) -> Array:
-        """The probability of every outcome in every row and cell."""
+        """Return the probability of every outcome in every row and cell."""
         found = np.stack(self.plain.chances(theta, slice(0, len(self.grid.across)))[0])
         return np.concatenate([1 - found.sum(axis=0, keepdims=True), found])
 
     def log_likelihood(self, pi: Array, theta: Array) -> float:
-        """The logarithm of the likelihood, given the unprotected columns."""
+        """Return the logarithm of the likelihood, given the unprotected columns."""
         expected = self.reported(pi * self.chances(theta))
         seen = self.counts > 0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,19 +85,19 @@ class Latent:
     # If only the outcome is protected, pi is 1 and theta is all there is.
 
     def value(self, theta: Array) -> float:
-        """The likelihood of coefficients alone."""
+        """Compute the likelihood of only the coefficients."""
         return self.log_likelihood(np.ones((len(self.grid.across), 1)), theta)
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """The score and the expected information of coefficients alone."""
+        """Compute the score and the expected information of only the coefficients."""
         rows, information = self.efficient(np.ones((len(self.grid.across), 1)), theta)
         return np.tensordot(rows, self.counts, 3), information
 
     def efficient(self, pi: Array, theta: Array) -> tuple[Array, Array]:
-        """The efficient score of a record in each cell of reports, and the information.
+        """Compute the efficient score of a record in each reported cell, and the information.
 
         With pi eliminated: ``I = I_tt - sum over g of I_tg I_gg^+ I_gt``. Cells whose pi is 0 stay
-        there, and are no unknowns.
+        there, and are not unknowns.
         """
         chances, grid = self.chances(theta), self.grid
         expected = np.maximum(self.reported(pi * chances), 1e-300)
@@ -115,7 +115,7 @@ class Latent:
             for here, inside, outside in self._groups:
                 for g in here.tolist():
                     free = np.flatnonzero(pi[g] > _ZERO)
-                    # What a report has from each latent cell: outcomes by reports by cells.
+                    # The part of each latent cell in a reported one: outcomes by reported by cells.
                     chance = outside.T @ chances[:, g][:, free]
                     own = chance[:, None, :] * inside[free].T
                     own = own.reshape(-1, len(free))
@@ -128,7 +128,7 @@ class Latent:
         return scores, np.asarray(weighed @ scores.reshape(self.size, -1).T)
 
     def expect(self, pi: Array, theta: Array) -> tuple[Array, Array]:
-        """One step of EM: expected counts of the original, then their pi and a step of Newton."""
+        """Make one step of EM: expected counts of the original, their pi and a step of Newton."""
         tables = pi * self.chances(theta)
         reported = np.maximum(self.reported(tables), 1e-300)
         tables *= self.reported(self.counts / reported, back=True)
@@ -142,7 +142,7 @@ class Latent:
         return pi, theta + np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
 
     def scores(self, rows: Array) -> Array:
-        """The scores of the cells that the rows of the sample report."""
+        """Return the scores of the cells that the rows of the sample report."""
         return np.asarray(rows.reshape(self.size, -1)[:, self._place])
 
 
@@ -158,7 +158,7 @@ class _Point:
 
 
 def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None, NDArray[np.intp]]:
-    """The attribute of the outcome, if it is protected, and the outcome that each row reports."""
+    """Find the attribute of a protected outcome, and the outcome that each row reports."""
     ((name, _),) = classes[0].scores.items()
     scores = np.stack([each.scores[name] for each in classes])
     attribute = records.attributes.get(name)
@@ -170,7 +170,7 @@ def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None,
 
 
 def _matrices(records: Records, model: Latent) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
-    """Rows of the grid that share their matrices: those of the covariates, and of the outcome."""
+    """Group the rows of the grid that share the matrices of the covariates and the outcome."""
     grid, name = model.grid, model.attribute
     kinds, which = grid.kinds
     mine = np.zeros(len(grid.across), np.intp) if name is None else grid.matrices(name)
@@ -220,7 +220,7 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Arra
 
 
 def _accelerated(model: Latent, here: _Point) -> _Point:
-    """Two steps of EM, and one further along their curve (SQUAREM) if that is more likely."""
+    """Make two steps of EM, and one further along their curve (SQUAREM) if it is more likely."""
     one = model.expect(here.pi, here.theta)
     two = model.expect(*one)
     first = one[0] - here.pi, one[1] - here.theta
@@ -238,7 +238,7 @@ def _accelerated(model: Latent, here: _Point) -> _Point:
 
 
 def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
-    """The best maximum from several starts: with noise in the outcome there may be several."""
+    """Find the best maximum from several starts: a noisy outcome may cause several maxima."""
     rng = np.random.default_rng(0)
     starts = [np.zeros(model.size)]
     naive = maximize(model.plain, starts[0], most)

@@ -58,6 +58,6 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
 def _product(
     records: Records, columns: tuple[Function, ...], alone: list[Array], i: int, j: int
 ) -> Array:
-    """The pseudo-response of a product; of different axes, it is the product of both."""
+    """Compute the pseudo-response of a product; for different axes, it is the product of both."""
     shared = columns[i].scores.keys() & columns[j].scores.keys()
     return records.of(columns[i] * columns[j]) if shared else alone[i] * alone[j]

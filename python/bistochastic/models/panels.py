@@ -1,13 +1,13 @@
 """``plan.transitions`` and ``plan.change``: two protected waves of the same people.
 
-Under ids the noise is memoised: a person with the same true value has the same reported value in
-both waves, one with another value an unrelated one. So reported pairs follow the *pair law*: given
-true values u and w, ``P_uv`` at (v, v) if ``u = w``, and ``P_uv P_wx`` at (v, x) otherwise. Taking
-two unrelated draws for granted would count people who stay as people who move.
+With ids the noise is the same in every wave: a person with the same true value has the same
+reported value in both waves, a person with another value an unrelated one. So reported pairs have
+*pair probabilities*: given true values u and w, ``P_uv`` at (v, v) if ``u = w``, and ``P_uv P_wx``
+at (v, x) otherwise. Two unrelated draws would count people who stay as people who move.
 
-With Q the inverse of P, o entrywise products and O the table of reported pairs, the inverse of the
-pair law takes three steps: ``S = Q^T O Q``; solve ``(Q o Q)^T w = diag S``; and then, with
-``P^T t = w``, ``T = S + diag t - Q^T diag(w) Q``. It exists if P and ``Q o Q`` have inverses.
+With Q the inverse of P, o entrywise products and O the table of reported pairs, their inverse needs
+three steps: ``S = Q^T O Q``; solve ``(Q o Q)^T w = diag S``; and then, with ``P^T t = w``, ``T = S
++ diag t - Q^T diag(w) Q``. It exists if P and ``Q o Q`` have inverses.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Transitions:
-    """How many people moved between categories from one wave to the next.
+    """The estimated moves of people between categories from one wave to the next.
 
     ``table`` has a cell for each pair of categories, with errors and intervals that hold for few
-    people, too. ``rates`` are the same as shares of each category of the first wave.
+    people, too. ``rates`` are the same as proportions of each category of the first wave.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["id"])
@@ -82,7 +82,7 @@ class Transitions:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many categories the first wave has, and the second."""
+        """The numbers of categories of the first and the second wave."""
         half = len(self.table.axes) // 2
         return math.prod(self.table.shape[:half]), math.prod(self.table.shape[half:])
 
@@ -93,7 +93,7 @@ class Transitions:
 
     @property
     def rates(self) -> Array:
-        """Each row of :attr:`counts` as shares of its sum; NaN if that is not positive."""
+        """Each row of :attr:`counts` divided by its sum; NaN if that is not positive."""
         rows = self.table.frequencies.reshape(self.shape)
         sums = rows.sum(axis=1, keepdims=True)
         found = np.full_like(rows, np.nan)
@@ -115,7 +115,7 @@ class Transitions:
         return found
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The table as a data frame, with ``rate`` and ``rate_error`` beside counts and errors."""
+        """Return the table as a DataFrame, with ``rate`` and ``rate_error`` next to the counts."""
         from bistochastic.estimate.result import framed
 
         return framed(self._columns(), self.table._make, library)
@@ -167,7 +167,7 @@ class _Wave:
 def _waves(
     plan: Plan, plan2: object, wave1: object, wave2: object, id_column: object, pseudonym: object
 ) -> tuple[_Wave, _Wave, str]:
-    """Both waves and the column of ids; the second has ``plan2``, or the plan of its release."""
+    """Read both waves and the column of ids; the second has ``plan2``, or its release's plan."""
     from bistochastic.plan.plan import Plan
 
     given = {"id_column": id_column, "pseudonym": pseudonym}
@@ -185,7 +185,7 @@ def _waves(
 
 
 def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
-    """The rows of both waves that have the same id."""
+    """Return the rows of both waves that have the same id."""
     if one.ids.dtype == object or other.ids.dtype == object:
         place = {each: i for i, each in enumerate(other.ids.tolist())}
         at = np.array([place.get(each, -1) for each in one.ids.tolist()], np.intp)
@@ -241,7 +241,7 @@ def transitions(
 
 
 def _stayers(table: Estimate) -> Quantity | None:
-    """How many people are in the same cell of both waves."""
+    """Count the people who are in the same cell of both waves."""
     half = len(table.axes) // 2
     first, second = table.axes[:half], table.axes[half:]
     if [axis.categories for axis in first] != [axis.categories for axis in second]:
@@ -302,7 +302,7 @@ class _Pair:
         return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
 
     def _axis(self, *names: str) -> sheets.Axis:
-        """The pairs of codes of an axis, whose name may be another one in the second wave."""
+        """Pair the codes of an axis, which may have another name in the second wave."""
         parts = []
         for sheet, rows, name in zip(self.tables, self.rows, (names[0], names[-1]), strict=True):
             axis = next(axis for axis in sheet.axes if axis.name == name)
@@ -311,7 +311,7 @@ class _Pair:
         return sheets.Axis(names[0], None, one * two, (first * two + second).astype(np.uint32))
 
     def sheet(self) -> Sheet:
-        """The codes of all axes with the design of the second wave, a row for each person."""
+        """Make the codes of all axes with the second wave's design, a row for each person."""
         inside = np.ones(len(self.rows[0]), bool)
         for sheet, rows in zip(self.tables, self.rows, strict=True):
             inside &= True if sheet.inside is None else sheet.inside[rows]
@@ -329,7 +329,7 @@ class _Pair:
         )  # fmt: skip
 
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
-        """From the table of reported pairs to that of true ones, and its columns."""
+        """Make the map from the table of reported pairs to the table of true ones."""
         factors, shape = [], []
         columns: list[tuple[str, int, tuple[Any, ...]]] = []
         for i, name in enumerate(self._choosing):
@@ -351,7 +351,7 @@ class _Pair:
         return Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
 
     def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
-        """The pseudo-responses of pairs, for every pair of groups that people may be in."""
+        """Return the pseudo-responses of pairs, for every pair of groups that people may be in."""
         _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
         told = _kron(_cells(mine, asked), _cells(theirs, asked))
@@ -382,13 +382,13 @@ def _digests(attribute: Coded) -> list[object]:
 
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
-    """Which codes of an attribute each combination of the columns asked for adds up."""
+    """Find the codes of an attribute that each combination of the requested columns adds up."""
     code, size = np.zeros(attribute.size - attribute.matrices[0].padding, np.intp), 1
     for column, place in zip(attribute.columns, digits(attribute), strict=True):
         if column in columns:
             categories = len(levels_of(attribute, column))
             code, size = code * categories + place, size * categories
-    # What is reported and never true adds to no combination.
+    # A code that is reported but never true adds to no combination.
     code = np.pad(code, (0, attribute.size - len(code)), constant_values=-1)
     return np.asarray(code == np.arange(size)[:, None], dtype=np.float64)
 
@@ -398,7 +398,7 @@ def _kron(one: Array, other: Array) -> Array:
 
 
 def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
-    """Compute what each reported pair adds to each true pair: the inverse of the pair law."""
+    """Compute what each reported pair adds to each true pair: the inverse of the pair map."""
     one, other = _inverse(first), _inverse(second)
     if not memoised:
         return _kron(one, other)
@@ -418,7 +418,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
 
 
 def _inverse(matrix: Matrix) -> Array:
-    """The pseudo-response of each category, a row, to every reported one."""
+    """Return the pseudo-response of each category, a row, to every reported one."""
     with operators.said_of("transitions", matrix):
         return operators.solve_back(matrix, np.eye(matrix.size))
 
@@ -449,7 +449,7 @@ def change(
     (before, first), (after, second) = (
         _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
-    # What a person, or a cluster, adds in both waves counts as one: noise and people repeat.
+    # The contributions of a person, or a cluster, in both waves count as one: both repeat.
     labels = _together([one.ids, two.ids])
     if survey.get("cluster") is not None:
         labels = _together([_labels(wave, survey["cluster"]) for wave in (one, two)])
@@ -472,7 +472,7 @@ def _residuals(
     wave: _Wave, where: object, given: object, column: object, scores: object, ids: str,
     survey: Survey,
 ) -> tuple[float, Array]:  # fmt: skip
-    """A ratio of totals in one wave, and what each row adds to its error."""
+    """Compute a ratio of totals in one wave, and what each row adds to its error."""
     conditions = ask(wave.plan, (), where).where
     domain = ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
@@ -492,14 +492,14 @@ def _residuals(
 
 
 def _labels(wave: _Wave, column: object) -> Any:
-    """The values of an unprotected column, of every row."""
+    """Return the values of an unprotected column, of every row."""
     sheets.require(wave.table, wave.name, named("cluster", column))
     codes, values = levels(wave.table, named("cluster", column))
     return np.array(values, object)[codes]
 
 
 def _together(parts: Sequence[Any]) -> Places:
-    """One code for each different value, of all waves one after the other."""
+    """Give one code to each different value, over all waves."""
     if all(part.dtype != object for part in parts):
         return np.unique(np.concatenate(parts), return_inverse=True)[1]
     known: dict[Any, int] = {}

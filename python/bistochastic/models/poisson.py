@@ -1,6 +1,6 @@
 """Poisson regression with a log link by the corrected score, without a table of cells.
 
-``exp(eta)`` is a product over blocks of protected columns that no term puts together. So its
+``exp(eta)`` is a product over blocks of protected columns that no term combines. So its
 pseudo-response is a product, too: ``E_i = exp(z b) prod_k (Q_k exp(f_k b_k))(reported_ik)``. The
 corrected score is ``sum y D - E(D exp(eta))``, each part by its pseudo-response.
 """
@@ -50,7 +50,7 @@ class Block:
 
     @classmethod
     def of(cls, records: Records, every: Expanded, axes: set[str]) -> Block:
-        """The block of some axes; without axes, that of the unprotected columns alone."""
+        """Make the block of some axes; without axes, the block of the unprotected columns."""
         own = [set(function.scores) - {UNPROTECTED} for function in every.functions]
         mine = [j for j, each in enumerate(own) if each & axes or each == axes]
         grid = Grid.of(records, [every.functions[j] for j in mine])
@@ -93,7 +93,7 @@ def _same(attribute: Coded, _matrix: int) -> Array:
 
 
 def _inverse(attribute: Coded, matrix: int) -> Array:
-    """The inverse of a matrix of an attribute: a row for each report."""
+    """Compute the inverse of a matrix of an attribute: a row for each reported code."""
     law = attribute.matrices[matrix]
     with about(attribute.columns), operators.said_of("regress", law):
         return np.ascontiguousarray(operators.solve_back(law, np.eye(attribute.size)).T)
@@ -123,21 +123,21 @@ class Corrected:
             yield slice(start, min(len(self._weights), start + step))
 
     def _parts(self, theta: Array, rows: slice, order: int) -> tuple[list[list[Array]], Array]:
-        """For every block its responses, and the product of the means of all blocks."""
+        """Compute the responses of every block, and the product of the means of all blocks."""
         spread = theta[self.design.to]
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [b.responses(spread[b.functions], rows, order) for b in self.blocks]
             return parts, reduce(np.multiply, [part[0][:, 0] for part in parts])
 
     def value(self, theta: Array) -> float:
-        """The corrected likelihood."""
+        """Return the corrected likelihood."""
         found = float(theta @ self.moments)
         for rows in self._batches(0):
             found -= float(self._weights[rows] @ self._parts(theta, rows, 0)[1])
         return found
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """The corrected score, and the information."""
+        """Return the corrected score, and the information."""
         gradient = self.moments.copy()
         information = np.zeros((self.size, self.size))
         for rows in self._batches(2):
@@ -147,7 +147,7 @@ class Corrected:
         return gradient, information
 
     def spread(self, theta: Array, squares: Array) -> Array:
-        """What the covariance of the total score would be without noise, if the model is true."""
+        """Compute the covariance of the total score without noise, if the model is true."""
         return sum(
             (self._sums(theta, rows, squares)[1] for rows in self._batches(2)),
             np.zeros((self.size, self.size)),
@@ -173,13 +173,13 @@ class Corrected:
         return self.design.collect(first), self.design.collect_both(second)
 
     def _others(self, parts: list[list[Array]], *left_out: int) -> Array:
-        """The product of the means of all blocks but some."""
+        """Return the product of the means of all blocks but some."""
         ones = np.ones(len(parts[0][0]))
         kept = [part[0][:, 0] for i, part in enumerate(parts) if i not in left_out]
         return reduce(np.multiply, kept, ones)
 
     def scores(self, theta: Array) -> Array:
-        """The corrected score of every row of the sample."""
+        """Return the corrected score of every row of the sample."""
         found = self._first.copy()
         for rows in self._batches(1):
             parts, _ = self._parts(theta, rows, 1)
@@ -190,7 +190,7 @@ class Corrected:
 
 
 def _together(design: Expanded) -> list[set[str]]:
-    """The sets of protected axes that terms put together; the empty set is of none."""
+    """List the sets of protected axes that terms combine; the empty set has none."""
     found: list[set[str]] = []
     for function in design.functions:
         axes = set(function.scores) - {UNPROTECTED}
@@ -202,7 +202,7 @@ def _together(design: Expanded) -> list[set[str]]:
 
 
 def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted:
-    """Fit by the corrected score, from 0 and from the fit to the reports as they are."""
+    """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, outcome)
     scales = np.zeros(model.size)
     for block in model.blocks:

@@ -43,25 +43,25 @@ MISSING = "(missing)"
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Rows with their codes on every axis, and what each code of an axis stands for."""
+    """Rows with their codes on every axis, and the true values of each code."""
 
     responses: Responses
     frames: dict[str, Columns]
-    """For each axis, the true values that its codes stand for, a row for each code."""
+    """For each axis, the true values of its codes, a row for each code."""
     learned: dict[str, Callable[[], Columns]]
     """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
-    """Whether reported values are taken as true ones, as ordinary software does."""
+    """Whether reported values are treated as true ones, as ordinary software does."""
 
     def of(self, function: Function) -> Array:
-        """The pseudo-response of a function of the true values, on every row."""
+        """Return the pseudo-response of a function of the true values, on every row."""
         if not self.raw:
             return self.responses.of(function)
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
             known = self.attributes.get(name)
-            # What is reported and never true counts as nothing.
+            # A code that is reported but never true counts as nothing.
             padded = scores if known is None else np.pad(scores, (0, known.size - len(scores)))
             found = found * padded[self.responses.codes[name]]
         return found
@@ -77,7 +77,7 @@ class Records:
         return {", ".join(each.columns): each for each in self.responses.question.coded}
 
     def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
-        """The axes that hold these columns; unprotected ones are on the axis ``side``."""
+        """Return the axes that hold these columns; unprotected ones are on the axis ``side``."""
         every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
         return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
 
@@ -149,7 +149,7 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
 
 
 def _declared(attribute: Coded, midpoints: bool) -> Columns:
-    """The categories of each column of an attribute, for every code that can be true."""
+    """Return the categories of each column of an attribute, for every code that can be true."""
     places = digits(attribute)
     if midpoints and isinstance(attribute, Binned) and attribute.missing != "category":
         numbers = score_row(attribute, attribute.column, None)
@@ -160,7 +160,7 @@ def _declared(attribute: Coded, midpoints: bool) -> Columns:
 
 
 def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
-    """A column of an attribute: numbers if all categories are, else text with all categories."""
+    """Return a column of an attribute: numbers if all categories are, else strings."""
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
         return np.array(known)[codes]
@@ -168,7 +168,7 @@ def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
 
 
 def _values(values: tuple[Any, ...] | None) -> Any:
-    """The values of an unprotected column; rows with a missing one are left out already."""
+    """Return the values of an unprotected column; rows with a missing one are left out already."""
     known = [value for value in values or () if value is not None]
     filled = [known[0] if value is None else value for value in values or ()]
     kinds = {type(value) for value in known}
@@ -176,12 +176,12 @@ def _values(values: tuple[Any, ...] | None) -> Any:
 
 
 def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]:
-    """The combinations of codes that occur, as codes of every column, and the one of each row."""
+    """Find the combinations of codes that occur, by column, and the combination of each row."""
     if not codes:
         return [], np.zeros(rows, np.intp)
     whole = np.zeros(rows, np.int64)
     for each in codes:
-        # The codes so far are put in order again, so that they never overflow.
+        # The codes so far are numbered again, so they never overflow.
         _, whole = np.unique(whole, return_inverse=True)
         whole = whole * (int(each.max(initial=0)) + 1) + each
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
@@ -189,7 +189,7 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
 
 
 def scenario(plan: Plan, frame: object, columns: set[str], spec: Any, *, midpoints: bool) -> Array:
-    """The design of a model for records with known true values of some columns."""
+    """Return the design of a model for records with known true values of some columns."""
     table = opened(table_of(frame))
     found: dict[str, Any] = {}
     attributes = {column: each for each in plan._coded for column in each.columns}

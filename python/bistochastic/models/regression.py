@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MODELS = ("linear", "logistic", "multinomial", "poisson")
 METHODS = ("corrected", "likelihood")
-# What formulaic puts around a category.
+# The marks that formulaic puts around a category.
 _CATEGORY = re.compile(r"^.*?\[(?:[A-Z]\.)?(.*)\]$")
 
 
@@ -44,7 +44,7 @@ def regress(
     *,
     raw: bool = False,
 ) -> Regression:
-    """See :meth:`bistochastic.Plan.regress`; with ``raw``, reports are taken as true values."""
+    """Fit a model: see :meth:`bistochastic.Plan.regress`; ``raw`` skips the correction."""
     kind = arguments.one_of("model", model, MODELS)
     how = None if method is None else arguments.one_of("method", method, METHODS)
     if how == "likelihood" and kind in ("linear", "poisson"):
@@ -123,7 +123,7 @@ class Coefficients(Shown):
     names: tuple[str, ...]
     original: tuple[float, ...]
     reported: tuple[float, ...]
-    """What ordinary software finds in the release."""
+    """The result of ordinary software on the release."""
     estimated: tuple[float, ...]
     standard_errors: tuple[float, ...]
 
@@ -134,7 +134,7 @@ class Coefficients(Shown):
 def compare(
     plan: Plan, original: object, released: object, formula: str, model: str
 ) -> Coefficients:
-    """Fit one model three times, for an audit, which alone sees original and release together.
+    """Fit one model three times, for an audit, the only code that sees original and release.
 
     The original has to be spelled as the release is: by the categories of the plan.
     """
@@ -148,7 +148,7 @@ def compare(
 def _corrected(
     records: Records, terms: Terms, classes: list[Function], *, needed: bool
 ) -> Fitted | None:
-    """The corrected fit; None if there is none and the likelihood can do without."""
+    """Make the corrected fit; None if it fails and the likelihood does not need it."""
     try:
         return cells.fit(records, terms, classes)
     except ValueError:
@@ -158,7 +158,7 @@ def _corrected(
 
 
 def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
-    """The outcome as a number: a column of numbers, or whether it is the second category of two."""
+    """Convert the outcome to a number: a numeric column, or 1 for the second of two categories."""
     if len(left.columns) == 1:
         return left.columns[0], left.names[0]
     if len(left.columns) != 2 or kind != "linear":
@@ -169,7 +169,7 @@ def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
 
 
 def _named(left: Terms) -> list[str]:
-    """The categories of an outcome that formulaic encoded."""
+    """Return the categories of an outcome that formulaic encoded."""
     return [_CATEGORY.sub(r"\1", name) for name in left.names]
 
 

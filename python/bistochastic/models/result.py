@@ -1,4 +1,4 @@
-"""``Regression``: coefficients of the original, with their errors and what the noise cost."""
+"""``Regression``: coefficients of the original, with their errors and the cost of the noise."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Wald(Shown):
 
     @property
     def p_value(self) -> float:
-        """The probability of so large a statistic if the hypothesis is true."""
+        """The probability of a statistic at least this large if the hypothesis is true."""
         from scipy import special
 
         if math.isinf(self.others):
@@ -82,7 +82,7 @@ class Regression:
     method: str
     """``"corrected"`` or ``"likelihood"``."""
     outcomes: tuple[str, ...]
-    """The categories of the outcome, the first of which others are compared with; or its name."""
+    """The categories of the outcome, which are compared with the first; or its name."""
     terms: tuple[str, ...]
     """The columns of the design, as formulaic names them."""
     coefficients: Array
@@ -90,7 +90,7 @@ class Regression:
     covariance: Array
     """The covariance matrix of the coefficients."""
     without_noise: Array | None
-    """Standard errors of the same model without noise; None if the design does not tell them."""
+    """Standard errors of the same model without noise; None if the design does not give them."""
     records: int
     degrees: float
     """Degrees of freedom of the intervals; infinite without a survey design."""
@@ -115,7 +115,7 @@ class Regression:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the coefficients; of a multinomial model with the category in front."""
+        """The names of the coefficients; in a multinomial model with the category in front."""
         if self.model != "multinomial":
             return self.terms
         return tuple(f"{each}: {term}" for each in self.outcomes[1:] for term in self.terms)
@@ -136,9 +136,9 @@ class Regression:
         return np.asarray(2 * special.stdtr(self.degrees, z))
 
     def interval(self, confidence: float = 0.95) -> Array:
-        """Lower and upper bounds of every coefficient, of shape ``(k, 2)``.
+        """Return lower and upper bounds of every coefficient, of shape ``(k, 2)``.
 
-        Normal, or Student's with :attr:`degrees` under a survey design.
+        They are normal, or Student's with :attr:`degrees` under a survey design.
         """
         alpha = 1 - confidence_of(confidence)
         away = math.inf
@@ -150,8 +150,8 @@ class Regression:
     def test(self, hypothesis: str) -> Wald:
         """Test a hypothesis such as ``"sex = 0"`` or ``"`a[T.x]` - `a[T.y]` = 0, b = 1"``.
 
-        A term stands for all of its columns, in all categories of the outcome. Names of
-        coefficients with other characters than letters are in backticks.
+        A term means all of its columns, in all categories of the outcome. Put names of coefficients
+        with other characters than letters in backticks.
         """
         given = named("hypothesis", hypothesis)
         name, _, value = given.partition("=")
@@ -169,7 +169,7 @@ class Regression:
         return Wald(given, statistic, rank, self.degrees)
 
     def _columns_of(self, term: str) -> list[int]:
-        """The coefficients of a term of the formula."""
+        """Return the coefficients of a term of the formula."""
         places = self._spec.term_indices.items()
         found = {str(each).replace("`", ""): place for each, place in places}
         here = found.get(term.replace("`", ""), [])
@@ -190,10 +190,10 @@ class Regression:
         raise ValueError(f"{must} ({listed}{', ...' * (len(self.names) > 5)}); got {shown(given)}")
 
     def predict(self, frame: object) -> Array:
-        """What the model expects for records with these *true* values.
+        """Predict the outcome for records with these *true* values.
 
-        Means of a linear or Poisson model, the probability of the second category of a logistic
-        one, and of a multinomial one a column for each of :attr:`outcomes`.
+        The result has means for a linear or Poisson model, probabilities of the second category for
+        a logistic model, and a column for each of :attr:`outcomes` for a multinomial model.
         """
         from bistochastic.models.cells import chances_of
         from bistochastic.models.formula import columns_of
@@ -213,10 +213,10 @@ class Regression:
         return np.concatenate([1 - found.sum(axis=1, keepdims=True), found], axis=1)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The coefficients as a data frame, of the library that the protected table came from.
+        """Return the coefficients as a DataFrame, of the same library as the protected table.
 
-        Columns: ``term``, ``coefficient``, ``standard_error``, ``z``, ``p_value``, ``low``,
-        ``high``, and ``without_noise`` if it is known; of a multinomial model, ``outcome`` first.
+        The columns are ``term``, ``coefficient``, ``standard_error``, ``z``, ``p_value``, ``low``,
+        ``high``, and ``without_noise`` if it is known. A multinomial model has ``outcome`` first.
         """
         return framed(self._columns(), self._make, library)
 
@@ -239,10 +239,10 @@ class Regression:
         return {**names, **numbers}
 
     def summary(self) -> str:
-        """The table that people know from statsmodels, with what the noise cost.
+        """Write a table in the style of statsmodels, with the cost of the noise.
 
         The last two columns have the standard error of the same model without noise, and how many
-        times larger it is with it.
+        times larger it is with noise.
         """
         z = "z" if math.isinf(self.degrees) else "t"
         header = ["", "coef", "std err", z, f"P>|{z}|", "[0.025", "0.975]"]

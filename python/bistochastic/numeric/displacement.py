@@ -42,7 +42,7 @@ _DENSE = 4096
 
 @dataclass(frozen=True, repr=False)
 class Displacement(Shown):
-    """What a column of individuals gains from one permutation, and how far values move.
+    """The privacy of a permuted column, and the distances that values move.
 
     * ``beta`` is the beta of the column. For a :func:`mix` it is the smallest beta of a component,
       since one component is drawn for all records.

@@ -65,7 +65,7 @@ class PermutationDistance(Shown):
     """The distances with one column for each."""
 
     def quantile(self, q: float) -> float | Array:
-        """The distance that the share ``q`` of the records does not exceed.
+        """Return the distance that a fraction ``q`` of the records does not exceed.
 
         The result is one number for a vector, else one for each column.
 

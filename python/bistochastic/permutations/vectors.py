@@ -118,7 +118,7 @@ def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarra
 
 
 def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
+    """Compute by how much each sum of the largest of ``x`` is ahead, and the difference ignored.
 
     Every double is split into two integers, the second in units so small that the loss is
     negligible, and these are summed exactly.

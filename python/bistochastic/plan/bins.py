@@ -254,7 +254,7 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
 
 
 def _periods(width: str, low: Any, high: Any) -> list[Break]:
-    """The first days of months, quarters or years."""
+    """Return the first days of months, quarters or years."""
     ends = [_break(name, x) for name, x in (("low", low), ("high", high))]
     months = _MONTHS[width]
     places = []

@@ -251,10 +251,10 @@ class Plan(_Fields):
     ) -> Plan:
         """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
-        ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a DuckDB relation, a
-        dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
-        ``category``, TOML, a Table Schema as JSON, or a file of SPSS, Stata or SAS, of which the
-        labels are read). ``codebook`` adds categories to a frame.
+        ``schema`` is a DataFrame, or only a schema: a pyarrow or polars schema, a DuckDB relation,
+        a dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
+        ``category``, TOML, a Table Schema as JSON, or an SPSS, Stata or SAS file, of which the
+        labels are read). ``codebook`` adds categories to a DataFrame.
 
         The categories of an Enum (polars, DuckDB), of booleans and of a codebook are declared.
         Strings, a Categorical and an Arrow dictionary list only categories that happen to occur.
@@ -273,10 +273,10 @@ class Plan(_Fields):
         Other columns without categories are left out, with a warning that names them. Columns of
         ``codebook`` that the DataFrame does not have are ignored.
 
-        ``missing``: see :class:`Categorical` for all columns of categories: ``"raise"``,
-        ``"keep"`` or ``"category"``. A dict has it by column, and rejects in the others. Columns of
-        numbers take no missing values. A column for which a file declares missing codes has
-        ``"category"`` in the place of ``"raise"``, and recodes them.
+        ``missing`` is ``"raise"``, ``"keep"`` or ``"category"`` for all columns of categories, see
+        :class:`Categorical`. A dict sets it by column; other columns raise. Columns of numbers must
+        not have missing values. If a file declares missing codes of a column, they are recoded, and
+        ``"raise"`` becomes ``"category"``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},

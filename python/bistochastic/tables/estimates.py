@@ -65,7 +65,7 @@ def estimate(
 def _read(
     plan: Plan, frame: Any, columns: Any, counts: Any, listed: object, where: Any, design: Design
 ) -> tuple[Question, Sheet, int]:
-    """What is asked, the table of reports, and how many did not answer: of a frame or of counts."""
+    """Read the question, the reported table and the number of missing answers."""
     if counts is None:
         if listed is not None:
             must = "`columns` must go with counts; a frame is followed by the names themselves"
@@ -93,7 +93,7 @@ def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question
 
 
 def people(population: object, design: Design) -> str:
-    """Who is described: with a design, those that the sample was drawn from."""
+    """Return the population: with a design, the people that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates
     if who == "fixed" and (drawn or design.fpc):
@@ -110,7 +110,7 @@ def refuse_fixed(who: str, clusters: object) -> None:
 
 
 def read_design(plan: Plan, survey: Survey) -> Design:
-    """The columns of a design, none of which the plan protects."""
+    """Read the columns of a design, none of which the plan may protect."""
     design = Design.of(**survey)
     protected = plan._protected
     named = (
@@ -130,7 +130,7 @@ def read_design(plan: Plan, survey: Survey) -> Design:
 
 
 def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
-    """The same estimate, in the library of a frame, with a word on who did not answer and more."""
+    """Return the estimate in the library of a frame, with notes on missing answers and more."""
     notes = found.notes
     if unanswered:
         plural = "s" * (unanswered > 1)
@@ -139,7 +139,7 @@ def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] =
 
 
 def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
-    """From tables of reports to what is asked about, and the columns of that."""
+    """Make the map from reported tables to the requested one, and its columns."""
     where_is = {axis.name: i for i, axis in enumerate(sheet.axes)}
     factors: list[Factor] = []
     names: list[str] = []
@@ -151,17 +151,17 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
             names.append(axis.name)
             levels.append(axis.values or ())
         else:
-            # A column that only chooses laws: its groups are added up.
+            # A column that only chooses matrices: its groups are added up.
             ones = np.ones((1, axis.size))
             factors.append(Factor(i, (ones,), ones))
             names.append("")
             levels.append((None,))
     for i, attribute in enumerate(question.coded, clear):
         by = None if attribute.groups is None else where_is[attribute.groups.column]
-        asked = part(question, attribute, i, by)
-        factors.append(asked.factor)
-        names += asked.columns
-        levels += asked.levels
+        columns, categories, factor = part(question, attribute, i, by)
+        factors.append(factor)
+        names += columns
+        levels += categories
     places = {name: i for i, name in enumerate(names) if name}
     order = [places[column] for column in question.columns]
     order += [i for i, name in enumerate(names) if not name]
@@ -179,7 +179,7 @@ def of_tallies(
     who: str,
     patience: Patience,
 ) -> Estimate:
-    """The estimate from counted reports: by one matrix if there is one, else cell by cell."""
+    """Estimate from counts: by one matrix if there is one, else cell by cell."""
     refuse_fixed(who, tallies.pieces)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
@@ -202,7 +202,7 @@ def of_tallies(
 
 
 def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
-    """The matrix of every axis that stays, inside the groups ``at``, an index for each of them."""
+    """List the matrix of every axis that stays, inside the groups ``at``, one index per group."""
     groups = list(question.groups)
     clear = len(back.shape) - len(question.coded)
     found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
@@ -222,7 +222,7 @@ def _product(matrices: list[Matrix]) -> Matrix:
 def _fit(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
-    """Shares by another method: the table of all codes, group by group, then what is asked."""
+    """Estimate by another method: the table of all codes, group by group, then the request."""
     sums = tallies.sums.sum(axis=0).reshape(back.shape)
     total = float(sums.sum())
     records = methods.effective(tallies)

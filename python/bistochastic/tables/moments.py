@@ -1,7 +1,7 @@
 """``plan.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
 
-All are functions of totals of pseudo-responses. A condition, on a protected column or unprotected,
-is one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
+All are functions of totals of pseudo-responses. A condition, on a protected or unprotected column,
+is one more factor that is 1 or 0, so a subgroup has the errors that the whole design gives it.
 """
 
 from __future__ import annotations
@@ -124,10 +124,10 @@ def _bound(
     domain: Question,
     kept: bool,
 ) -> Quantity:
-    """The mean of permuted numbers in a subgroup or under weights, and how far it may have moved.
+    """Bound the mean of permuted numbers in a subgroup or under weights.
 
-    Each number of the original is between the least and the largest of those that it may have been
-    exchanged with, all of which are published.
+    Each number of the original is between the least and the largest number that it may have been
+    exchanged with. All of these are published.
     """
     numbers = attribute._read(opened(table_of(frame)))
     low, high = reach(attribute, numbers)
@@ -279,7 +279,7 @@ def _ratio(
 
 
 def _quotient(totals: Array) -> float:
-    """A total over another; NaN if the one below is not positive."""
+    """Divide a total by another; NaN if the denominator is not positive."""
     return float(totals[0] / totals[1]) if totals[1] > 0 else math.nan
 
 
@@ -346,7 +346,7 @@ def _centre(
     domain: Question,
     what: str,
 ) -> list[float]:
-    """For each pair of values, the mean of their product less the product of their means."""
+    """Compute, for each pair of values, the mean of their product less that of their means."""
     totals = sample.totals(values)
     whole = float(totals[0])
     if not whole > 0:
@@ -376,9 +376,9 @@ def _product(
     who: str,
     what: str,
 ) -> float:
-    """The product of two means without bias: a record's product with itself is taken out.
+    """Compute the product of two means without bias: remove a record's product with itself.
 
-    In a fixed population the product of its own truths is put in its place.
+    In a fixed population the product of its own true values replaces it.
     """
     i, j, k = at
     own = math.fsum(sample.squares * values[i] * values[j])
@@ -395,7 +395,7 @@ def _product(
 def _check_kept(
     plan: Plan, frame: object, design: Design, attribute: Numeric, who: str, what: str
 ) -> Quantity:
-    """The mean or the variance of a permuted column, which are those of the original."""
+    """Compute the mean or variance of a permuted column, which permuting does not change."""
     rows = respond(plan, frame, design, what, {}, (attribute.column,))
     values = rows.numbers[attribute.column]
     n = len(values)

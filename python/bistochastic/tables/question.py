@@ -1,7 +1,7 @@
-"""``Question``: which columns of a protected table are asked about, and inside which domain.
+"""``Question``: the requested columns of a protected table, and the subgroup.
 
 All of it is checked against the plan before any data are read. Categories of a plan are public, so
-that sentences may name them; values of the data are not.
+messages may name them; values of the data are not.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Question:
 
     @property
     def groups(self) -> dict[str, Labels]:
-        """The columns that choose the laws of these attributes, with the values they may have."""
+        """The columns that choose the matrices of these attributes, with their possible values."""
         found = {}
         for each in self.coded:
             if each.groups is not None:
@@ -55,7 +55,7 @@ class Question:
 
     @property
     def all_groups(self) -> dict[str, Labels]:
-        """All columns that choose laws of the plan, with the values they may have."""
+        """All columns that choose matrices of the plan, with their possible values."""
         every = self.plan.attributes
         return {e.groups.column: e.groups.labels for e in every if e.groups is not None}
 
@@ -71,7 +71,7 @@ class Question:
 
     @property
     def clear(self) -> tuple[str, ...]:
-        """The unprotected columns that are asked about."""
+        """The requested unprotected columns."""
         return tuple(column for column in self.columns if column not in self.protected)
 
     @property
@@ -87,9 +87,9 @@ class Question:
 
 
 def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where") -> Question:
-    """What a caller asked for; a sentence if the plan has no such column or category.
+    """Read a caller's request; raise an error if the plan has no such column or category.
 
-    ``name`` is what the caller knows the conditions as.
+    ``name`` is the caller's name for the conditions.
     """
     listed = tuple(named("columns", column) for column in columns)
     if len(set(listed)) < len(listed):
@@ -121,7 +121,7 @@ def _check_known(name: str, plan: Plan, column: str) -> None:
 
 
 def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
-    """The categories of each column: declared ones as the plan has them, others as Python does."""
+    """Read the categories of each column: declared ones as in the plan, others as in Python."""
     if where is None:
         return {}
     must = f"`{name}` must be a dict from columns to lists of their categories"
@@ -154,7 +154,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
 
 
 def _list_categories(name: str, given: object) -> list[Any]:
-    """One category, or the categories that something holds, each as Python has it."""
+    """List one category, or the categories in a container, each in a Python type."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
     listed = [one] if single else arguments.items(name, "list categories", one)
@@ -167,7 +167,7 @@ def _list_categories(name: str, given: object) -> list[Any]:
 
 
 def _plain(level: Any) -> Any:
-    """A category as Python has it; None if it is missing."""
+    """Convert a category to a Python type; None if it is missing."""
     if hasattr(level, "as_py"):
         level = level.as_py()
     if level is None or level is np.ma.masked:
@@ -179,12 +179,12 @@ def _plain(level: Any) -> Any:
     try:
         return None if level != level else level
     except TypeError:
-        # What is not known to equal itself is missing: NA of pandas.
+        # A value that does not equal itself is missing: pandas' NA.
         return None
 
 
 def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, ...]:
-    """The categories that match none of those that are known. A missing one is never a mistake."""
+    """List the categories that match no known one. A missing category is never a mistake."""
     there = {key(value) for value in known}
     return tuple(level for level in levels if level is not None and key(level) not in there)
 
@@ -197,14 +197,14 @@ def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
 
 
 def _format_category(level: object) -> str:
-    """What a caller typed, in a sentence."""
+    """Write what a caller typed, in a sentence."""
     if isinstance(level, str):
         return f"'{shown(level)}'"
     return str(level) if isinstance(level, int | float) or level is None else type(level).__name__
 
 
 def digits(attribute: Coded) -> list[NDArray[np.intp]]:
-    """The category in each column of every code of an attribute."""
+    """Find the category in each column for every code of an attribute."""
     cells = math.prod(attribute.shape)
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
@@ -214,7 +214,7 @@ def digits(attribute: Coded) -> list[NDArray[np.intp]]:
 
 
 def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[np.bool_]:
-    """The codes of an attribute that meet all conditions on its columns."""
+    """Find the codes of an attribute that meet all conditions on its columns."""
     places = digits(attribute)
     inside = np.ones(len(places[0]), bool)
     for column, axis, place in zip(attribute.columns, attribute.axes, places, strict=True):
@@ -225,20 +225,20 @@ def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[n
 
 
 def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
-    """The categories of a column, missing as the last if it is a category."""
+    """List the categories of a column, missing as the last if it is a category."""
     values = attribute.axes[attribute.columns.index(column)].values
     return (*values, None) if attribute.missing == "category" else values
 
 
 def reports_of(attribute: Coded, column: str) -> tuple[Any, ...]:
-    """The same, and after them what is reported and never true."""
+    """List the same, followed by the categories that are reported but never true."""
     known = attribute.axes[attribute.columns.index(column)]
     more = attribute.reported[attribute.columns.index(column)].values[len(known) :]
     return (*levels_of(attribute, column), *more)
 
 
 def _over_reports(attribute: Coded, rows: Array) -> Array:
-    """Rows over the codes that can be true, 0 at those that are only reported."""
+    """Extend rows over the codes that can be true by 0 at codes that are only reported."""
     return np.pad(rows, ((0, 0), (0, attribute.matrices[0].padding)))
 
 
@@ -251,23 +251,16 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A question about one attribute: its columns, their categories, and the way back to them."""
-
-    columns: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
-    factor: Factor
-
-
-def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Part:
-    """The way from reports of an attribute, at an axis of the table, to what is asked about it."""
+def part(
+    question: Question, attribute: Coded, axis: int, by: int | None
+) -> tuple[list[str], list[tuple[Any, ...]], Factor]:
+    """Find the columns of one attribute, their categories, and the way back from its reports."""
     asked = [column for column in attribute.columns if column in question.columns]
     conditions = {k: v for k, v in question.where.items() if k in attribute.columns}
     whole = tuple(asked) == attribute.columns and not conditions and not attribute.impossible
     if whole and attribute.matrix is not None:
-        levels = tuple(levels_of(attribute, column) for column in asked)
-        return Part(tuple(asked), levels, Factor(axis, matrix=attribute.matrix))
+        whole_levels = [levels_of(attribute, column) for column in asked]
+        return asked, whole_levels, Factor(axis, matrix=attribute.matrix)
     inside = allowed(attribute, conditions)
     places = digits(attribute)
     told = inside[None].astype(float)
@@ -275,7 +268,7 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)
-        # Conditions have categories as they are declared, so that codes are of one kind.
+        # Conditions have categories as they are declared, so codes are of one kind.
         kept = [i for i, level in enumerate(every) if level in conditions.get(column, every)]
         found.append(tuple(every[i] for i in kept))
         _core.require_memory("columns", len(told) * len(kept), len(inside), 16)
@@ -283,10 +276,10 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
         told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
     back = pseudo(attribute, told, "estimate")
     told = _over_reports(attribute, told)
-    return Part(tuple(asked), tuple(found), Factor(axis, back, told, by))
+    return asked, found, Factor(axis, back, told, by)
 
 
 __all__ = [
-    "Part", "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
+    "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
     "pseudo", "refuse_absent", "refuse_undecided", "reports_of",
 ]  # fmt: skip

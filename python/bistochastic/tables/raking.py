@@ -1,8 +1,8 @@
-"""``plan.weights``: a weight per record that gives protected columns their likeliest margins.
+"""``plan.calibration_weights``: a weight per record that gives columns their likeliest margins.
 
-Raking (iterative proportional fitting) of the reports: the weights of all records with a report are
-multiplied so that they sum to the likeliest total of that category, attribute after attribute,
-until nothing changes. Other software can then use the protected file as it is.
+Raking (iterative proportional fitting): the weights of all records with a reported value are
+multiplied to sum to the likeliest total of that category, attribute after attribute, until nothing
+changes. Other software can then use the protected file as it is.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
             if encoded.groups is not None:
                 place += encoded.groups.astype(np.int64) * attribute.size
             if encoded.missing is not None:
-                # Who did not answer is published unchanged.
+                # Missing answers are published unchanged.
                 place[encoded.missing] = attribute.size * len(attribute.matrices)
             codes.append(place)
             targets.append(_margin(attribute, place, start))
@@ -70,7 +70,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
 
 
 def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Array) -> Array:
-    """The likeliest total of every category, in each group, of records that answered."""
+    """Estimate the likeliest total of every category, per group, without missing answers."""
     size, laws = attribute.size, attribute.matrices
     seen = np.bincount(place, start, size * len(laws) + 1).astype(float)
     for s, matrix in enumerate(laws):
@@ -86,10 +86,10 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
 
 
 def _together(codes: list[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.intp]]:
-    """The different combinations of codes, a row for each attribute, and that of every record."""
+    """Find the distinct combinations of codes, a row per attribute, and each record's one."""
     joint = np.zeros(len(codes[0]), np.int64)
     for place in codes:
-        # Numbered again after each, so that they stay small.
+        # Numbered again after each, so they stay small.
         joint = joint * (int(place.max()) + 1) + place
         _, joint = np.unique(joint, return_inverse=True)
     _, first, which = np.unique(joint, return_index=True, return_inverse=True)

@@ -1,9 +1,10 @@
 """Pseudo-responses row by row: numbers that are right on average, whatever was reported.
 
 A function of the original that is a product over its columns has the product of their
-pseudo-responses, as the columns were randomized apart from each other. That of a protected column
-is ``P^-1`` times its scores, at the code that was reported. That of a number permuted by randomized
-response, which is reported as ``a x + (1 - a) mean`` on average, is ``(y - (1 - a) mean) / a``.
+pseudo-responses, because the columns were randomized independently. The pseudo-response of a
+protected column is ``P^-1`` times its scores, at the reported code. For a number permuted by
+randomized response, which is reported as ``a x + (1 - a) mean`` on average, it is ``(y - (1 - a)
+mean) / a``.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Responses:
     """Notes on the errors."""
 
     def of(self, function: Function) -> Array:
-        """The pseudo-response of every row."""
+        """Compute the pseudo-response of every row."""
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
             codes, attribute = self.codes[name], self._attribute(name)
@@ -101,7 +102,7 @@ class Responses:
         return found
 
     def binned(self, name: str) -> Binned | None:
-        """The binned attribute of that name, if it is one."""
+        """Return the binned attribute of that name; None if it is not binned."""
         found = self._attribute(name)
         return found if isinstance(found, Binned) else None
 
@@ -123,7 +124,7 @@ class Responses:
         return np.asarray((values - (1 - a) * float(values.mean())) / a)
 
     def ends(self, function: Function) -> tuple[float, float]:
-        """The least and the most that a row can add."""
+        """Find the least and the most that a row can add."""
         least = most = 1.0
         for name, scores in function.scores.items():
             attribute = self._attribute(name)
@@ -152,7 +153,7 @@ class Responses:
         return found
 
     def column(self, name: str, given: Any) -> Function:
-        """The scores of a column of categories, or the numbers of another."""
+        """Return the scores of a column of categories, or the numbers of another."""
         for attribute in self.question.coded:
             if name in attribute.columns:
                 place = digits(attribute)[attribute.columns.index(name)]
@@ -168,21 +169,21 @@ def _axis(attribute: Coded) -> str:
 
 
 def numeric(plan: Plan, column: str) -> Numeric | None:
-    """The numeric attribute of that name, if it is one."""
+    """Return the numeric attribute of that name; None if it is not numeric."""
     return next((a for a in plan._numeric if a.column == column), None)
 
 
 def can_be_undone(attribute: Numeric) -> bool:
-    """Whether numbers were permuted by randomized response, so that means have no bias."""
+    """Whether numbers were permuted by randomized response, so means have no bias."""
     return attribute.how == "permute" and structure.two_valued(attribute._example) is not None
 
 
 def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
-    """The least and the largest number that each reported one may stand for.
+    """Find the least and the largest original number that each reported number may come from.
 
     Inside a class of ranks, numbers are exchanged with each other. If it is not known that they
-    stay in a class, they stay in their group. Of class means, those of the classes beside it bound
-    the numbers of a class. A number that is in two classes may have come from both.
+    stay in a class, they stay in their group. For class means, the means of the neighbouring
+    classes bound the numbers of a class. A number that is in two classes may have come from both.
     """
     low, high = np.full((2, len(numbers)), np.nan)
     for rows in numbers.parts():
@@ -205,11 +206,11 @@ def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
 
 
 def slope(attribute: Numeric, records: int, what: str) -> float:
-    """How much of a number its report keeps on average, under randomized response."""
+    """Compute the part of a number that its reported value keeps on average."""
     law = attribute.for_records(records).matrix
     both = None if law is None else structure.two_valued(law)
     must = f"{prefix([attribute.column])}`{what}` must be used with the whole table without weights"
-    cure = "or of a column permuted by randomized response"
+    cure = "or with a column permuted by randomized response"
     if attribute.how != "permute" or both is None:
         how = attribute.family if attribute.how == "permute" else "class means"
         raise ValueError(f"{must}, {cure}; got {how}, which cannot be undone")
@@ -220,7 +221,7 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
 
 
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
-    """A number for each level of a column: as given, or the categories themselves."""
+    """Return a number for each category of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
@@ -293,7 +294,7 @@ def _sheet(question: Question, frame: object, design: Design) -> Sheet:
 
 
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:
-    """The numbers of a column, permuted or unprotected; none missing or infinite."""
+    """Return the numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
@@ -315,7 +316,7 @@ def numbers_of(plan: Plan, table: Any, name: str) -> Array:
 
 
 def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
-    """The sample, and the codes of every axis on its rows."""
+    """Return the sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)
     few = sheet.clusters is None and not sheet.replicates and not sheet.fractions

@@ -1,4 +1,4 @@
-"""``Running``: tables of reports that grow batch by batch, for files larger than memory."""
+"""``Running``: counts of reported values, batch by batch, for files larger than memory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """Counts of what a question needs, over batches: the same as of the whole file at once.
+    """The counts that a question needs, over batches: the same as for the whole file at once.
 
-    Errors of strata, clusters and replicates need their columns whole, so that then the batches are
-    held until the end.
+    Errors of strata, clusters and replicates need whole columns, so the batches are then held until
+    the end.
     """
 
     def __init__(self, question: Question, design: Design) -> None:
@@ -79,7 +79,7 @@ class Running:
         self.unanswered += sheet.unanswered
 
     def estimate(self, method: str, population: str) -> Estimate:
-        """The estimate of all that was counted."""
+        """Estimate from everything that was counted."""
         whole = self._read() if self._held else None
         if self.rows:
             for name, levels in self._unmet.items():
@@ -117,7 +117,7 @@ class Running:
         return of_tallies(self._question, back, named, tallies, method, population, Patience())
 
     def _read(self) -> Sheet:
-        """All that was held, as one table."""
+        """Join all batches that were held to one table."""
         from bistochastic.adapters.record_batches import gathered
 
         assert self._held is not None
@@ -129,7 +129,7 @@ class Running:
 
 
 def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
-    """The places of a batch's categories among all categories so far, new ones at the end."""
+    """Find the places of a batch's categories among all so far, with new ones at the end."""
     assert axis.values is not None
     found = {(type(value), value): i for i, value in enumerate(known)}
     places = []
@@ -143,7 +143,7 @@ def _place(known: list[Any], axis: Axis) -> NDArray[np.intp]:
 
 
 def _cut(table: Array, sheet: Sheet, places: list[NDArray[np.intp]]) -> Array:
-    """The table of a batch, without the one empty cell of an axis that has no category."""
+    """Return the table of a batch without the one empty cell of an axis that has no category."""
     whole = table.reshape(sheet.shape)
     return whole[tuple(slice(len(place)) for place in places)]
 

@@ -1,4 +1,4 @@
-"""``Sheet``: what is read of a protected table, as codes, and counted."""
+"""``Sheet``: the columns of a protected table that a question needs, as codes, and counted."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Design:
         replicate_scale: object = None,
         fpc: object = None,
     ) -> Design:
-        """What a caller named; replicates need the weights that they vary."""
+        """Read the columns that a caller named; replicates need the weights that they vary."""
         stages = _stages("cluster", cluster)
         names = {"weights": weights, "strata": strata, "cluster": stages[0] if stages else None,
                  "second": stages[1] if len(stages) > 1 else None}  # fmt: skip
@@ -109,7 +109,7 @@ class Design:
 
 
 def _stages(name: str, given: object) -> tuple[Any, ...]:
-    """One thing, or two for the two stages of a design."""
+    """Read one value, or two for the two stages of a design."""
     if not isinstance(given, tuple | list):
         return () if given is None else (given,)
     if not 1 <= len(given) <= 2:
@@ -119,7 +119,7 @@ def _stages(name: str, given: object) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One axis of the table of reports: its name, the values of its codes, and the codes."""
+    """One axis of the reported table: its name, the values of its codes, and the codes."""
 
     name: str
     values: tuple[Any, ...] | None
@@ -141,13 +141,13 @@ class Sheet:
     replicates: tuple[Array, ...]
     scale: float
     times: Array | None = None
-    """How many records each row stands for, if rows are counts."""
+    """The number of records of each row, if rows are counts."""
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """The categories of unprotected columns: those that occur, and those that are declared."""
     notes: tuple[str, ...] = ()
     """Notes on the clusters."""
     lost: str = ""
-    """Why there are no standard errors, if there are none."""
+    """The reason why standard errors are unknown, if they are."""
     second: NDArray[np.intp] | None = None
     """The cluster of the second stage of every row."""
     fractions: tuple[Array, ...] = ()
@@ -230,7 +230,7 @@ class Sheet:
         return found
 
     def left(self) -> Array:
-        """The part of each row's noise that no stage of the design has."""
+        """Return the part of each row's noise that no stage of the design has."""
         every = [*self.fractions, *[np.zeros(self.rows)] * self._lacks]
         return np.asarray(np.prod(every, axis=0))
 
@@ -240,7 +240,7 @@ class Sheet:
         return 1 + (self.second is not None) - len(self.fractions)
 
     def _corrected(self, found: Tallies, codes: list[Any], weights: Array) -> Tallies:
-        """The same for a finite population."""
+        """Compute the same for a finite population."""
         stages = self.stages()
         if not stages:
             return found
@@ -255,7 +255,7 @@ class Sheet:
         return replace(outer, inner=stages[1].tallies(found, place, weights, math.prod(sizes)))
 
     def weighed(self) -> Array:
-        """The weight of every row, 0 outside of the domain."""
+        """Return the weight of every row, 0 outside of the subgroup."""
         whole = np.ones(self.rows) if self.weights is None else self.weights
         return _inside(whole, self.inside)
 
@@ -277,7 +277,7 @@ class Sheet:
         return replace(found, units=units, pieces=pieces)
 
     def nested(self) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """The stratum of each cluster, the cluster of every row, and how many there are.
+        """Return the stratum of each cluster, the cluster of every row, and how many there are.
 
         Clusters of different strata are different, whatever they are called.
         """
@@ -293,8 +293,8 @@ class Stage:
     """A stage of a design: the unit of every row, the group of units, and a factor.
 
     With the fraction f of a stage sampled, ``1 - f`` of the variance between its units is left. The
-    other part f is replaced by the variance of the next stage: that within units, and at last the
-    noise, which no sampling takes away.
+    other part f is replaced by the variance of the next stage: the variance within units, and at
+    last the noise, which no sampling removes.
     """
 
     units: NDArray[np.intp]
@@ -302,13 +302,13 @@ class Stage:
     factor: Array
 
     def group_of_units(self) -> NDArray[np.intp]:
-        """The group of every unit."""
+        """Return the group of every unit."""
         found = np.zeros(int(self.units.max(initial=-1)) + 1, np.intp)
         found[self.units] = self.groups
         return found
 
     def factors(self) -> Array:
-        """The factor of every group."""
+        """Return the factor of every group."""
         found = np.zeros(int(self.groups.max(initial=-1)) + 1)
         found[self.groups] = self.factor
         return found
@@ -332,7 +332,7 @@ class Stage:
 
 
 def _inside(values: Array, inside: Mask | None) -> Array:
-    """Numbers of all rows, 0 outside of the domain."""
+    """Return the numbers of all rows, 0 outside of the subgroup."""
     return values if inside is None else np.where(inside, values, 0.0)
 
 
@@ -344,7 +344,7 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
 
 
 def table_of(frame: object) -> Any:
-    """The table of a release; anything else as it is.
+    """Return the table of a release, and anything else as it is.
 
     >>> table_of({"sex": ["F"]})
     {'sex': ['F']}
@@ -355,10 +355,10 @@ def table_of(frame: object) -> Any:
 
 
 def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
-    """A note if rows of one id have the same noise, as the certificate says, and no error has it.
+    """Write a note if rows of one id share noise, by the certificate, and the errors ignore it.
 
-    Rows of an id with the same value have the same report, so that their noise does not average
-    out as that of different records does. Clusters and replicates of ids take it in.
+    Rows of an id with the same value have the same reported value, so their noise does not average
+    out as the noise of different records does. Clusters and replicates of ids account for it.
     """
     ids = None if certificate is None else certificate.ids
     if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
@@ -369,7 +369,7 @@ def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, 
 def read(
     question: Question, frame: Any, design: Design, *, first: int = 0, empty: bool = False
 ) -> Sheet:
-    """The columns that a question needs, from a caller's table; a batch may be ``empty``, and
+    """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
     ``first`` is the number of its first row."""
     return of_table(question, opened(frame), design, first=first, empty=empty)
 
@@ -385,10 +385,10 @@ def of_table(
     empty: bool = False,
     others: Mapping[str, tuple[object, ...]] | None = None,
 ) -> Sheet:
-    """The same from a table that is open, which a caller knows as ``what``.
+    """Read the same from an open table, which a caller knows as ``what``.
 
-    ``times`` says how many records each row stands for, ``others`` which categories a column has
-    though no row may hold them.
+    ``times`` is the number of records of each row, ``others`` lists further categories of a column
+    that no row may hold.
     """
     needed = [*question.columns, *question.where, *question.groups]
     needed += [column for each in question.coded for column in each.columns]
@@ -421,7 +421,7 @@ def of_table(
             met = np.isin(found, wanted)
             inside = met if inside is None else inside & met
             if name in question.clear and name not in question.groups:
-                # Only the categories that are asked for are shown.
+                # Only the requested categories are shown.
                 place = np.zeros(len(values) + 1, np.intp)
                 place[wanted] = np.arange(len(wanted))
                 found, values = place[found], [values[i] for i in wanted]
@@ -494,7 +494,7 @@ def of_table(
 def _fractions(
     table: Table, sheet: Sheet, fpc: tuple[str | float, ...], first: int
 ) -> tuple[Array, ...]:
-    """The sampled fraction of each stage for every row: numbers up to 1, or of sizes above."""
+    """Read the sampled fraction of each stage for every row: up to 1, or from sizes above 1."""
     zeros = np.ones(sheet.rows)
     whole = replace(sheet, fractions=(zeros,) * len(fpc))
     found = []
@@ -569,7 +569,7 @@ def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array
 
 
 def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp]:
-    """Codes of an unprotected column that groups records, none missing."""
+    """Read the codes of an unprotected column that groups records, none missing."""
     require(table, name, column)
     codes, values = levels(table, column)
     if None in values:

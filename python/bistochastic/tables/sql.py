@@ -1,4 +1,4 @@
-"""``plan.sql``: a view with corrected columns, so that a warehouse gives unbiased answers.
+"""``plan.sql``: a view with corrected columns, for unbiased estimates in a database.
 
 For every category ``c`` of a protected column the view has a column ``"column=c"``. Its value in a
 row is the pseudo-response ``(P^-1 d)[reported]``, where ``d`` is 1 for the category and 0 for all
@@ -99,7 +99,7 @@ def _correct(attribute: Categorical | Joint) -> Iterator[str]:
 
 
 def _cases(first: list[str], conditions: list[str], values: Array) -> str:
-    """A value for each code; the commonest one comes last, without a condition of its own."""
+    """Write a value for each code; the commonest comes last, without a condition of its own."""
     each, counts = np.unique(values, return_counts=True)
     usual = each[np.argmax(counts)]
     cases = first + [
@@ -112,7 +112,7 @@ def _cases(first: list[str], conditions: list[str], values: Array) -> str:
 
 
 def _number(value: float) -> str:
-    """A double: without an exponent DuckDB would read a decimal number."""
+    """Write a double: without an exponent DuckDB would read a decimal number."""
     return repr(value) if "e" in repr(value) else f"{value!r}e0"
 
 

@@ -1,7 +1,7 @@
 """``plan.tabulate``: counts that an engine made, in the table that the plan declares.
 
-A group-by gives back rows in any order, and none for a cell that was never reported. Here every
-cell has its place, so that an estimate can go on from there as from the protected table itself.
+A group-by returns rows in any order, and none for a cell that was never reported. Here every cell
+has its place, so an estimate can use it like the protected table itself.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object)
 
 
 def beside(question: Question) -> dict[str, str]:
-    """Name the columns that are needed in addition to those asked for, and why."""
+    """Name the columns that are needed in addition to the requested ones, and why."""
     found = {}
     for attribute in question.coded:
         asked = [name for name in attribute.columns if name in question.columns]
@@ -65,7 +65,7 @@ def beside(question: Question) -> dict[str, str]:
 
 
 def _times(table: Table, column: str) -> NDArray[np.float64]:
-    """How many records each row stands for."""
+    """Read the number of records of each row."""
     must = f"{prefix([column])}`count` must hold integers that are not negative"
     if column not in table.names:
         must = f"`rows` must have the column `{shown(column)}`"
@@ -88,7 +88,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
 
 
 def place(question: Question, sheet: sheets.Sheet) -> Counts:
-    """The counted table, an axis for each column, in the order that was asked for."""
+    """Make the counted table, an axis for each column, in the requested order."""
     counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
     clear = len(sheet.axes) - len(question.coded)
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
@@ -125,7 +125,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
 
 
 def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]:
-    """Counts of a caller as a table of the plan, and the columns that are asked for."""
+    """Read a caller's counts as a table of the plan, and the requested columns."""
     names = None
     if columns is not None:
         if isinstance(columns, str | bytes):
@@ -150,7 +150,7 @@ def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]
 
 
 def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
-    """The same as rows, one for each cell that has records."""
+    """Return the same as rows, one for each cell that has records."""
     filled = np.nonzero(table.counts)
     rows: dict[str, Any] = {
         axis.name: [axis.categories[i] for i in place.tolist()]
@@ -172,7 +172,7 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
 
 
 def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
-    """An array of a caller, an axis for each column, its categories as declared."""
+    """Read a caller's array: an axis for each column, with its categories as declared."""
     must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
     if names is None:
         raise TypeError(f"{must}; got {type(given).__name__} without columns")
