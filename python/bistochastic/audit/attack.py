@@ -196,9 +196,9 @@ def _pooled(
             grouping.append((name, pairs.people))
     found = []
     for done, (by, codes) in enumerate(grouping):
-        for channel in evidence.channels:
+        for i, channel in enumerate(evidence.channels):
             found += pooling.pool([channel], [codes], by, level, rng)
-        tell(done / (len(grouping) + 1))
+            tell((done + i / len(evidence.channels)) / (len(grouping) + 1))
     if others:
         groups, shared = _people_of(pairs, others)
         for channel in evidence.channels:
