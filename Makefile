@@ -138,6 +138,7 @@ bench: build-bench
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/report.py
 	$(BIN)/python benches/choose.py
+	$(BIN)/python benches/clients.py
 	$(MAKE) bench-engines
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.

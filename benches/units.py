@@ -6,6 +6,11 @@ tenth of the records.
 * Units: 4 columns of 3 * 10^6 households, 10^7 people, against the same columns by ids of people.
 * Binned: against `numpy.searchsorted` and the draw of the codes, one after the other.
 * `.sav`: from file to file, against pyreadstat reading and writing the same table.
+
+Measured with the quick build on two busy cores: units 0.9 to 1.4, with ids of people beside them
+1.1 to 1.8; `.sav`, 10^6 x 8, 0.7 to 1.0. Processor time of a binned column is 1.2 times that of its
+parts; the clock said 1.1 to 1.8. Comparing the records of units takes 0.09 s of processor time for
+3 * 10^6 rows, which matters more beside the draws of a release build.
 """
 
 from __future__ import annotations

@@ -88,14 +88,3 @@ impl Error {
         Error::Index(sentence(name, requirement, got))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_as_one_sentence() {
-        let e = Error::value("epsilon", "be at least 0", -1.0);
-        assert_eq!(e.to_string(), "`epsilon` must be at least 0; got -1");
-    }
-}

@@ -277,7 +277,11 @@ def make() -> dict[str, Any]:
             for path, digest in (([], ZEROS), ([1, 0], digest_of(some)))
         ],
         "below": [
-            [str(n), str(protocol.below(n, iter([third, third, third + 1])))]
+            [
+                str(n),
+                str(protocol.below(n, iter([third, third, third + 1]))),
+                [str(word) for word in (third, third, third + 1)],
+            ]
             for n, third in ((3, (2**64 - 1) // 3), (12, 2**63), (2**53, 2**60 + 7))
         ],
         "tables": [

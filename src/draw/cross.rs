@@ -235,13 +235,4 @@ mod tests {
         }];
         assert_eq!(table(&few, 2, Some(&[1.0; 3])), Err((0, 2)));
     }
-
-    #[test]
-    fn no_rows_are_an_empty_table() {
-        let none = [Column {
-            codes: Given::One(&[]),
-            size: 3,
-        }];
-        assert_eq!(table(&none, 3, None).unwrap().records, [0, 0, 0]);
-    }
 }

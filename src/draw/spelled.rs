@@ -227,17 +227,6 @@ pub struct Part<'a> {
     ends: &'a [usize],
 }
 
-/// `BLOCK` ones and as many zeros: from `BLOCK - n` on it keeps `n` bytes.
-static KEEP: [u8; 2 * BLOCK] = {
-    let mut keep = [0; 2 * BLOCK];
-    let mut i = 0;
-    while i < BLOCK {
-        keep[i] = 0xff;
-        i += 1;
-    }
-    keep
-};
-
 impl<'a> Part<'a> {
     /// How many ids there are.
     pub fn len(self) -> usize {
@@ -268,17 +257,11 @@ impl<'a> Part<'a> {
         self.ends[i + 1] - self.ends[i]
     }
 
-    /// Copy an id from byte `from` on, which it has or ends at, up to a block of it; zeros follow its last byte.
-    #[inline(always)]
+    /// Copy an id from byte `from` on, which it has or ends at, as far as there is room.
     fn copy(self, i: usize, from: usize, to: &mut [u8]) {
-        let n = to.len();
-        let kept = (self.bytes(i) - from).min(n);
-        // There is a block behind the last id.
-        let bytes = &self.data[self.ends[i] + from..][..n];
-        let keep = &KEEP[BLOCK - kept..][..n];
-        for ((to, byte), keep) in to.iter_mut().zip(bytes).zip(keep) {
-            *to = byte & keep;
-        }
+        let id = &self.id(i)[from..];
+        let n = id.len().min(to.len());
+        to[..n].copy_from_slice(&id[..n]);
     }
 
     /// Put the words of `bytes` bytes from byte `from` on, up to a block of them, each with its number; zeros follow

@@ -286,17 +286,3 @@ fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> 
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_unit_of_a_mixture_belongs_to_its_part() {
-        let drawn: Vec<usize> = (0..6)
-            .map(|unit| which([1, 2, 3].into_iter(), unit))
-            .collect();
-        assert_eq!(drawn, [0, 1, 1, 2, 2, 2]);
-        assert_eq!(which([0, 4, 0].into_iter(), 3), 1);
-    }
-}

@@ -512,14 +512,16 @@ pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyRes
     whole_number(name, given, low.into(), high, outside).map(|n| n as u64)
 }
 
-/// A category given by a caller, from 0 to `size - 1`.
+/// One code of ``size``; IndexError if it is outside.
+#[pyfunction(name = "as_code")]
 pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
     let outside = |name: &str, must, got| Error::index(name, must, got);
     let high = Some(i128::from(size) - 1);
     whole_number(name, given, 0, high, outside).map(|n| n as u64)
 }
 
-/// True or false, as Python or NumPy writes them; nothing else counts as either.
+/// True or False, as Python or NumPy writes them, and nothing that only counts as one of them.
+#[pyfunction(name = "as_flag")]
 pub fn flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(flag) = given.cast::<PyBool>() {
         return Ok(flag.is_true());
@@ -603,18 +605,6 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
 pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i128> {
     let outside = |name: &str, must, got| Error::value(name, must, got);
     whole_number(name, given, low, None, outside)
-}
-
-/// One code of ``size``; IndexError if it is outside.
-#[pyfunction]
-pub fn as_code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
-    code(name, given, size)
-}
-
-/// True or False, and nothing that only counts as one of them.
-#[pyfunction]
-pub fn as_flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
-    flag(name, given)
 }
 
 /// The path of a file, as text.

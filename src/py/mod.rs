@@ -71,7 +71,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         birkhoff::{Decomposition, decompose_all, decompose_one},
-        convert::{as_code, as_flag, as_path, as_real, as_whole},
+        convert::{as_path, as_real, as_whole, code, flag},
         count::count,
         cross::cross,
         entropy::entropy_rate,

@@ -54,19 +54,18 @@ class StatisticalSource(TypedSource):
         self._path = path
         found, self._meta = self._call(name)
         arrays = {
-            column: _cells(values, self._is_text(column), kinds.get(column, ""))
-            for column, values in found.items()
+            column: _cells(found.pop(column), self._is_text(column), kinds.get(column, ""))
+            for column in list(found)
         }
-        found.clear()
         self._table = pa.table(arrays)
         super().__init__(name, self, self._table.schema, self._table.num_rows)
 
     def _call(self, name: str, **options: Any) -> Any:
         form = self._path.suffix.lower()
+        read = getattr(_library(), READERS[form])
         try:
-            read = getattr(_library(), READERS[form])
             return read(str(self._path), output_format="dict", **options)
-        except (MemoryError, ValueError):
+        except MemoryError:
             raise
         except Exception:
             # Its message about a broken file may quote the file.
@@ -148,9 +147,9 @@ def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text:
 def _cells(values: list[Any], text: bool, kind: str) -> Cells:
     """Return a column of a file, of the type that it has here."""
     if text:
-        texts = pa.array(values, pa.string())
+        texts = pa.array(values, pa.string(), from_pandas=True)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-    found = pa.array(values)
+    found = pa.array(values, from_pandas=True)
     if pa.types.is_null(found.type):
         found = found.cast(pa.float64())
     if kind in ("float", "date"):

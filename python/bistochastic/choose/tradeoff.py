@@ -165,7 +165,7 @@ def tradeoff(
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
     made = makers(families)
-    asked = _betas(betas)
+    asked = numbers("betas", betas, BETAS, 1.0)
     found = []
     with watched("comparing", progress) as tell:
         for point in points(made, many, asked, count):
@@ -245,15 +245,16 @@ def _by_name(name: str) -> Make:
     return lambda size, beta: _core.build(name, {"size": size, "beta": beta})
 
 
-def _betas(given: object) -> list[float]:
-    must = "hold numbers from 0 to 1"
+def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:
+    """Read finite numbers from 0 to ``most``, in rising order."""
+    must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
     if isinstance(given, str):
-        raise TypeError(f"`betas` must {must}; got str")
-    listed = BETAS if given is None else items("betas", must, given)
-    betas = [_core.as_real("betas", must, beta) for beta in listed]
-    if not betas:
-        raise ValueError(f"`betas` must {must}; got none")
-    for beta in betas:
-        if not 0 <= beta <= 1:
-            raise ValueError(f"`betas` must {must}; got {beta:g}")
-    return sorted(betas)
+        raise TypeError(f"`{name}` must {must}; got str")
+    listed = default if given is None else items(name, must, given)
+    found = sorted(_core.as_real(name, must, x) for x in listed)
+    for x in found:
+        if not (0 <= x <= most and x < math.inf):
+            raise ValueError(f"`{name}` must {must}; got {x:g}")
+    if not found:
+        raise ValueError(f"`{name}` must {must}; got none")
+    return found

@@ -5,12 +5,11 @@ functions of this folder make. So a category named ``<script>`` is shown as it i
 """
 
 from bistochastic.markup.elements import Markup, element, join
-from bistochastic.markup.page import FRAGMENT_STYLE, fragment, page, section
+from bistochastic.markup.page import fragment, page, section
 from bistochastic.markup.pictures import bars, heat, titled
 from bistochastic.markup.tables import facts, table
 
 __all__ = [
-    "FRAGMENT_STYLE",
     "Markup",
     "bars",
     "element",

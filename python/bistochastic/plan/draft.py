@@ -46,33 +46,23 @@ class Draft:
 def draft(
     schema: object,
     *,
-    beta: float | None,
-    epsilon: float | None,
-    truthfulness: float | None = None,
-    min_beta: float | None,
-    categories_from_data: bool,
-    codebook: object,
-    numeric: Iterable[str] | Literal["*"],
-    keep: Iterable[str] | Literal["*"],
-    drop: Iterable[str],
-    missing: object,
-    name: str,
+    categories_from_data: bool = False,
+    codebook: object = None,
+    numeric: Iterable[str] | Literal["*"] = (),
+    keep: Iterable[str] | Literal["*"] = (),
+    drop: Iterable[str] = (),
+    **options: Any,
 ) -> Draft:
     """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
     look = _core.as_flag("categories_from_data", categories_from_data)
     return of_columns(
         columns(schema, look=look),
-        beta=beta,
-        epsilon=epsilon,
-        truthfulness=truthfulness,
-        min_beta=min_beta,
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
         keep=every("keep", keep),
         drop=names("drop", drop),
-        missing=missing,
-        name=name,
+        **options,
     )
 
 

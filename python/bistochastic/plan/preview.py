@@ -198,7 +198,11 @@ def _sums(plan: Plan) -> list[tuple[str, str]]:
     known = [each for each in plan.by_attribute.values() if each.beta is not None]
     if len(known) > 1:
         weakest = min(known, key=lambda each: each.beta or 0.0)
-        found.append(("Weakest column", f"{shown(weakest.name)}, beta {down(weakest.beta or 0.0)}"))
+        said = f"{shown(weakest.name)}, beta {down(weakest.beta or 0.0)}"
+        worst = max(known, key=lambda each: each.epsilon)
+        if worst.epsilon > weakest.epsilon:
+            said += f"; by epsilon {shown(worst.name)}, {up(worst.epsilon, 4)}"
+        found.append(("Weakest column", said))
     return found
 
 

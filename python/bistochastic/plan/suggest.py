@@ -105,10 +105,7 @@ def suggest(
     >>> found.plan.undecided
     ('income',)
     """
-    made = draft(
-        schema, beta=beta, epsilon=epsilon, min_beta=min_beta, categories_from_data=False,
-        codebook=codebook, numeric=(), keep=(), drop=(), missing="raise", name="plan",
-    )  # fmt: skip
+    made = draft(schema, beta=beta, epsilon=epsilon, min_beta=min_beta, codebook=codebook)
     asked: dict[str, Any] = {"beta": beta} if epsilon is None else {"epsilon": epsilon}
     if min_beta is not None and beta is not None:
         asked = {"beta": max(beta, min_beta)}

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, families
-from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import BETAS, makers, points
+from bistochastic.choose.tradeoff import BETAS, makers, numbers, points
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, plain
 from bistochastic.plot.curves import COLOURS, STYLES
 from bistochastic.words import spoken
@@ -47,8 +46,8 @@ def choices(
     ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']
     """
     many, count = _core.as_whole("size", size, 2), _core.as_whole("records", records, 1)
-    by_epsilon = _numbers("epsilons", epsilons, _EPSILONS, math.inf)
-    by_beta = _numbers("betas", betas, BETAS, 1.0)
+    by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
+    by_beta = numbers("betas", betas, BETAS, 1.0)
     made: dict[str, Make] = {name: _at_epsilon(name) for name in _BY_EPSILON}
     asked = list(points(made, many, by_epsilon, count))
     kept = list(points(makers(_BY_BETA), many, by_beta, count))
@@ -72,15 +71,6 @@ def choices(
         words = f"{many:,} categories; errors from {count:,} records; a dot marks the best family"
         figure.suptitle(words, x=0.01, ha="left", fontsize="medium")
     return figure_of(listed[0])
-
-
-def _numbers(name: str, given: object, default: Sequence[float], most: float) -> list[float]:
-    must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
-    listed = list(default) if given is None else items(name, must, given)
-    found = sorted(_core.as_real(name, must, x) for x in listed)
-    if not found or not (found[0] >= 0 and found[-1] <= most and found[-1] < math.inf):
-        raise ValueError(f"`{name}` must {must}; got {found[-1] if found else 'none'}")
-    return found
 
 
 def _at_epsilon(name: str) -> Make:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.plan.plan import Plan
 
-# Cells of all tables together.
-_CELLS = 2**27
+# Cells of all tables together, and kinds of records that are held before tables are added to.
+_CELLS, _HELD = 2**27, 4096
 FORMAT = "bistochastic collector"
 NONE = ("no record was counted yet",)
 
@@ -76,7 +76,6 @@ class _Table:
             codes = {_spell(value): code * stride for code, value in enumerate(axis.categories)}
             self.places.append((axis.name, codes))
         self.counts = np.zeros(self.shape, np.int64)
-        self.single: defaultdict[int, int] = defaultdict(int)
         self.unanswered = 0
 
     def find(self, record: Mapping[str, Any]) -> int | None:
@@ -104,10 +103,6 @@ class _Table:
 
     def total(self) -> Counts:
         """Return all counts so far."""
-        if self.single:
-            cells = np.fromiter(self.single, np.int64, len(self.single))
-            self.counts.reshape(-1)[cells] += np.fromiter(self.single.values(), np.int64)
-            self.single.clear()
         digest = self.question.plan.digest
         return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
 
@@ -196,11 +191,13 @@ class Collector(Shown):
         known = plan._protected | {n for a in plan._coded if a.groups for n in [a.groups.column]}
         self._known = None if plan.keep == "*" else known | set(plan.keep)
         self._records = 0
-        # Tables of one column are looked up at once.
-        self._quick: list[tuple[str, dict[Any, int], _Table]] = [
-            (*(each.places[0] if len(each.places) == 1 else ("", {})), each)
-            for each in self._tables.values()
-        ]
+        # How many records have each combination of cells: a cell per table.
+        self._held: defaultdict[tuple[int | None, ...], int] = defaultdict(int)
+        # Tables of one column of strings are looked up at once, if all tables are.
+        places = [each.places[0] for each in self._tables.values() if len(each.places) == 1]
+        strings = all(type(x) is not bool for _, codes in places for x in codes)
+        quick = strings and len(places) == len(self._tables)
+        self._quick: list[Any] = places if quick else [None]
 
     @property
     def records(self) -> int:
@@ -223,19 +220,29 @@ class Collector(Shown):
             unknown = next(name for name in record if name not in self._known)
             must = "`record` must hold columns that the plan protects or keeps"
             raise ValueError(f"{must}; got `{shown(unknown)}`")
-        cells = []
-        for name, codes, table in self._quick:
-            # Strings are their own spelling, and are most of what comes.
-            value = record.get(name)
-            cell = codes.get(value) if type(value) is str else None
-            cells.append(table.find(record) if cell is None else cell)
+        cells: tuple[int | None, ...] | None
+        try:
+            # What is no key, such as an integer, is looked at more closely.
+            cells = tuple([codes[record[name]] for name, codes in self._quick])
+        except (KeyError, TypeError):
+            cells = None
+        if cells is None:
+            cells = tuple(table.find(record) for table in self._tables.values())
         with self._lock:
-            for (_name, _codes, table), cell in zip(self._quick, cells, strict=True):
-                if cell is None:
-                    table.unanswered += 1
-                else:
-                    table.single[cell] += 1
+            self._held[cells] += 1
             self._records += 1
+            if len(self._held) > _HELD:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Add the records that are held to the tables, under the lock."""
+        for cells, many in self._held.items():
+            for table, cell in zip(self._tables.values(), cells, strict=True):
+                if cell is None:
+                    table.unanswered += many
+                else:
+                    table.counts.reshape(-1)[cell] += many
+        self._held.clear()
 
     def update(self, frame: object) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
@@ -279,6 +286,7 @@ class Collector(Shown):
 
     def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts]]:
         with self._lock:
+            self._settle()
             return self._records, {name: table.total() for name, table in self._tables.items()}
 
     def counts(self, *columns: str) -> Counts:
@@ -291,6 +299,7 @@ class Collector(Shown):
             must = f"`columns` must be in one table of {', '.join(map(_spoken, self._tables))}"
             raise ValueError(f"{must}; got {_spoken(columns)}")
         with self._lock:
+            self._settle()
             return min(fitting, key=lambda each: math.prod(each.shape)).total()
 
     def estimate(self, *columns: str, **options: Any) -> Estimate:

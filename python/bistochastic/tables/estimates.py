@@ -158,10 +158,10 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
             levels.append((None,))
     for i, attribute in enumerate(question.coded, clear):
         by = None if attribute.groups is None else where_is[attribute.groups.column]
-        asked = part(question, attribute, i, by)
-        factors.append(asked.factor)
-        names += asked.columns
-        levels += asked.levels
+        columns, categories, factor = part(question, attribute, i, by)
+        factors.append(factor)
+        names += columns
+        levels += categories
     places = {name: i for i, name in enumerate(names) if name}
     order = [places[column] for column in question.columns]
     order += [i for i, name in enumerate(names) if not name]

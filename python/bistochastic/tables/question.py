@@ -251,23 +251,16 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A question about one attribute: its columns, their categories, and the way back to them."""
-
-    columns: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
-    factor: Factor
-
-
-def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Part:
-    """Make the factor from reported codes of an attribute, at an axis, to the request."""
+def part(
+    question: Question, attribute: Coded, axis: int, by: int | None
+) -> tuple[list[str], list[tuple[Any, ...]], Factor]:
+    """Find the columns of one attribute, their categories, and the way back from its reports."""
     asked = [column for column in attribute.columns if column in question.columns]
     conditions = {k: v for k, v in question.where.items() if k in attribute.columns}
     whole = tuple(asked) == attribute.columns and not conditions and not attribute.impossible
     if whole and attribute.matrix is not None:
-        levels = tuple(levels_of(attribute, column) for column in asked)
-        return Part(tuple(asked), levels, Factor(axis, matrix=attribute.matrix))
+        whole_levels = [levels_of(attribute, column) for column in asked]
+        return asked, whole_levels, Factor(axis, matrix=attribute.matrix)
     inside = allowed(attribute, conditions)
     places = digits(attribute)
     told = inside[None].astype(float)
@@ -283,10 +276,10 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
         told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
     back = pseudo(attribute, told, "estimate")
     told = _over_reports(attribute, told)
-    return Part(tuple(asked), tuple(found), Factor(axis, back, told, by))
+    return asked, found, Factor(axis, back, told, by)
 
 
 __all__ = [
-    "Part", "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
+    "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
     "pseudo", "refuse_absent", "refuse_undecided", "reports_of",
 ]  # fmt: skip

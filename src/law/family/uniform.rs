@@ -18,20 +18,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 mod tests {
     use crate::law::battery::{check_laws, make};
     use crate::law::parameters::Value;
-    use crate::law::rate::beta;
 
     #[test]
     fn laws() {
         for size in [1, 2, 5] {
             check_laws(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
-        }
-    }
-
-    #[test]
-    fn perfect_secrecy_is_reported_as_one() {
-        for size in [2, 3, 12, 1000, 1 << 40, 1 << 53, (1 << 53) - 111] {
-            let m = make("uniform", &[("size", Value::Whole(size))]).unwrap();
-            assert_eq!(beta(&*m.family), 1.0);
         }
     }
 }
