@@ -400,8 +400,8 @@ def test_the_choices_of_a_draft_can_be_pasted() -> None:
     """What stands in comments is a plan, once COLUMN and BETA are filled in."""
     lines = bs.Plan([], undecided=["hh"]).to_toml().splitlines()
     text = "\n".join(line.removeprefix("#   ") for line in lines if line.startswith("#   "))
-    numeric, categories = text.replace("BETA", "0.6").split("[[attributes]]")[1:]
-    for block, kind in ((numeric, bs.Numeric), (categories, bs.Categorical)):
+    blocks = text.replace("BETA", "0.6").split("[[attributes]]")[1:]
+    for block, kind in zip(blocks, (bs.Numeric, bs.Categorical, bs.Binned), strict=True):
         block = block.replace("COLUMN", "hh")
         [made] = bs.Plan.from_toml(f"version = 1\n[[attributes]]\n{block}").attributes
         assert isinstance(made, kind)
