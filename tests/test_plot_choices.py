@@ -44,3 +44,5 @@ def test_bad_numbers_get_one_sentence() -> None:
         bs.plot.choices(4, epsilons=[])
     with pytest.raises(ValueError, match="`betas` must hold numbers from 0 to 1; got 2"):
         bs.plot.choices(4, betas=[0.5, 2])
+    with pytest.raises(ValueError, match="`size` must be at most 4096 in this picture; got 5000"):
+        bs.plot.choices(5000)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core, markup
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
-from bistochastic.audit.words import finding_table, lead, percent, sections
+from bistochastic.audit.words import FINDINGS, finding_table, lead, percent, sections
 from bistochastic.files.whole import write as write_whole
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _BANNER = NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:]
 # Longer lists of categories are in the object alone.
 _LEVELS = 60
-# So many findings are shown.
-_FINDINGS = 15
 
 
 def write(audit: Audit, path: object) -> None:
@@ -62,7 +60,7 @@ def notebook(audit: Audit) -> str:
 
 
 def _findings(found: Sequence[Finding]) -> Markup:
-    caption, header, rows, texts = finding_table(found[:_FINDINGS])
+    caption, header, rows, texts = finding_table(found[:FINDINGS])
     cells = [[_words(cell) for cell in row] for row in rows]
     left = {0, 1, texts - 1}
     more = len(found) - len(rows)
@@ -89,25 +87,19 @@ def _section(audit: Audit, section: Section) -> Markup:
         for caption, header, rows, texts in section.tables
     ]
     words = markup.element("p", _words(section.words))
-    more: list[Markup] = []
-    if section.id == "use":
-        shares = [_levels(each) for each in audit.marginals[:_LEVELS]]
-        return markup.section(section.title, words, *tables, *shares, id=section.id)
-    if tables:
-        summary = markup.element("summary", f"{section.title}: all numbers")
-        more = [markup.element("details", summary, *tables)]
-    return markup.section(section.title, words, _picture(section), *more, id=section.id)
+    inside = [*tables, *map(_levels, audit.marginals[:_LEVELS])] if section.id == "use" else tables
+    summary = markup.element("summary", f"{section.title}: all numbers")
+    more = markup.element("details", summary, *inside) if inside else None
+    return markup.section(section.title, words, _picture(section), more, id=section.id)
 
 
 def _picture(section: Section) -> Markup | None:
     if not section.bars:
         return None
-    return markup.titled(markup.bars(
-        [(label, rate.observed, rate.low, rate.high) for label, rate in section.bars],
-        title=section.question,
-        most=max(0.01, *(rate.high for _, rate in section.bars)),
-        shown=percent,
-    ))  # fmt: skip
+    most = max(0.01, *(max(value, high or 0.0) for _, value, _, high in section.bars))
+    return markup.titled(
+        markup.bars(section.bars, title=section.question, most=most, shown=percent)
+    )
 
 
 def _levels(marginal: Marginal) -> Markup:

@@ -140,11 +140,12 @@ def pool(
             now: list[Channel], column: str = column, n: int = n, about: float = about
         ) -> Array:
             seen = stack([next(v for v in views(c) if v.column == column) for c in now])
-            hits = [guess(seen, where, each)[: len(groups[0])].sum() / n for each in (about, 1.0)]
-            alone = guess(seen, np.arange(len(where)), 1.0)[: len(groups[0])].sum() / n
-            return np.array([*hits, alone])
+            first = guess(seen, where, about)[: len(groups[0])].sum() / n
+            equal = first if about == 1 else guess(seen, where, 1.0)[: len(groups[0])].sum() / n
+            return np.array([first, equal])
 
         observed = attack(list(channels))
+        single = guess(view, np.arange(len(where)), 1.0)[: len(groups[0])].sum() / n
         expected = None if shared_noise else predict(channels, rng, attack)
         rates = [
             rate(float(observed[i]) * n, n, confidence, view.chance,
@@ -153,7 +154,7 @@ def pool(
         ]  # fmt: skip
         made.append(
             Pooled(by, column, int((sizes > 0).sum()), int(sizes.max()), about, rates[0], rates[1],
-                   float(observed[2]), _bound(view, channels, where))
+                   float(single), _bound(view, channels, where))
         )  # fmt: skip
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,12 @@ def margin(variance: float, most: float = 1.0, alarm: float = FALSE_ALARM) -> fl
     return third + math.sqrt(third * third + 2 * nats * variance)
 
 
+@lru_cache(maxsize=4096)
+def _interval(hits: float, trials: int, confidence: float) -> tuple[float, float]:
+    low, high = clopper_pearson(np.array([hits]), trials, 1 - confidence)
+    return float(low[0]), float(high[0])
+
+
 def rate(
     hits: float,
     trials: int,
@@ -42,9 +49,9 @@ def rate(
     Hits may be fractions, where equally good guesses share them. A sum of such numbers strays no
     further than that of booleans with the same mean, so that the interval holds for it too.
     """
-    low, high = clopper_pearson(np.array([float(min(hits, trials))]), trials, 1 - confidence)
+    low, high = _interval(float(min(hits, trials)), trials, confidence)
     allowed = None if variance is None else margin(variance, most) / trials
     # Rounding may leave a share of all a hair above 1.
     share = min(1.0, hits / trials)
     expected = None if predicted is None else min(1.0, predicted)
-    return Rate(share, float(low[0]), float(high[0]), expected, chance, allowed)
+    return Rate(share, low, high, expected, chance, allowed)

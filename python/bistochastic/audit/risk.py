@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments
+from bistochastic import _core, arguments
 from bistochastic.adapters.results import levels, opened
 from bistochastic.audit.part import NOT_FOR_RELEASE
 from bistochastic.plan.attributes import named, prefix
@@ -81,7 +81,7 @@ class Risk(Shown):
 
     def below(self, k: int) -> int:
         """Count the records whose keys fewer than ``k`` records have."""
-        return int(np.count_nonzero(self.k < k))
+        return int(np.count_nonzero(self.k < _core.as_whole("k", k, 1)))
 
     def facts(self) -> dict[str, float]:
         """Sum all of it up in numbers by name.

@@ -192,7 +192,7 @@ class Search:
             return np.asarray(clear.codes[self._rows] == clear.codes[target], float)
         view = self._sights[part][0]
         seen = view.seen[self._rows]
-        if not view.answered[target]:
+        if view.truths[target] == view.kinds:
             return np.asarray(seen == view.law.shape[1], float)
         weights = self._cells(part, known, target)
         ratio = np.append((weights / weights.sum()) @ self._ratio(view), 0.0)
@@ -230,7 +230,7 @@ class Search:
         if column in self._at:
             part = self._at[column]
             view, places = self._sights[part]
-            if not view.answered[target]:
+            if view.truths[target] == view.kinds:
                 return 0.0
             wide = view.law.shape[1]
             seen = np.bincount(view.seen[self._rows], weights, minlength=wide)[:wide]

@@ -30,6 +30,7 @@ _ENTRIES = 1 << 22
 # Up to so many possible releases each is looked at, beyond it so many are drawn.
 _EVERY = 1 << 12
 REDRAWN = 4
+_ENOUGH = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +131,10 @@ def releases(
     many = prod(channel.size ** min(len(rows), 64)
                 for channel, (rows, _) in zip(channels, draws, strict=True))  # fmt: skip
     if many > _EVERY:
-        for _ in range(REDRAWN):
-            yield 1 / REDRAWN, [_redraw(c, *each, rng)
+        # The mean over very many records needs no second draw.
+        times = 1 if max(len(number) for _, number in draws) >= _ENOUGH else REDRAWN
+        for _ in range(times):
+            yield 1 / times, [_redraw(c, *each, rng)
                                 for c, each in zip(channels, draws, strict=True)]  # fmt: skip
         return
     each = [list(_every(c, *rows)) for c, rows in zip(channels, draws, strict=True)]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Of the many pairs of something seen and a protected column, so many are shown.
 _SHOWN = 12
+# Of the findings, so many.
+FINDINGS = 15
 
 # Caption, header, rows, and how many columns are strings.
 Table = tuple[str, tuple[str, ...], list[list[str]], int]
@@ -29,7 +31,7 @@ class Section:
     words: str
     tables: tuple[Table, ...]
     question: str = ""
-    bars: Sequence[tuple[str, Rate]] = ()
+    bars: Sequence[tuple[str, float, float | None, float | None]] = ()
     """What the picture of the section shows."""
 
 
@@ -95,7 +97,7 @@ def _linkages(audit: Audit) -> Section:
     tables = (("Rows matched with people", header, rows, 1),) if rows else ()
     bars = [(link.attack, link.first) for link in audit.linkages]
     question = "How many rows are traced to their person?"
-    return Section("linkage", "Re-identifying a person", words, tables, question, bars)
+    return Section("linkage", "Re-identifying a person", words, tables, question, _worst(bars))
 
 
 def _giveaways(audit: Audit) -> Section:
@@ -141,8 +143,9 @@ def _giveaways(audit: Audit) -> Section:
     return Section("seen", title, words, tuple(tables), question, _worst(bars))
 
 
-def _worst(bars: list[tuple[str, Rate]]) -> list[tuple[str, Rate]]:
-    return sorted(bars, key=lambda bar: -bar[1].gain)[:_SHOWN]
+def _worst(rates: list[tuple[str, Rate]]) -> list[tuple[str, float, float | None, float | None]]:
+    some = sorted(rates, key=lambda each: -each[1].gain)[:_SHOWN]
+    return [(label, rate.observed, rate.low, rate.high) for label, rate in some]
 
 
 def _scenarios(audit: Audit) -> Section | None:
@@ -293,7 +296,11 @@ def _use(audit: Audit) -> Section:
         "Distances are total variation: the proportion of records that would have to change. "
         "Reported proportions are biased on purpose; `plan.estimate` corrects them."
     )
-    return Section("use", "Accuracy of the release", words, tuple(tables))
+    far = [(f"{listed(m.columns)}, estimated", m.estimated_distance, None, None)
+           for m in audit.marginals if m.estimated_distance is not None]  # fmt: skip
+    worst = sorted(far, key=lambda bar: -bar[1])[:_SHOWN]
+    question = "How far are estimated proportions from the true ones?"
+    return Section("use", "Accuracy of the release", words, tuple(tables), question, worst)
 
 
 def sections(audit: Audit) -> list[Section]:
@@ -314,6 +321,14 @@ def finding_table(found: Sequence[Finding]) -> Table:
     return ("Findings, the worst first", header, rows, 6)
 
 
+def finding_lines(found: Sequence[Finding]) -> list[str]:
+    """The findings below each other, the worst of them if they are many."""
+    lines = ["Findings, the worst first:"] if found else []
+    lines += [f"  {i}. {each}" for i, each in enumerate(found[:FINDINGS], 1)]
+    more = len(found) - FINDINGS
+    return [*lines, f"  {more:,} smaller findings are in audit.findings"] if more > 0 else lines
+
+
 def lead(audit: Audit) -> str:
     """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym",
@@ -327,9 +342,7 @@ def lead(audit: Audit) -> str:
 def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
-    found = audit.findings
-    lines += ["Findings, the worst first:"] if found else []
-    lines += [f"  {i}. {each}" for i, each in enumerate(found, 1)]
+    lines += finding_lines(audit.findings)
     for each in sections(audit):
         lines += ["", each.title, *_wrap(each.words)]
         for caption, header, rows, texts in each.tables:

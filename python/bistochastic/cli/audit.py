@@ -85,6 +85,7 @@ def audit(
     """
     from bistochastic.audit import audit as attack
     from bistochastic.audit.results import NOT_FOR_RELEASE
+    from bistochastic.audit.words import finding_lines
     from bistochastic.files.release import kinds
 
     made = (
@@ -125,8 +126,7 @@ def audit(
         say(str(found))
     else:
         say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
-        for i, finding in enumerate(found.findings, 1):
-            say(f"  {i}. {finding}")
+        say("\n".join(finding_lines(found.findings)))
     worst = () if fail_above is None else found.above(fail_above)
     if worst:
         say(f"Failed: {len(worst)} attacks beat chance by more than {fail_above:g}", err=True)

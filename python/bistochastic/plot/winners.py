@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bistochastic.choose.tradeoff import Make
 
+_MOST = 4096
 _EPSILONS = tuple(0.25 * step for step in range(1, 25))
 _BY_EPSILON = ("randomized_response", "geometric", "difference_set")
 _BY_BETA = ("randomized_response", "geometric", "tridiagonal")
@@ -38,7 +39,8 @@ def choices(
 
     Three panels: the mean distance between reported and true categories by epsilon, the same by
     beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
-    the best family. Lines that coincide are drawn with different widths.
+    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4,096,
+    since every matrix is measured.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
@@ -46,6 +48,8 @@ def choices(
     ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']
     """
     many, count = _core.as_whole("size", size, 2), _core.as_whole("records", records, 1)
+    if many > _MOST:
+        raise ValueError(f"`size` must be at most {_MOST} in this picture; got {many}")
     by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
     by_beta = numbers("betas", betas, BETAS, 1.0)
     made: dict[str, Make] = {name: _at_epsilon(name) for name in _BY_EPSILON}
