@@ -223,7 +223,7 @@ def test_a_frequent_value_is_counted_and_not_named() -> None:
     with pytest.raises(ValueError, match="`l` must be at most 2") as caught:
         bs.masking.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=3)
     assert str(caught.value) == (
-        "`l` must be at most 2, so that each class has a value once; "
+        "`l` must be at most 2, since each class has a value once; "
         "got 3 with a value in 4 records, 1.334 per class"
     )
     with pytest.raises(ValueError, match="number of records, 2; got 3"):

@@ -109,12 +109,12 @@ REFUSED: list[tuple[bs.Matrix, str]] = [
     (bs.tridiagonal(0.3, size=10_000), "a matrix of rank 10000 out of 10000"),
     (bs.identity(8), "a matrix of rank 8 out of 8"),
     (bs.permutation([1, 0, 2, 3]), "a matrix of rank 4 out of 4"),
-    (bs.blocks([1, 5, 5]), "1 of 11 individuals alone, whose values it would publish"),
+    (bs.blocks([1, 5, 5]), "1 of 11 records in classes of one, whose values it would publish"),
     (bs.uniform(1), "a matrix of rank 1 out of 1"),
     (bs.kron(bs.uniform(2), bs.tridiagonal(0.2, size=4)), "a matrix of rank 4 out of 8"),
     (bs.dense([[1, 2], [2, 1]]), "a matrix of rank 2 out of 2"),
     (bs.blocks([2, 2]) @ bs.tridiagonal(0.3, size=4), "a matrix of rank 2 out of 4"),
-    (bs.k_anonymous(5000, k=5) @ bs.geometric(5000, beta=0.5), "over 5000 individuals"),
+    (bs.k_anonymous(5000, k=5) @ bs.geometric(5000, beta=0.5), "over 5000 records"),
 ]
 
 

@@ -108,7 +108,7 @@ def test_blanks_around_levels_are_told(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("sex,age\n" + " F,1\n M,2\n" * 9)
     done = invoke("plan", tmp_path / "in.csv", "--categories-from-data")
     assert done.exit_code == 0, done.output
-    assert "column `sex`: levels that start or end with a blank" in done.stderr
+    assert "column `sex`: categories that start or end with a blank" in done.stderr
 
 
 @pytest.mark.parametrize("beta", ["1.5", "nan", "-3"])

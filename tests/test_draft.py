@@ -221,7 +221,9 @@ def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_blanks_around_levels_are_told(make: Any) -> None:
     frame = make({"sex": [" F", " M", " F"] * 9, "town": ["a", "b", "a"] * 9})
-    with pytest.warns(UserWarning, match="finds blanks: column `sex`: levels that start or end"):
+    with pytest.warns(
+        UserWarning, match="finds blanks: column `sex`: categories that start or end"
+    ):
         plan = bs.Plan.for_frame(frame, beta=0.6, categories_from_data=True)
     plan.protect(frame)
     declared = bs.Plan.for_frame({"sex": ["F", "M"], "town": ["a", "b"]}, beta=0.6)
@@ -398,8 +400,8 @@ def test_the_choices_of_a_draft_can_be_pasted() -> None:
     """What stands in comments is a plan, once COLUMN and BETA are filled in."""
     lines = bs.Plan([], undecided=["hh"]).to_toml().splitlines()
     text = "\n".join(line.removeprefix("#   ") for line in lines if line.startswith("#   "))
-    numeric, categories = text.replace("BETA", "0.6").split("[[attributes]]")[1:]
-    for block, kind in ((numeric, bs.Numeric), (categories, bs.Categorical)):
+    blocks = text.replace("BETA", "0.6").split("[[attributes]]")[1:]
+    for block, kind in zip(blocks, (bs.Numeric, bs.Categorical, bs.Binned), strict=True):
         block = block.replace("COLUMN", "hh")
         [made] = bs.Plan.from_toml(f"version = 1\n[[attributes]]\n{block}").attributes
         assert isinstance(made, kind)
@@ -429,7 +431,7 @@ def test_the_schema_of_plans_knows_undecided_columns() -> None:
         ({"undecided": ["a"], "keep": ["a"]}, "must be named once; got `keep` and `undecided`"),
         ({"undecided": ["a"], "drop": ["a"]}, "must be named once; got `drop` and `undecided`"),
         ({"undecided": ["a", "a"]}, "must be named once; got `undecided` twice"),
-        ({"undecided": ["a"], "keep": "*"}, r"not be undecided beside keep=\"\*\", which keeps it"),
+        ({"undecided": ["a"], "keep": "*"}, r"not be undecided if keep=\"\*\", which keeps it"),
         ({"undecided": "a"}, "`undecided` must be a list of names; got str"),
     ],
 )
@@ -450,7 +452,7 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
             {"epsilon": 1, "min_beta": 0.5},
             "`min_beta` must be given with beta; got epsil",
         ),
-        ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be asked for"),
+        ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be given"),
         ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
         ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),
         ({"a": int}, {"beta": 0.5, "numeric": ["b"]}, "column `b`: must be in `schema`; got none"),

@@ -321,7 +321,12 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     source = bs.KeySource.file(key_file)
     first = {"id_column": "person", "after": "first"}
     cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
-        (plan(), {"key": None, **first}, TypeError, "`key` must be a KeySource; got none, under"),
+        (
+            plan(),
+            {"key": None, **first},
+            TypeError,
+            "`key` must be a KeySource; got none, so a row",
+        ),
         (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
         (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
         (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),

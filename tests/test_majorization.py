@@ -319,7 +319,7 @@ def test_the_result_is_a_frozen_value() -> None:
         (np.eye(2), np.eye(2), TypeError, "`p` must hold numbers in one row; got 2 axes"),
         ([[1, 2]], [1], TypeError, "`p` must hold numbers; got list at 0"),
         (bs.uniform(2), [1, 1], TypeError, "`p` must hold numbers in one row; got 2 axes"),
-        ([10**400], [0.5], ValueError, "`p` must hold numbers below 2^1024 beside floats; got"),
+        ([10**400], [0.5], ValueError, "`p` must hold numbers below 2^1024 next to floats; got"),
     ],
 )
 def test_bad_vectors_get_one_sentence(

@@ -341,13 +341,13 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
         (
             PEOPLE,
             {"school": ["none", "primary"]},
-            "`frame['school']` must hold the levels that are listed for it;"
+            "`frame['school']` must hold the categories that are listed for it;"
             " got an undeclared one at position 0",
         ),
         (
             PEOPLE,
             {"school": "ordinal"},
-            "`frame['school']` must be an ordered categorical, or have its levels listed in order; "
+            "`frame['school']` must be an ordered categorical, or have its categories listed; "
             "got list",
         ),
         ({"a": [1, 2], "b": [1]}, ["a"], "`frame` must hold columns of one length; got 1 and 2"),
@@ -356,7 +356,7 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
             ["a"],
             "`frame['a']` must hold no missing values; got 2, the first at position 1",
         ),
-        ({"a": [[1], [2]]}, ["a"], "`frame['a']` must hold values that can be told apart;"
+        ({"a": [[1], [2]]}, ["a"], "`frame['a']` must hold values that can be compared;"
          " got list at position 0"),
         ({"a": [1]}, ["a"], "`k` must be at most the number of records, 1; got 2"),
         (TWICE, ["a"], "`frame` must have columns of different names; got one name several times"),

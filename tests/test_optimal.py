@@ -158,12 +158,12 @@ def test_out_of_reach_says_what_can_be_reached() -> None:
     cost = ordinal(6)
     cost[cost > 1] = INF
     for name in ("beta", "row_beta", "column_beta"):
-        with pytest.raises(bs.errors.OutOfReachError, match="costs forbid reports") as caught:
+        with pytest.raises(bs.errors.OutOfReachError, match="costs forbid entries") as caught:
             bs.optimal(cost, **{name: 0.9})
         assert caught.value.most is not None
         m = bs.optimal(cost, **{name: caught.value.most})
         m.require(**{name: caught.value.most})
-    with pytest.raises(bs.errors.OutOfReachError, match=r"must be inf where costs") as caught:
+    with pytest.raises(bs.errors.OutOfReachError, match=r"must be inf if costs") as caught:
         bs.optimal(cost, epsilon=3, beta=0.2)
     assert caught.value.least == INF
     with pytest.raises(ValueError, match="`beta` and `row_beta` must be possible together"):

@@ -439,11 +439,11 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
     plan = bs.Plan([joint])
     assert joint.size == 3
     assert plan.max_bits == pytest.approx(math.log2(3))
-    with pytest.raises(ValueError, match="got a product of laws"):
+    with pytest.raises(ValueError, match="got a product of matrices"):
         bs.Joint(("a", "b"), [[0, 1], range(3)], matrix=bs.kron(bs.uniform(5), bs.uniform(1)),
                  impossible=[(0, 0)])  # fmt: skip
     mixed = bs.mix([bs.kron(bs.uniform(5), bs.uniform(1)), bs.uniform(5)], weights=[0.5, 0.5])
-    with pytest.raises(ValueError, match="got a product of laws"):
+    with pytest.raises(ValueError, match="got a product of matrices"):
         bs.Joint(("a", "b"), [[0, 1], range(3)], matrix=mixed, impossible=[(0, 0)])
     for cells, match in (
         ([("M", "maybe")], "declared categories of `b`; got an undeclared one at position 0"),

@@ -89,9 +89,7 @@ def test_pieces_make_the_release_of_the_whole(rows: int, cuts: list[int]) -> Non
     want = own.protect(table, **options)
     got = own.protect_batches(in_pieces(table, cuts), **options)
     assert got.schema == want.data.schema
-    with pytest.raises(
-        ValueError, match=r"^`certificate` must be asked for once all rows are read"
-    ):
+    with pytest.raises(ValueError, match=r"^`certificate` must be read after all rows"):
         _ = got.certificate
     data = got.read_all()
     assert got.certificate == want.certificate

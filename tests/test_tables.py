@@ -474,10 +474,10 @@ def test_weighted_sums_are_not_taken_for_records() -> None:
 
 def test_intervals_without_width_are_explained() -> None:
     sure = bs.identity(2).estimate(counts=[3, 1], population="fixed")
-    assert "nothing about this share was left to chance" in repr(sure)
+    assert "this share was not randomized" in repr(sure)
     unlikely = RESPONSE.estimate(counts=[10**6, 0])
     assert (unlikely.interval()[1] == 0).all()
-    assert "such reports are unlikely from these matrices" in repr(unlikely)
+    assert "these matrices rarely give such reported values" in repr(unlikely)
     assert "note" not in repr(RESPONSE.estimate(counts=[60, 40]))
     frame = table(JOINT, {"race": ["a"], "edu": [0, 1, 2], "sex": ["F"]}, 90, 1)
     impossible = JOINT.estimate(frame, "race", "edu")
@@ -646,13 +646,13 @@ ANY: list[Any] = [3, "sex"]
         (lambda: PLAN.mean(FRAME, "job", [1, 2]), "`scores` must hold a number .*; got 2"),
         (lambda: PLAN.mean(FRAME, "job", {"x": 1, "q": 2, "z": 1}),
          "`scores` must .*; got 1 names that are none"),
-        (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given for columns of categories"),
+        (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given only for columns of cat"),
         (lambda: PLAN.mean(FRAME, "region"), "column `region`: must hold finite numbers"),
         (lambda: PLAN.mean(FRAME, "age", where={"age": None}),
          "with a subgroup with records; got none"),
         (lambda: PLAN.covariance(FRAME, ["age"]), "`columns` must be two names; got 1"),
         (lambda: PLAN.covariance(FRAME, ["age", "w"], {"sex": [0, 1]}),
-         "`scores` must be of the columns asked about; got some for `sex`"),
+         "`scores` must be of the requested columns; got some for `sex`"),
         (lambda: RESPONSE.estimate([0, 1], weights=[1]),
          "`weights` must .*one for each of 2 records"),
         (lambda: RESPONSE.estimate([0, 1], weights=[1, -2]),

@@ -226,7 +226,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: plan().tabulate({"sex": ["F"], "count": [1]}, "sex"), ValueError,
      "`rows` must have the column `race`, as it is protected together with `sex`; got none"),
     (lambda: plan().tabulate({"votes": [True], "count": [1]}, "votes"), ValueError,
-     "`rows` must have the column `region`, as it chooses the law of `votes`; got none"),
+     "`rows` must have the column `region`, as it chooses the matrix of `votes`; got none"),
     (lambda: plan().tabulate(rows(), "race", "sex", count="n"), ValueError,
      "`rows` must have the column `n`; got none of that name"),
     (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,

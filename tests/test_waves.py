@@ -135,8 +135,8 @@ def test_a_release_by_ids_is_a_function_of_person_and_value_alone() -> None:
             "another number of categories in columns `race`, `year`",
         ),
         ({"levels": ["a", "b", "d"]}, "other categories in columns `race`, `year`"),
-        ({"epsilon": 2.0001}, "another law in columns `race`, `year`"),
-        ({"south": 0.8}, "another law in column `votes`"),
+        ({"epsilon": 2.0001}, "another matrix in columns `race`, `year`"),
+        ({"south": 0.8}, "another matrix in column `votes`"),
         ({"missing": "category"}, "another treatment of missing values in columns `race`, `year`"),
     ],
 )
@@ -195,8 +195,8 @@ def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
     third = protect(columns, after=second.certificate)
     assert third.certificate.ids.redrawn == ()
     assert third.data["votes"] == first.data["votes"]
-    # Back with another law, it is remembered over the wave that lacked it.
-    with pytest.raises(ValueError, match="another law in column `votes`"):
+    # Back with another matrix, it is remembered over the wave that lacked it.
+    with pytest.raises(ValueError, match="another matrix in column `votes`"):
         protect(columns, plan(south=0.5), after=second.certificate)
     apart = bs.Plan(
         [
@@ -224,7 +224,7 @@ def test_groups_of_another_column_are_other_matrices() -> None:
     columns["born"] = columns["region"][::-1]
     first = protect(columns, by("region"))
     assert protect(columns, by("region"), after=first.certificate).certificate.ids.redrawn == ()
-    with pytest.raises(ValueError, match="got another law in column `votes`: redraw=True"):
+    with pytest.raises(ValueError, match="got another matrix in column `votes`: redraw=True"):
         protect(columns, by("born"), after=first.certificate)
 
 
@@ -303,7 +303,7 @@ def test_a_redraw_is_never_forgotten() -> None:
         ).certificate  # fmt: skip
         # Through a file, as waves are years apart.
         certificate = bs.Certificate.from_json(certificate.to_json())
-    law = "another law in columns `race`, `year`"
+    law = "another matrix in columns `race`, `year`"
     assert certificate.ids is not None
     assert certificate.ids.redrawn == ()
     assert certificate.ids.redrawn_before == (law, law)

@@ -16,7 +16,7 @@ from bistochastic.adapters.frames import library
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MUST = "be an array, a list, a series, a frame or an Arrow array with a row for each individual"
+_MUST = "be an array, a list, a series, a frame or an Arrow array with a row for each record"
 
 
 def check_rows(given: Any, size: int) -> None:

@@ -42,9 +42,7 @@ def opened(rows: Any) -> Table:
 def _columns(rows: Any) -> dict[str, list[Any]]:
     """Return a list for every column of the first row; the others must have them too."""
     if not rows:
-        raise ValueError(
-            "`rows` must hold at least one row, so that its columns are seen; got none"
-        )
+        raise ValueError("`rows` must hold at least one row, to show its columns; got none")
     found: dict[str, list[Any]] = {name: [] for name in _fields(rows[0], 0)}
     for i, row in enumerate(rows):
         fields = _fields(row, i)

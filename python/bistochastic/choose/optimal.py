@@ -247,21 +247,21 @@ class _Problem:
         """Say why no matrix meets the requirements: one cannot be met, or two together."""
         for name, limit in asked.items():
             if name == "epsilon" and limit < math.inf:
-                must = "`epsilon` must be inf where costs forbid reports"
+                must = "`epsilon` must be inf if costs forbid entries"
                 return OutOfReachError(f"{must}; got {limit:g}", least=math.inf)
             if name != "epsilon":
                 found = self.solve({}, most=name)
                 assert found is not None
                 own = _realised(self._rounded(found[0]), name)
                 if own < limit:
-                    must = f"`{name}` must be at most {own!r} where costs forbid reports"
+                    must = f"`{name}` must be at most {own!r} if costs forbid entries"
                     return OutOfReachError(f"{must}; got {limit:g}", most=own)
         pairs = [pair for pair in combinations(asked, 2)
                  if self.solve({name: asked[name] for name in pair}) is None]  # fmt: skip
         names = pairs[0] if pairs else tuple(asked)
         both = " and ".join(f"`{name}`" for name in names)
         got = " and ".join(f"{asked[name]:g}" for name in names)
-        return ValueError(f"{both} must be possible together where costs forbid reports; got {got}")
+        return ValueError(f"{both} must be possible together if costs forbid entries; got {got}")
 
     def _rounded(self, entries: Array) -> Matrix:
         return families.balance(np.where(self.allowed, np.maximum(entries, 1e-15), 0.0))

@@ -86,7 +86,7 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
 
 
 def check_law(file: Path, plan: Plan) -> Certificate | None:
-    """Compare the plan with the certificate of the file; print a note if there is none."""
+    """Compare the plan with the certificate of the file; print a note without one."""
     from bistochastic.files.opened import find_certificate
     from bistochastic.plan.carried import refuse_other_plan
 

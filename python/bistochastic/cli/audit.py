@@ -134,7 +134,7 @@ def audit(
 
 
 def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
-    """``sex,age=2`` as columns with how far off each may be."""
+    """Read ``sex,age=2`` as columns with the distance that each may be off."""
     found = {}
     for each in columns_named("knows", [typed], names) if typed else []:
         column, is_rough, far = each.rpartition("=")

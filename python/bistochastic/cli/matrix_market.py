@@ -70,7 +70,7 @@ def read(path: Path) -> np.ndarray:
     # needs half as many, since an entry off the diagonal serves two rows.
     least = (size + 1) // 2 if half else size
     if len(entries) < least:
-        raise refuse(f"hold at least {least} entries, so that no row is empty", len(entries))
+        raise refuse(f"hold at least {least} entries, since no row may be empty", len(entries))
     places = ((u, v) for v in range(size) for u in range(v if half else 0, size))
     matrix = arguments.zeros("matrix", size, np.int64 if kind is int else np.float64)
     for line, words in entries:

@@ -55,8 +55,8 @@ def transitions(
 ) -> None:
     """Estimate how many people moved between categories from WAVE1 to WAVE2.
 
-    Both are protected files with ids of the same people. Noise by ids is memoised, and the table
-    takes that into account: people who did not move have the same reported value in both files.
+    Both are protected files with ids of the same people. With ids, people who did not move have the
+    same reported value in both files, and the estimate corrects for that.
 
     \b
     bistochastic transitions wave1.csv wave2.csv --plan plan.toml --by job --pseudonym person

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 # The numbers that a table can show for every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
-_NO_WIDTH = "bounds cut to 0 or 1 leave no width: such reports are unlikely from these matrices"
+_NO_WIDTH = "bounds cut to 0 or 1 leave no width: these matrices rarely give such reported values"
 # A share below 0 only by rounding is not negative.
 _TINY = 1e-9
-_CERTAIN = "an interval without width: nothing about this share was left to chance"
+_CERTAIN = "an interval without width: this share was not randomized"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Estimate:
 
     @kept
     def _variance(self) -> Array:
-        """The variances that count: in a fixed population only those of randomization."""
+        """The variances that count: in a fixed population only the part of randomization."""
         spread, _ = self._scatter
         if self.population == "fixed":
             return intervals.within_population(spread, self._unbiased)

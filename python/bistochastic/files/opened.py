@@ -62,7 +62,7 @@ def open(
 
 
 def certified(file: Path, name: str) -> Certificate:
-    """Find the certificate of a protected file; raise if there is none, or one of another file."""
+    """Find the certificate of a protected file; raise if it is missing or of another file."""
     if not file.is_file():
         got = "a folder" if file.is_dir() else f"none at {shown(file)}"
         raise ValueError(f"`{name}` must be a file; got {got}")
@@ -74,7 +74,7 @@ def certified(file: Path, name: str) -> Certificate:
 
 
 def find_certificate(file: Path) -> Certificate | None:
-    """Find the certificate of a protected file; None if there is none."""
+    """Find the certificate of a protected file; None if it is missing."""
     if not file.is_file():
         return None
     beside, inside = _beside(file), _inside(file)

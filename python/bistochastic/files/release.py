@@ -52,8 +52,8 @@ def protect_file(
 ) -> Certificate:
     """Protect a file; ``progress`` receives the step and the fraction of it that is done.
 
-    All of ``outs`` hold the same draw, each in the format of its ending. ``dialect`` says how a CSV
-    file is spelled, the one that is read and the one that is written.
+    All of ``outs`` hold the same draw, each in the format of its ending. ``dialect`` is the dialect
+    of the CSV files that are read and written.
     """
     listed = [outs] if isinstance(outs, Path) else list(outs)
     forms = [ending(out, "out") for out in listed]

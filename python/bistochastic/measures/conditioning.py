@@ -88,7 +88,7 @@ def _rank(value: int, counted: bool) -> Entry:
 
 
 def _condition(value: float, counted: bool) -> Entry:
-    note = "singular: some true values cannot be told apart" if value > operators.MOST else ""
+    note = "singular: some true values cannot be distinguished" if value > operators.MOST else ""
     if note and not counted:
-        note = "beyond 2^50, not told from singular"
+        note = "beyond 2^50, too close to singular"
     return Entry("condition", value, status_of(counted), note)

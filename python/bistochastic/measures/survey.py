@@ -154,7 +154,7 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 
 
 def line_betas(matrix: Matrix, found: Lines, bits: float, beta: float) -> tuple[float, float]:
-    """Bound the betas of the worst row and column from below; ``bits`` are those of all rows."""
+    """Bound the betas of the worst row and column from below; ``bits`` cover all rows."""
     from fractions import Fraction
 
     def share(held: float) -> float:

@@ -181,7 +181,7 @@ class Grid:
         return found
 
     def second(self, weights: Array, part: slice) -> Array:
-        """``sum over rows and cells of weight D D^T``."""
+        """Compute ``sum over rows and cells of weight D D^T``."""
         (one, other), across, inside = self.pairs
         sums = np.einsum("ij,ij->j", weights @ inside, across[part])
         found = np.empty((self.inside.shape[1],) * 2)
@@ -266,7 +266,7 @@ class Corrected:
         return gradient, information
 
     def sums(self, theta: Array, table: Array, part: slice) -> tuple[Array, Array]:
-        """``- sum T p D`` for every class, and the information, over some rows of the grid."""
+        """Compute ``- sum T p D`` for every class, and the information over some rows."""
         k, m, grid = self.design.size, self.classes, self.grid
         first, second = np.zeros((m, k)), np.zeros((m, k, m, k))
         chances, _ = self.chances(theta, part)

@@ -139,7 +139,7 @@ def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int
 
 
 def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple[Array, Array, int]:
-    """Search from 0, then from the fit of a naive model; an error if there is no maximum."""
+    """Search from 0, then from the fit of a naive model; raise an error without a maximum."""
     zero = np.zeros(model.size)
     # A step too far is seen in its value, and halved.
     with np.errstate(all="ignore"):

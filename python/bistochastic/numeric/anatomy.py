@@ -178,7 +178,7 @@ def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> 
         raise ValueError(f"`k` must be at most `l`, {l}; got {k}")
     n, most = len(codes), int(np.bincount(codes).max())
     if most * l > n:
-        must = f"`l` must be at most {n // most}, so that each class has a value once"
+        must = f"`l` must be at most {n // most}, since each class has a value once"
         if n < l:
             raise ValueError(f"`l` must be at most the number of records, {n}; got {l}")
         got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"

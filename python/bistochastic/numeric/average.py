@@ -89,9 +89,9 @@ def _refuse(matrix: Matrix) -> None:
     rank = _rank(matrix)
     size = matrix.size
     if alone and rank is not None and rank < size:
-        got = f"{alone} of {size} individuals alone, whose values it would publish"
+        got = f"{alone} of {size} records in classes of one, whose values it would publish"
     elif rank is None:
-        got = f"a matrix over {size} individuals that may be undone"
+        got = f"a matrix over {size} records that may be undone"
     elif rank == size:
         got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
     else:

@@ -225,7 +225,7 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
     ordered = getattr(getattr(column, "dtype", None), "ordered", False) is True
     if how == "ordinal" or (how is None and ordered):
         if not ordered:
-            must = f"`{title}` must be an ordered categorical, or have its levels listed in order"
+            must = f"`{title}` must be an ordered categorical, or have its categories listed"
             raise TypeError(f"{must}; got {type(column).__name__}")
         return _on_scale(frame, name, list(column.dtype.categories))
     plain = frame.plain(name)
@@ -239,13 +239,13 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
 
 def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndarray, int]:
     """Compute ranks from 0 to 1 among ordered categories."""
-    must = f"`{frame.title(name)}` must hold the levels that are listed for it"
+    must = f"`{frame.title(name)}` must hold the categories that are listed for it"
     try:
         ranks = {level: i for i, level in enumerate(levels)}
     except TypeError:
-        raise TypeError(f"{must}; got a list of levels that cannot be told apart") from None
+        raise TypeError(f"{must}; got a list of categories that cannot be compared") from None
     if len(ranks) != len(levels) or not levels:
-        got = "a level twice" if levels else "no levels"
+        got = "a category twice" if levels else "no categories"
         raise ValueError(f"{must}, each once; got {got}")
     found = np.empty(frame.records)
     for i, value in enumerate(frame.plain(name).tolist()):

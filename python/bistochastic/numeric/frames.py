@@ -126,7 +126,7 @@ class Frame:
             try:
                 codes[i] = known.setdefault(value, len(known))
             except TypeError:
-                must = f"`{self.title(name)}` must hold values that can be told apart"
+                must = f"`{self.title(name)}` must hold values that can be compared"
                 raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
         return codes, len(known)
 

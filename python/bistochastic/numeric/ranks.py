@@ -200,7 +200,7 @@ def _same_rows(x: object, y: object) -> None:
     before: Any = getattr(x, "index", None)
     after: Any = getattr(y, "index", None)
     if hasattr(before, "equals") and hasattr(after, "equals") and not before.equals(after):
-        cure = "reset_index(drop=True) on both where they stand in the same order"
+        cure = "reset_index(drop=True) on both if they are in the same order"
         raise ValueError(f"`y` must have the index of `x`; got one that differs: {cure}")
 
 

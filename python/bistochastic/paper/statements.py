@@ -90,7 +90,7 @@ def decompositions() -> list[Decomposition]:
 
 
 class Truth(NamedTuple):
-    """How often a matrix reports the true value, and the most that its epsilon allows."""
+    """The truthful probability of a matrix, and the largest that its epsilon allows."""
 
     what: str
     epsilon: float
@@ -276,7 +276,7 @@ class Filling(NamedTuple):
     row_sum: float
     """The largest sum of a row after filling."""
     beta: float
-    """What the formula of beta then gives."""
+    """The result of the formula of beta."""
     mixed_beta: float
     """Beta of ``(1 - r gamma) P + gamma J``, whose sums are exactly 1."""
     mixed_epsilon: float
@@ -312,7 +312,7 @@ class Cell(NamedTuple):
     implied: float
     """Beta of the matrix that the text describes."""
     reading: str
-    """What reproduces the print if the text does not; else empty."""
+    """A description of what reproduces the print if the text does not; else empty."""
     read: float
     """The number of that reading."""
 
@@ -323,7 +323,7 @@ class Cell(NamedTuple):
 
 
 def lies_equal(keep: float) -> Matrix:
-    """Make the circulant of Table 1, whose false reports are equally likely."""
+    """Make the circulant of Table 1, whose false values are equally likely."""
     return families.circulant([keep] + [(1 - keep) / (SIZE - 1)] * (SIZE - 1))
 
 

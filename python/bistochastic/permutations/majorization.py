@@ -180,7 +180,7 @@ def majorizes(p: Vector, q: Vector) -> bool:
     """Whether ``p`` majorizes ``q``: the same sum, and higher peaks.
 
     For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as the ``n``
-    largest of ``q``. Negative numbers are allowed. The time is that of a sort.
+    largest of ``q``. Negative numbers are allowed. It is as fast as a sort.
 
     Integers of any size and fractions are compared exactly, so give counts if you can. Floats
     are summed exactly too, but proportions hardly ever have exactly the same sum. So a difference

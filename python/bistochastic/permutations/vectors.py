@@ -146,7 +146,7 @@ def _round(name: str, values: np.ndarray | Exact) -> Array:
         return np.array([float(z) for z in values])
     except OverflowError:
         raise ValueError(
-            f"`{name}` must hold numbers below 2^1024 beside floats; got a larger one"
+            f"`{name}` must hold numbers below 2^1024 next to floats; got a larger one"
         ) from None
 
 

@@ -202,8 +202,8 @@ def _check_fields(
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
-                must = "`impossible` must go with one law over the remaining cells"
-                raise ValueError(f"{must}; got a product of laws, which has all cells")
+                must = "`impossible` must go with one matrix over the remaining cells"
+                raise ValueError(f"{must}; got a product of matrices, which has all cells")
     flag = _core.as_flag("categories_from_data", options["categories_from_data"])
     unit = None if options["unit"] is None else named("unit", options["unit"])
     if unit in columns:
@@ -757,7 +757,7 @@ class Numeric(Whole):
 
         average = self.how == "average"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
-        known = "takes a number of records: for_records(n)"
+        known = "needs a number of records: for_records(n)"
         beta = "none, as class means hold no noise"
         if not average:
             found = measures(self).beta

@@ -186,7 +186,7 @@ class Bins:
         starts = np.cumsum([0, *counts[:-1]])
         places, outside = self.codes(found)
         if outside is not None or (places != np.repeat(np.arange(len(counts)), counts)).any():
-            raise ValueError("`step` must make numbers that doubles tell apart; got a finer one")
+            raise ValueError("`step` must make numbers that doubles distinguish; got a finer one")
         return found, starts, np.array(counts)
 
 

@@ -164,9 +164,7 @@ class Coded:
         if self.missing == "category":
             for name in names:
                 if not self._is_relabelled(name) and not table.can_be_missing(name):
-                    must = (
-                        'must have a type that can be missing where missing="category", as reports'
-                    )
+                    must = 'must have a type that can be missing if missing="category", as results'
                     cure = "a nullable type, a masked array or objects can"
                     raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
         # Parts of a combination are narrow, so they can be joined.
@@ -513,5 +511,5 @@ def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uin
     if missing is not None:
         at = row(int(np.argmax(missing)), first)
         name = prefix([attribute.groups.column])
-        raise ValueError(f"{name}must not be missing, as it chooses the law; got one in {at}")
+        raise ValueError(f"{name}must not be missing, as it chooses the matrix; got one in {at}")
     return codes.astype(np.uint32)

@@ -108,10 +108,10 @@ def of_columns(
     kept = () if keep == "*" else keep
     permuted = () if numeric == "*" else numeric
     if numeric == keep == "*":
-        raise ValueError('`numeric` must name columns beside keep="*"; got "*", too')
+        raise ValueError('`numeric` must name columns if keep="*"; got "*", too')
     for each in [*permuted, *kept, *drop]:
         if each not in known:
-            cure = "a dict of levels may hold its type, as in {'name': str}"
+            cure = "a dict of categories may hold its type, as in {'name': str}"
             raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
     policy = _policies(missing, known, (*kept, *drop))
     attributes: list[Attribute] = []
@@ -177,7 +177,7 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
 
 def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
     if "epsilon" in wanted:
-        must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
+        must = "`beta` must be given if numbers are permuted, as their epsilon is infinite"
         raise ValueError(f"{prefix([column])}{must}; got epsilon")
     return Numeric(column, "k_anonymous", **wanted)
 
@@ -220,7 +220,7 @@ def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     ]
     if not found:
         return ()
-    return (f"{prefix(found)}levels that start or end with a blank, as they do in the data",)
+    return (f"{prefix(found)}categories that start or end with a blank, as they do in the data",)
 
 
 def _attribute(
@@ -230,7 +230,7 @@ def _attribute(
     cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
         codes = [code for code in column.missing if type(code) is type(column.levels[0])]
-        # Who is missing is protected, too, if the file says that there are such.
+        # Missing values are protected, too, if the file declares codes for them.
         if column.missing and missing == "raise":
             missing = "category"
         return Categorical(
@@ -248,7 +248,7 @@ def _attribute(
         return f"left out: its categories are only the values that occur; {cure}, and so can " \
                "categories_from_data=True"  # fmt: skip
     if look:
-        return f"left out: free text or ids, and not a few levels; {cure}"
+        return f"left out: free text or ids, and not a few categories; {cure}"
     more = "categories_from_data=True reads them from the data"
     return f"left out: no categories are declared; {cure}, and {more}"
 

@@ -165,7 +165,7 @@ class BatchFunction(Shown):
         wave = _wave(self)
         if wave is None:
             if most is not None and most > 1:
-                must = "`rows_per_id` must be 1, as row_columns tell rows apart"
+                must = "`rows_per_id` must be 1, as row_columns identify rows"
                 raise ValueError(f"{must}; got {most}")
             by = waves.ByIds(
                 id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
@@ -219,7 +219,7 @@ def batch_function(
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
     if not isinstance(key, KeySource):
-        got = "none, under which a row done twice has two reports" if key is None else None
+        got = "none, so a row that is done twice gets two reported values" if key is None else None
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)

@@ -207,7 +207,7 @@ class Plan(_Fields):
     def _check(self) -> None:
         """Check that no column occurs twice and that columns of groups stay unprotected."""
         if self.keep == "*" and self.undecided:
-            must = f'must not be undecided beside keep="*", which keeps {_each(self.undecided)}'
+            must = f'must not be undecided if keep="*", which keeps {_each(self.undecided)}'
             raise ValueError(f"{prefix(self.undecided)}{must}; got both")
         seen: dict[str, str] = {}
         named_in = [(column, "an attribute") for a in self.attributes for column in a.columns]

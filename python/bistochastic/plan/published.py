@@ -467,7 +467,7 @@ def _phrase(fact: Fact, columns: list[str]) -> str:
     where = f" where `{shown(by)}` is {_list_names(groups, ' or ')}" if groups else ""
     if kind in ("categories", "sometimes"):
         noun = "category" if len(categories) == 1 else "categories"
-        after = ", after some reports" if kind == "sometimes" else ""
+        after = ", for some reported values" if kind == "sometimes" else ""
         return f"{noun} {_list_names(categories)} of {names}{where}{after}"
     return {
         "kept": f"column{s} {names}",

@@ -114,7 +114,7 @@ class Stream:
     def certificate(self) -> Certificate:
         """The certificate of the release, once it is complete."""
         if self._certificate is None:
-            must = "`certificate` must be asked for once all rows are read"
+            must = "`certificate` must be read after all rows"
             raise ValueError(f"{must}; got a release that goes on")
         return self._certificate
 

@@ -147,12 +147,12 @@ def _family(kind: str, size: int, asked: dict[str, Any]) -> tuple[str, str]:
             both = [families.build(name, size=size, epsilon=epsilon)
                     for name in ("randomized_response", "geometric")]  # fmt: skip
             near = min(both, key=lambda m: measures.mean_distance(m) or math.inf)
-            return near.family, "reported values are nearer to the truth, at this epsilon"
+            return near.family, "reported values are nearer to the true ones, at this epsilon"
         if size > 2 and designs.best(size, float(epsilon)).k > 1:
             return "difference_set", "many categories: the fewest records at this epsilon"
         return "randomized_response", "the most truthful matrix at this epsilon"
     if kind == "ordered":
-        return "geometric", "reported values stay near the truth, at the same beta"
+        return "geometric", "reported values stay near the true ones, at the same beta"
     if kind == "circle":
         return "gibbs", "neighbours on a circle, the least expected distance at this beta"
     return "randomized_response", "the most truthful matrix at this beta"

@@ -409,7 +409,7 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
     if then.missing != now.missing and "category" in (then.missing, now.missing):
         found.append("another treatment of missing values")
     elif not found and laws_of(then) != laws_of(now):
-        found.append("another law")
+        found.append("another matrix")
     if then.unit != now.unit:
         found.append("another unit")
     return found

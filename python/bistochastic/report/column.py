@@ -123,7 +123,7 @@ class Column:
     def reasons(self) -> list[str]:
         """Say what a reader can become certain of, one sentence per reason."""
         if self.is_open:
-            return ["every value is published unchanged, or so that anyone can undo it"]
+            return ["every value is published unchanged, or anyone can undo it"]
         if self.attribute.whole_column:
             if self.attribute.how == "average":
                 return ["the means follow from the numbers without noise. A reader who knows all "

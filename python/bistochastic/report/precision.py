@@ -65,7 +65,9 @@ def _singular(matrix: Matrix) -> str:
     found = structure.classes(matrix)
     if found is not None:
         return f"only the totals of its {found.number:,} classes, which are not changed at all"
-    return "not the proportions of single categories: several true tables give the same reports"
+    return (
+        "not the proportions of single categories: several true tables give the same reported one"
+    )
 
 
 def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[float] | None:

@@ -437,7 +437,7 @@ def _scores(scores: Any, columns: tuple[str, str]) -> dict[str, Any]:
     for name in scores:
         if name not in columns:
             raise ValueError(
-                f"`scores` must be of the columns asked about; got some for `{shown(name)}`"
+                f"`scores` must be of the requested columns; got some for `{shown(name)}`"
             )
     return dict(scores)
 

@@ -159,7 +159,7 @@ class Responses:
                 place = digits(attribute)[attribute.columns.index(name)]
                 return Function({_axis(attribute): score_row(attribute, name, given)[place]})
         if given is not None:
-            must = "`scores` must be given for columns of categories alone"
+            must = "`scores` must be given only for columns of categories"
             raise ValueError(f"{must}; got some for `{shown(name)}`")
         return Function(powers={name: 1})
 

@@ -401,7 +401,7 @@ def of_table(
         codes, missing = coding.read(table, name, labels, first)
         if missing is not None:
             raise ValueError(
-                f"{prefix([name])}must not be missing, as it chooses the law; got one in "
+                f"{prefix([name])}must not be missing, as it chooses the matrix; got one in "
                 f"{row(int(np.argmax(missing)), first)}"
             )
         axes.append(Axis(name, labels.values, len(labels), codes))

@@ -60,7 +60,7 @@ def beside(question: Question) -> dict[str, str]:
             if name not in asked:
                 found[name] = f", as it is protected together with `{shown(asked[0])}`"
         if attribute.groups is not None and attribute.groups.column not in question.columns:
-            found[attribute.groups.column] = f", as it chooses the law of `{shown(asked[0])}`"
+            found[attribute.groups.column] = f", as it chooses the matrix of `{shown(asked[0])}`"
     return found
 
 
