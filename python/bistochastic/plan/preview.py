@@ -109,7 +109,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
             "share true values, as a household does, their reported values can be pooled: name it "
-            f"in units, or write units=[] ({_audit('')})"
+            f"in units, or write units=[] ({_audit('pooled')})"
         )
     return found
 
