@@ -1,10 +1,12 @@
 """Attacks on one's own release: the only room that sees original and release together.
 
-``pairing`` which row is whose, ``evidence`` both tables as codes, ``guesses`` the best guess of an
-attribute, ``linkage`` whose row is this, ``giveaways`` what unprotected columns and the order of
-rows tell, ``numbers`` columns of numbers, ``utility`` and ``propensity`` what is still right,
-``rates`` intervals, ``risk`` the original by itself, ``results`` what comes out, ``words`` and
-``page`` how it is shown, ``attack`` all of it.
+``pairing`` which row is whose, ``evidence`` both tables as codes, ``views`` columns one by one and
+the releases that could have been, ``guesses`` the best guess of an attribute, ``linkage`` whose row
+is this, ``scenarios`` intruders, ``pooling`` records that belong together, ``giveaways`` what
+unprotected columns and the order of rows tell, ``numbers`` columns of numbers, ``utility`` and
+``propensity`` what is still right, ``rates`` intervals, ``risk`` the original by itself,
+``results`` what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown,
+``attack`` all of it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
 room, so this file imports nothing that the package would have to wait for.

@@ -25,7 +25,6 @@ from bistochastic.audit.rates import rate
 from bistochastic.audit.results import Scenario
 from bistochastic.audit.views import View, cells_of, places_of, predict, views
 from bistochastic.plan.attributes import Binned, named, prefix
-from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -279,9 +278,3 @@ def run(
             rates.append(rate(hits, trials, confidence, chance, mean / trials))
     words = tuple(f"{c} within {x:g}" if x else c for c, x in asked.knows.items())
     return Scenario(tuple(asked.knows), words, tuple(wanted), n, first, five, lost, tuple(rates))
-
-
-def knowing(scenario: Scenario) -> str:
-    """What the intruder knows, in words."""
-    known = ", ".join(f"`{shown(each)}`" for each in scenario.knowledge)
-    return known or "only that the person is in the release"
