@@ -576,7 +576,7 @@ def test_errors_are_those_of_the_core() -> None:
         # As many records as are required for that tolerance.
         assert abs(matrix.required_records(found.within) - 5000) <= 1
     assert "nothing" in precision.precision(bs.uniform(3), 10).note
-    assert "same reports" in precision.precision(bs.tridiagonal(0.5, size=4), 10).note
+    assert "same reported one" in precision.precision(bs.tridiagonal(0.5, size=4), 10).note
 
 
 def test_codes_have_their_names() -> None:

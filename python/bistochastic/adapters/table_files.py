@@ -143,6 +143,8 @@ def created(
         from bistochastic.adapters.statistical import StatisticalSink
 
         return StatisticalSink(path, form, schema, labels)
+    if form != ".parquet":
+        raise NotImplementedError(form)
     from bistochastic.adapters.parquet_file import ParquetSink
 
     return ParquetSink(path, schema, protected)

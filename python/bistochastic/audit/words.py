@@ -92,7 +92,8 @@ def _linkages(audit: Audit) -> Section:
     words = (
         "An attacker knows everyone's true values and asks whose record a released row is. "
         f"{who} traced, by the exact posterior over all {audit.records:,} people. "
-        "A real attacker knows less, so this is the worst case."
+        "A real attacker knows less. But rows are traced one by one: an attacker who links whole "
+        "households by all their members may find more."
     )
     tables = (("Rows matched with people", header, rows, 1),) if rows else ()
     bars = [(link.attack, link.first) for link in audit.linkages]
