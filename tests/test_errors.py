@@ -216,6 +216,7 @@ def bytes_of(*codes: int) -> Any:
 
 
 # What the core says to the rooms above it: a fact each, and never "others", "another" or "more".
+TEXTS = _core.Texts(["no", "yes"])
 BAD += [
     (
         lambda: _core.cross([bytes_of(0, 1), bytes_of(0)], [2, 2], None),
@@ -230,6 +231,11 @@ BAD += [
     ),
     (lambda: loose._core.cross([np.ones(1)], [2], None), TypeError, "got an array of float64"),
     (lambda: loose._core.cross([[1]], [2], None), TypeError, "got list"),
+    (
+        lambda: TEXTS.codes_of_views(np.zeros(2, "uint64"), [], np.array([True, False]), "uint8"),
+        ValueError,
+        "`missing` must say it of each of 1 values; got 2",
+    ),
     (lambda: _core.count(np.ones(1), 2), TypeError, "array of integers; got dtype float64"),
     (lambda: _core.count(np.array([1], ">i4"), 2), TypeError, "array of integers; got dtype"),
     (

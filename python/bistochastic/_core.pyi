@@ -25,6 +25,7 @@ __all__ = [
     "SpelledIds",
     "Tally",
     "Terms",
+    "Texts",
     "Walk",
     "anatomy",
     "arrays",
@@ -392,6 +393,17 @@ def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | N
 def plan_number_key(key: Key, plan: str, columns: list[str], place: int) -> Key: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
 def plan_unit_key(key: Key, plan: str, column: str) -> Key: ...
+
+@final
+class Texts:
+    def __new__(cls, texts: list[str]) -> Self: ...
+    def codes_of_views(
+        self,
+        views: NDArray[np.uint64],
+        buffers: list[NDArray[np.uint8]],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None: ...
 
 @final
 class Tally:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import arguments
+from bistochastic import _core, arguments
 from bistochastic.kept import kept
 from bistochastic.words import Shown, cut, shown
 
@@ -85,6 +85,11 @@ class Labels(Shown):
         found = (plain_integer(str(value)) for value in self.values)
         whole = tuple(number for number in found if number is not None)
         return Labels(whole, "integer") if len(whole) == len(self) else None
+
+    @kept
+    def _texts(self) -> _core.Texts:
+        """The categories as strings, to be looked up and written many at a time."""
+        return _core.Texts([str(value) for value in self.values])
 
     @kept
     def _bounds(self) -> tuple[int, int, bool]:

@@ -16,4 +16,5 @@ pub mod respond;
 pub mod sampler;
 pub mod spelled;
 pub mod tally;
+pub mod texts;
 pub mod word;

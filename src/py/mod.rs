@@ -44,6 +44,7 @@ mod secret;
 mod spelled;
 mod structure;
 mod survey;
+mod texts;
 mod widths;
 mod work;
 
@@ -100,6 +101,7 @@ mod _core {
             targets_of, two_values_of, vector_of,
         },
         survey::{metric_epsilon, of_lines, quick_rate},
+        texts::Texts,
         widths::plan_recode,
     };
 }
