@@ -353,7 +353,7 @@ def test_the_order_of_rows_is_a_column_in_clear() -> None:
     assert by["the order of the rows", "job"].rate.observed > 0.9
     [order_] = [finding for finding in told.findings if finding.kind == "order"]
     assert "job" in order_.columns
-    assert order_.fix == "shuffle the rows"
+    assert order_.fix.startswith("shuffle the rows")
 
 
 def test_neighbours_have_the_moments_of_all_orders() -> None:

@@ -452,3 +452,25 @@ def test_a_regression_is_compared() -> None:
     [means] = found.means
     assert means.estimated_distance is not None
     assert means.estimated_distance < means.reported_distance / 3
+
+
+def test_a_shuffled_release_of_another_file_is_refused() -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    people = {"sex": ["F", "M"] * 500}
+    release = plan.protect(people, shuffle=True)
+    bs.audit(people, release, plan)
+    # 854 of 1,000 women would be reported as such, not about 500: false alarms are below 1e-9.
+    with pytest.raises(ValueError, match="got counts that the plan does not give: other data"):
+        bs.audit({"sex": ["F"] * 1000}, release, plan)
+
+
+def test_pooling_one_draw_per_unit_is_no_finding_even_if_shuffled() -> None:
+    homes = [i // 4 for i in range(800)]
+    people = {"roof": [["tin", "clay"][h % 2] for h in homes], "home": homes}
+    attributes = [bs.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6,
+                                 unit="home")]  # fmt: skip
+    plan = bs.Plan(attributes, keep=["home"])
+    for shuffle in (False, True):
+        found = bs.audit(people, plan.protect(people, shuffle=shuffle), plan)
+        assert found.pooled
+        assert not [each for each in found.findings if each.kind == "pooled"]

@@ -111,6 +111,8 @@ def attack(
         pairs = pair_rows(original, released, plan, **matching)
         evidence = gather_evidence(pairs, plan, step)
         if pairs.how == "nothing":
+            for channel in evidence.channels:
+                guesses.refuse_other_counts(channel)
             [(_, drawn), *_] = releases(evidence.channels, rng)
             evidence = replace(evidence, channels=tuple(drawn))
         asked = scenarios.read(evidence, knows, wants)
@@ -150,7 +152,9 @@ def _predicted_only(audit: Audit) -> Audit:
             for e in audit.scenarios
         ),
         pooled=tuple(
-            replace(e, rate=only(e.rate), all_share=only(e.all_share)) for e in audit.pooled
+            replace(e, rate=only(e.rate), all_share=only(e.all_share),
+                    single=only(e.worst).observed if e.single >= e.worst.observed else e.single)
+            for e in audit.pooled
         ),
         repeats=None,
     )  # fmt: skip
@@ -197,7 +201,11 @@ def _pooled(
     found = []
     for done, (by, codes) in enumerate(grouping):
         for i, channel in enumerate(evidence.channels):
-            found += pooling.pool([channel], [codes], by, level, rng)
+            made = pooling.pool([channel], [codes], by, level, rng)
+            if channel.attribute is not None and channel.attribute.unit == by:
+                # One draw for all of them: pooling cannot gain anything.
+                made = [replace(each, single=each.worst.observed) for each in made]
+            found += made
             tell((done + i / len(evidence.channels)) / (len(grouping) + 1))
     if others:
         groups, shared = _people_of(pairs, others)

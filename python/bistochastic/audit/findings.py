@@ -118,7 +118,9 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
         if not pooled.beats_reported_value or rate.gain < least:
             continue
         by, column = f"`{shown(pooled.by)}`", f"`{shown(pooled.column)}`"
-        fix = f"draw {column} once per {by} (unit=), or drop {by}"
+        fix = f"drop {by}, or raise beta of {column}"
+        if pooled.agreement > 1 - 1e-9:
+            fix = f"draw {column} once per {by} (unit=), or drop {by}"
         tried = f"An attacker who pools the records of one {by} guesses {column}"
         if pooled.by == OTHER:
             fix = "publish one release only, or protect by ids under one key"
@@ -143,13 +145,13 @@ def _order(audit: Audit, least: float) -> Iterator[Finding]:
     columns = dict.fromkeys([*(c for near in telling for c in near.columns), *seen])
     if not columns:
         return
-    found, chance = max(
-        [(abs(near.observed - near.expected) + near.expected, near.expected) for near in telling]
-        + [(rate.observed, rate.chance) for rate in seen.values()],
-        key=lambda pair: pair[0] - pair[1],
-    )
+    near = [(abs(each.observed - each.expected) + each.expected, each.expected) for each in telling]
+    rates = [(rate.observed, rate.chance) for rate in seen.values()]
+    found, chance = max(rates or near, key=lambda pair: pair[0] - pair[1])
     tried = f"The order of the rows reveals {_names(columns)}"
-    yield Finding("order", tuple(columns), tried, found, chance, None, "shuffle the rows")
+    note = "" if rates else "neighbouring rows with the same value"
+    fix = "shuffle the rows, and drop unprotected columns that keep the order"
+    yield Finding("order", tuple(columns), tried, found, chance, None, fix, note)
 
 
 def _guesses(audit: Audit, least: float) -> Iterator[Finding]:

@@ -131,6 +131,26 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
     return Guess(channel.columns, n, made)
 
 
+def refuse_other_counts(channel: Channel) -> None:
+    """Raise an error if no draw of the plan reports a category as often as the release does.
+
+    For rows that cannot be paired. A count is a sum of independent draws with at most the variance
+    of its mean, and Bernstein's bound holds for it.
+    """
+    if channel.attribute is None or channel.groups is not None or channel.answered is not None:
+        return
+    law, shared = channel.attribute.matrices[0], channel.sharing
+    true = np.bincount(channel.occurring[channel.truths], minlength=law.size).astype(np.float64)
+    said = np.bincount(channel.reports, minlength=law.size)
+    expected = np.maximum(law.apply(true), 0.0)
+    alarm = _REFUSED / law.size
+    for count, mean in zip(said.tolist(), expected.tolist(), strict=True):
+        if not abs(count - mean) <= margin(mean * shared, float(shared), alarm):
+            must = "must be reported as often as `original` and this plan lead to expect"
+            got = "counts that the plan does not give: other data or another plan"
+            raise ValueError(f"{prefix(channel.columns)}{must}; got {got}")
+
+
 def refuse_unlikely(channel: Channel, found: Hits, rows_per_person: int) -> None:
     """Raise an error for reported values that this plan would not have drawn."""
     must = "must hold reports of `original` under this plan, row by row"

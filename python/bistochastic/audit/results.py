@@ -264,7 +264,8 @@ class Pooled(Part):
     @property
     def beats_reported_value(self) -> bool:
         """Whether pooling reveals more than one reported value does."""
-        return self.worst.low > max(self.single, self.worst.chance)
+        more = self.worst.observed - self.single >= 0.01
+        return more and self.worst.low > max(self.single, self.worst.chance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -464,9 +465,11 @@ class Audit:
 
     def above(self, rate: float) -> tuple[Finding, ...]:
         """The attacks that succeed more often than by chance by more than ``rate``."""
+        from bistochastic.arguments import share
         from bistochastic.audit.findings import findings
 
-        return tuple(each for each in findings(self, rate) if each.gain > rate)
+        least = share("rate", rate)
+        return tuple(each for each in findings(self, least) if each.gain > least)
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""

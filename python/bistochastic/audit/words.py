@@ -334,10 +334,13 @@ def lead(audit: Audit) -> str:
     """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym",
            "columns": "unprotected columns"}.get(audit.matched, audit.matched)  # fmt: skip
-    return (
-        f"Plan `{shown(audit.plan)}`, {audit.records:,} records, rows matched by {how}. Intervals "
-        f"have {100 * audit.confidence:g}% confidence."
-    )
+    about = f"Plan `{shown(audit.plan)}`, {audit.records:,} records"
+    if how == "nothing":
+        return (
+            f"{about}. Shuffled rows cannot be paired, so all rates are predicted, from "
+            "new draws by the same plan."
+        )
+    return f"{about}, rows matched by {how}. Intervals have {100 * audit.confidence:g}% confidence."
 
 
 def text(audit: Audit) -> str:
