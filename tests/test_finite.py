@@ -222,3 +222,18 @@ def test_the_shell_answers_with_the_same_numbers(tmp_path: Path) -> None:
         done = CliRunner().invoke(main, [*start, *words])
         assert done.exit_code
         assert "must be given one of --by, --mean, --count and --ratio" in done.output
+
+
+def test_a_regression_leaves_the_finite_population_out_and_says_so() -> None:
+    rng = np.random.default_rng(3)
+    frame = {"sex": rng.choice(["F", "M"], 400), "psu": np.arange(400) // 10}
+    frame["y"] = rng.normal(size=400) + (frame["sex"] == "M")
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)],
+                   keep=["psu", "y"], units=[])  # fmt: skip
+    data = plan.protect(frame).data
+    plain = plan.regress(data, "y ~ sex", model="linear", cluster="psu")
+    found = plan.regress(data, "y ~ sex", model="linear", cluster="psu", fpc=80)
+    assert found.coefficients.tolist() == plain.coefficients.tolist()
+    assert found.standard_errors.tolist() == plain.standard_errors.tolist()
+    assert any("fpc is left out" in note for note in found.notes)
+    assert not any("fpc" in note for note in plain.notes)

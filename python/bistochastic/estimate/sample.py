@@ -104,7 +104,7 @@ class Sample:
             return np.asarray(self.scale * (away.T @ away))
         if self.left is not None and products is None:
             raise ValueError(
-                "`fpc` must go with tables, counts, ratios and means; got another model"
+                "`fpc` must be given for tables, counts, ratios and means only; got it for a model"
             )
         factors = np.ones(len(self.units)) if self.factors is None else self.factors
         if ((self.units < 2) & (factors > 0)).any():

@@ -96,6 +96,10 @@ def read_records(
     With ``midpoints``, classes of a binned column are numbers rather than categories.
     """
     design = read_design(plan, survey)
+    finite = ["fpc is left out: errors are as with replacement, and not too small"]
+    finite = finite if design.fpc else []
+    # The noise of scores would have to stay whole, and is not known by itself.
+    design = replace(design, fpc=())
     certificate, frame = certificate_of(frame, plan), table_of(frame)
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
@@ -128,7 +132,7 @@ def read_records(
     shared = shared_noise(certificate, design) if question.coded else ()
     named = {axis.name: axis.values for axis in sheet.axes}
     responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
-    return Records(responses, frames, learned, (notes if left_out else ()) + shared)
+    return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
 
 
 def _every_record(axes: list[Axis], values: dict[str, Any], inside: Any, rows: int) -> Columns:
