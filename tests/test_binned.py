@@ -136,7 +136,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"breaks": [0, 1], "open": ("low",), "output": "number"}, "which have no number"),
     ({"breaks": [0, 1], "open": ("low",), "output": "midpoint"}, "which have no number"),
     ({"breaks": [0, 1], "output": "mean"}, "`output` must be one of"),
-    ({"breaks": [0, 1], "step": 1}, "`step` must go with"),
+    ({"breaks": [0, 1], "step": 1}, "`step` must be given with"),
     ({"breaks": [0, 0.5], "output": "number"}, "`step` must be given"),
     ({"breaks": [0, 1, 2], "output": "number", "step": 3}, "in every class; got none in 1"),
     ({"breaks": [0, 1], "output": "number", "step": 0}, "`step` must be a positive number"),

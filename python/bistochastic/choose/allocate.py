@@ -71,7 +71,8 @@ def allocate(
     of each column, or one for all.
 
     The result has ``(epsilon, beta, bits)`` for each column. Pass the epsilon to
-    ``bs.randomized_response(size, epsilon=...)``.
+    ``bs.randomized_response(size, epsilon=...)``. Raises ``ValueError`` without exactly one budget,
+    and if no budget keeps ``min_beta``.
 
     >>> import bistochastic as bs
     >>> found = bs.allocate([9, 16, 2], beta=0.6, weights=[1, 2, 1], min_beta=0.3)

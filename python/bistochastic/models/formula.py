@@ -181,7 +181,7 @@ def _factor(
         values = np.asarray(made[name], dtype=np.float64)
         if not np.isfinite(values).all():
             must = "`formula` must give finite numbers"
-            raise ValueError(f"{must}; got others in `{expression}`")
+            raise ValueError(f"{must}; got NaN or infinity in `{expression}`")
         found[str(name)] = _apart(values, axes, protected, side, records)
     return found
 

@@ -567,7 +567,9 @@ def _step(given: Any, output: str, bins: Bins) -> int | float | None:
     """Return the step between numbers inside a class, by default 1 for integers and days."""
     if output != "number":
         if given is not None:
-            raise TypeError('`step` must go with output="number"; got another output')
+            raise TypeError(
+                f'`step` must be given with output="number" only; got output="{output}"'
+            )
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):

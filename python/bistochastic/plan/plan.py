@@ -539,7 +539,8 @@ class Plan(_Fields):
 
         Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
         options. A note says so if a column has several matrices, a family without a single
-        parameter, or one draw per unit: ``records`` does not count its units.
+        parameter, or one draw per unit: ``records`` does not count its units. Raises ``ValueError``
+        if not even unprotected records reach the tolerance.
 
         >>> import bistochastic as bs
         >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
@@ -863,7 +864,8 @@ class Plan(_Fields):
 
         DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
         ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
-        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns. An unknown
+        dialect raises ``ValueError``, and a singular matrix ``SingularMatrixError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -886,7 +888,8 @@ class Plan(_Fields):
         ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
         each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
         ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
-        ``ratio``. Its memory does not grow with the number of records.
+        ``ratio``. Its memory does not grow with the number of records. A column that the plan
+        does not protect, or a record with an undeclared category, raises ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -1058,7 +1061,8 @@ class Plan(_Fields):
         """Estimate in which class of a :class:`Binned` column the quantile ``q`` is.
 
         The quantile of the original is in the same class as the quantile of the binned column. The
-        bounds are the ends of all classes that it may be in, by Woodruff's interval.
+        bounds are the ends of all classes that it may be in, by Woodruff's interval. A column
+        without classes, or a ``q`` that is not between 0 and 1, raises ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
@@ -1225,6 +1229,7 @@ class Plan(_Fields):
         meet ``given``, if you give it. With ``column`` and ``scores`` it is a mean, as in
         :meth:`mean`. ``id_column`` or ``pseudonym`` says which records belong to the same people:
         the true values and the noise that both waves share make the error of the change smaller.
+        Waves without common ids, or without that column, raise ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],

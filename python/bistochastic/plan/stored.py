@@ -156,7 +156,8 @@ def _certificate(cls: type[C], here: Here) -> C:
     carried = [] if ids is None else [a.unit for a in ids.carried]
     known = {*(plan.units or ()), *carried}
     if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
-        raise ValueError("`units` must name the units of the plan, each once; got others")
+        got = ", ".join(f"`{shown(column)}`" for column in listed) or "none"
+        raise ValueError(f"`units` must name the units of the plan, each once; got {got}")
     given = found.to_dict()
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}

@@ -94,7 +94,7 @@ def suggest(
       :func:`randomized_response` for all others
 
     The result prints as a table. Its ``plan`` follows the suggestions: look at its
-    :meth:`Plan.preview`, and change it as you need.
+    :meth:`Plan.preview`, and change it as you need. Raises ``TypeError`` without a request.
 
     >>> import bistochastic as bs
     >>> columns = {"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"], "income": int}

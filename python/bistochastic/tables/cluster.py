@@ -38,7 +38,8 @@ def cluster(release: Release[Any], plan: Plan, *, max_cells: int, min_dependence
 
     Columns with an infinite epsilon, with a matrix per group or unit, with impossible combinations
     or with codes that are never true stay as they are, and so do columns whose missing values are
-    treated differently.
+    treated differently. Raises ``TypeError`` for a table that is not a release, and ``ValueError``
+    for a release of a different plan.
 
     >>> import bistochastic as bs, warnings
     >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=3)
