@@ -54,6 +54,10 @@ impl PartialOrd for Found {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+
+    fn lt(&self, other: &Self) -> bool {
+        self.away < other.away || (self.away == other.away && self.record < other.record)
+    }
 }
 
 impl Ord for Found {
