@@ -110,7 +110,14 @@ impl Place {
     fn to_box(&self, j: usize, low: f64, high: f64, farthest: bool) -> f64 {
         let (here, table) = (self.point[j], &self.tables[j]);
         if table.is_empty() {
-            let gap = to_side(low - here, high - here, farthest);
+            // One instruction each, unlike `f64::max`, which thinks of NaN.
+            let larger = |a: f64, b: f64| if a > b { a } else { b };
+            let (below, above) = (low - here, high - here);
+            let gap = if farthest {
+                larger(below.abs(), above.abs())
+            } else {
+                larger(larger(below, -above), 0.0)
+            };
             return gap * gap;
         }
         if low == high {
@@ -165,18 +172,6 @@ impl Search {
     }
 }
 
-/// How far the nearest (or the farthest) side of a box is whose sides are `below` and `above` away; 0 inside.
-#[inline]
-fn to_side(below: f64, above: f64, farthest: bool) -> f64 {
-    // One instruction each, unlike `f64::max`, which thinks of NaN.
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
-    if farthest {
-        larger(below.abs(), above.abs())
-    } else {
-        larger(larger(below, -above), 0.0)
-    }
-}
-
 for_avx2! {
     /// How far all points of a leaf are away, by [`Found`], and whether any is within a limit. Those beyond the count of a
     /// leaf are points that it had.
@@ -212,8 +207,6 @@ pub struct Cloud<'a> {
     rows: &'a [f64],
     /// Codes of each column; 0 if it holds numbers.
     levels: &'a [usize],
-    /// Whether all columns hold numbers.
-    is_plain: bool,
     /// Cells from which on a search goes to the pool.
     many: usize,
     /// Levels of nodes above the leaves.
@@ -244,7 +237,6 @@ impl<'a> Cloud<'a> {
         let mut cloud = Cloud {
             rows,
             levels,
-            is_plain: levels.iter().all(|&n| n == 0),
             many: MANY,
             height: 0,
             built: 0,
@@ -426,16 +418,8 @@ impl<'a> Cloud<'a> {
         let d = self.levels.len();
         let (low, high) = (&self.low[node * d..][..d], &self.high[node * d..][..d]);
         let (mut distance, farthest) = (0.0, sign < 0.0);
-        if self.is_plain {
-            // Without tables and branches, since many searches ask for most of the boxes.
-            for ((&low, &high), &here) in low.iter().zip(high).zip(&place.point) {
-                let gap = to_side(low - here, high - here, farthest);
-                distance += gap * gap;
-            }
-        } else {
-            for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
-                distance += place.to_box(j, low, high, farthest);
-            }
+        for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
+            distance += place.to_box(j, low, high, farthest);
         }
         Found {
             away: sign * distance,

@@ -29,7 +29,7 @@ struct Mean {
 impl Mean {
     fn new(rows: &[f64], levels: &[usize]) -> Self {
         let mut mean = Mean {
-            sums: memory::filled(Dd { hi: 0.0, lo: 0.0 }, levels.len()),
+            sums: memory::filled(Dd::ZERO, levels.len()),
             counts: levels.iter().map(|&n| memory::zeros(n)).gather(),
             left: 0,
             place: Place::new(levels),
