@@ -91,16 +91,11 @@ pub fn classes<F: FnMut() -> u64>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::birkhoff::random::Random;
 
     fn words(seed: u64) -> Words<impl FnMut() -> u64> {
-        let mut state = seed;
-        Words::new(move || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        })
+        let mut random = Random::new(seed);
+        Words::new(move || random.word())
     }
 
     #[test]

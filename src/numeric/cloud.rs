@@ -511,24 +511,14 @@ impl<'a> Cloud<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers that look random, the same every time.
-    fn numbers(n: usize, seed: u64) -> Vec<u64> {
-        let mut state = seed;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            state >> 33
-        };
-        (0..n).map(|_| next()).collect()
-    }
+    use crate::birkhoff::random::Random;
 
     /// Three columns of few values, so that many distances are equal, and one of codes.
     fn rows(n: usize, values: u64) -> Vec<f64> {
-        let drawn = numbers(4 * n, 7);
+        let mut random = Random::new(7);
         let cell = |(i, x): (usize, u64)| (x % if i % 4 == 3 { 5 } else { values }) as f64;
-        drawn.into_iter().enumerate().map(cell).collect()
+        let drawn = (0..4 * n).map(|i| (i, random.word() >> 33));
+        drawn.map(cell).collect()
     }
 
     fn distance(a: &[f64], b: &[f64], codes: bool) -> f64 {
@@ -549,8 +539,9 @@ mod tests {
         cloud.many = many;
         let mut place = Place::new(&levels);
         let mut left: Vec<u32> = (0..n as u32).collect();
-        for step in numbers(n.min(300), 3) {
-            let at = left[step as usize % left.len()];
+        let mut random = Random::new(3);
+        for _ in 0..n.min(300) {
+            let at = left[random.below(left.len() as u64) as usize];
             let row = |record: u32| &rows[4 * record as usize..][..4];
             place.put(row(at));
             let all: Vec<(f64, u32)> = left
