@@ -150,20 +150,24 @@ impl Decomposition {
         let mut out = memory::zeros(n * n);
         pool::for_each_chunk(&mut out, n, n < 256, |u, row| {
             for (v, x) in row.iter_mut().enumerate() {
-                let mut digits = parts.iter().scan((u, v), |rest, (size, cells)| {
-                    let (a, b) = (rest.0 % size, rest.1 % size);
-                    *rest = (rest.0 / size, rest.1 / size);
-                    Some(cells.ratio(a * size + b))
-                });
-                let last = digits.next().unwrap_or((1, 1));
-                *x = match digits.clone().try_fold(last, fractions::multiply) {
+                let digits = || {
+                    parts.iter().scan((u, v), |rest, (size, cells)| {
+                        let (a, b) = (rest.0 % size, rest.1 % size);
+                        *rest = (rest.0 / size, rest.1 / size);
+                        Some(cells.ratio(a * size + b))
+                    })
+                };
+                let product = match &parts[..] {
+                    [(_, cells)] => Some(cells.ratio(u * n + v)),
+                    _ => digits()
+                        .map(Some)
+                        .reduce(|a, b| fractions::multiply(a?, b?))
+                        .flatten(),
+                };
+                let precise = |w: Dd, (a, b)| w * (Dd::from(a) / Dd::from(b));
+                *x = match product {
                     Some((a, b)) => nearest(a, b),
-                    None => {
-                        let ratio = |(a, b)| Dd::from(a) / Dd::from(b);
-                        digits
-                            .fold(ratio(last), |product, next| product * ratio(next))
-                            .hi
-                    }
+                    None => digits().fold(Dd::ONE, precise).hi,
                 };
             }
         });

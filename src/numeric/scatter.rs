@@ -91,9 +91,11 @@ pub fn shuffle<T: Item, S: Source>(
             (block, starts, dealt)
         });
         share(parts, &mut states, |state, (block, starts, dealt)| {
-            let mut draw = source.open(&mut state.buffer, nonce(kind::DEAL, block));
             let chosen = &mut state.buckets[..dealt.len()];
-            draw.fill(buckets.trailing_zeros(), chosen);
+            if buckets > 1 {
+                let mut draw = source.open(&mut state.buffer, nonce(kind::DEAL, block));
+                draw.fill(buckets.trailing_zeros(), chosen);
+            }
             for &bucket in &*chosen {
                 starts[usize::from(bucket) + 1] += 1;
             }
