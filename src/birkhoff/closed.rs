@@ -10,11 +10,11 @@
 
 use super::coarse::coarse;
 use super::terms::{Pairs, Permutations, Terms, Times, Weights};
-use super::{Decomposition, Options, Sum};
+use super::{Decomposition, Options, Sum, build};
 use crate::error::{Error, Result};
+use crate::law::Matrix;
 use crate::law::parameters::Value;
 use crate::law::structure::{Alphas, Run, Structure, TwoValued};
-use crate::law::{self, Matrix};
 use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
 use std::cmp::Reverse;
@@ -74,11 +74,6 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Terms) -> Result<Option<Matrix>> {
         ("total", Value::Whole(rest.into())),
     ];
     build("circulant", given).map(Some)
-}
-
-pub(super) fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
-    let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
-    law::build(family, given)
 }
 
 fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {

@@ -1,6 +1,6 @@
 //! Structured matrices on a coarser grid, where they keep their structure.
 
-use super::closed::build;
+use super::build;
 use super::realise::{on_grid, refuse_loss};
 use crate::error::Result;
 use crate::law::Matrix;

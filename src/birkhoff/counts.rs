@@ -39,7 +39,7 @@ impl Counts {
     pub fn from_rows(
         size: usize,
         total: u64,
-        rows: impl IntoIterator<Item = impl IntoIterator<Item = (usize, u64)>>,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = (u16, u64)>>,
     ) -> Self {
         let mut counts = Counts {
             size,
@@ -51,7 +51,7 @@ impl Counts {
         for row in rows {
             for (v, value) in row {
                 if value > 0 {
-                    memory::push(&mut counts.columns, v as u16);
+                    memory::push(&mut counts.columns, v);
                     memory::push(&mut counts.values, value);
                 }
             }
@@ -62,25 +62,9 @@ impl Counts {
 
     /// From all numbers row by row, none of them negative.
     pub fn from_dense(size: usize, total: u64, cells: &[i64]) -> Self {
-        let positive = cells.iter().filter(|&&c| c > 0).count();
-        let mut counts = Counts {
-            size,
-            total,
-            starts: memory::room(size + 1),
-            columns: memory::room(positive),
-            values: memory::room(positive),
-        };
-        counts.starts.push(0);
-        for row in cells.chunks(size.max(1)) {
-            for (v, &c) in row.iter().enumerate() {
-                if c > 0 {
-                    memory::push(&mut counts.columns, v as u16);
-                    memory::push(&mut counts.values, c as u64);
-                }
-            }
-            memory::push(&mut counts.starts, counts.values.len());
-        }
-        counts
+        let rows = cells.chunks(size.max(1));
+        let row = |row| (0..).zip(<[i64]>::iter(row)).map(|(v, &c)| (v, c as u64));
+        Counts::from_rows(size, total, rows.map(row))
     }
 
     /// The place of `(u, v)`, an entry that is there.
@@ -112,9 +96,9 @@ impl Counts {
 
     /// Rows and columns renamed: row `u` becomes `rows[u]`, column `v` becomes `columns[v]`.
     pub fn relabelled(&self, rows: &[u16], columns: &[u16]) -> Self {
-        let mut lists: Vec<Vec<(usize, u64)>> = memory::filled(Vec::new(), self.size);
+        let mut lists: Vec<Vec<(u16, u64)>> = memory::filled(Vec::new(), self.size);
         for (u, v, value) in self.entries() {
-            lists[usize::from(rows[u])].push((usize::from(columns[v]), value));
+            lists[usize::from(rows[u])].push((columns[v], value));
         }
         for list in &mut lists {
             list.sort_unstable();

@@ -1,6 +1,6 @@
 //! The sum of permutations that is handed out, plain or by factors.
 
-use super::terms::{Cells, Terms, fractions};
+use super::terms::{Cells, Terms, add_up, fractions};
 use super::{closed, realise};
 use crate::error::Error;
 use crate::law::Matrix;
@@ -116,49 +116,22 @@ impl Decomposition {
         }
     }
 
-    /// What the terms add up to, row by row.
+    /// What the terms add up to, row by row, of a kron that was cut short or of no kron.
     ///
     /// # Errors
     /// Fractions that leave 127 bits.
     pub fn cells(&self) -> Result<Cells, Error> {
-        let factors = match &self.sum {
-            Sum::Plain(form) => return form.cells(),
-            Sum::Kron(factors, None) => factors,
-            Sum::Kron(_, Some(chosen)) => {
-                let size = self.matrix.family.size() as usize;
-                let mut sums = memory::filled((0u128, 1u128), size * size);
-                let mut term = memory::zeros(size);
-                for j in 0..chosen.len() as u128 {
-                    self.fill(j, &mut term);
-                    let weight = self
-                        .weight(j)
-                        .into_iter()
-                        .try_fold((1, 1), fractions::multiply);
-                    let weight = weight.ok_or_else(fractions::too_long)?;
-                    for (row, &v) in sums.chunks_mut(size).zip(&term) {
-                        let cell = &mut row[v as usize];
-                        *cell = fractions::add(*cell, weight).ok_or_else(fractions::too_long)?;
-                    }
-                }
-                return Ok(Cells::Ratios(sums));
-            }
-        };
-        let mut size = 1;
-        let mut product = vec![(1u128, 1u128)];
-        for factor in factors {
-            let n = factor.matrix.family.size() as usize;
-            let cells = factor.cells()?;
-            let mut next = memory::room(product.len() * n * n);
-            for u in 0..size * n {
-                for v in 0..size * n {
-                    let a = product[u / n * size + v / n];
-                    let b = cells.ratio(u % n * n + v % n);
-                    next.push(fractions::multiply(a, b).ok_or_else(fractions::too_long)?);
-                }
-            }
-            (product, size) = (next, size * n);
+        if let Sum::Plain(form) = &self.sum {
+            return form.cells();
         }
-        Ok(Cells::Ratios(product))
+        let terms = 0..self.terms().unwrap_or(0);
+        let weight = |j| {
+            self.weight(j)
+                .into_iter()
+                .try_fold((1, 1), fractions::multiply)
+        };
+        let size = self.matrix.family.size() as usize;
+        add_up(size, terms, |j, term| self.fill(j, term), weight)
     }
 
     /// What the terms add up to, as the nearest doubles, row after row. The entries of a kron multiply,
@@ -168,40 +141,34 @@ impl Decomposition {
     /// Sums that 128 bits do not hold.
     pub fn doubles(&self) -> Result<Vec<f64>, Error> {
         let n = self.matrix.family.size() as usize;
+        let parts: Vec<(usize, Cells)> = if let Sum::Kron(_, Some(_)) = &self.sum {
+            vec![(n, self.cells()?)]
+        } else {
+            let factors = self.leaves(0).into_iter().rev();
+            memory::all(factors.map(|(form, _)| Ok((form.size as usize, form.cells()?))))?
+        };
         let mut out = memory::zeros(n * n);
-        let small = n < 256;
-        if let Sum::Kron(factors, None) = &self.sum {
-            let cells = |factor: &Decomposition| {
-                Ok((factor.matrix.family.size() as usize, factor.cells()?))
-            };
-            let parts: Vec<(usize, Cells)> = memory::all(factors.iter().rev().map(cells))?;
-            pool::for_each_chunk(&mut out, n, small, |u, row| {
-                for (v, x) in row.iter_mut().enumerate() {
-                    let digits = || {
-                        parts.iter().scan((u, v), |rest, (size, cells)| {
-                            let (a, b) = (rest.0 % size, rest.1 % size);
-                            *rest = (rest.0 / size, rest.1 / size);
-                            Some(cells.ratio(a * size + b))
-                        })
-                    };
-                    *x = match digits().try_fold((1, 1), fractions::multiply) {
-                        Some((a, b)) => nearest(a, b),
-                        None => {
-                            let product = digits().fold(Dd::ONE, |product, (a, b)| {
-                                product * (Dd::from(a) / Dd::from(b))
-                            });
-                            product.hi
-                        }
-                    };
-                }
-            });
-            return Ok(out);
-        }
-        let cells = self.cells()?;
-        pool::for_each_chunk(&mut out, n, small, |u, row| {
+        pool::for_each_chunk(&mut out, n, n < 256, |u, row| {
             for (v, x) in row.iter_mut().enumerate() {
-                let (a, b) = cells.ratio(u * n + v);
-                *x = nearest(a, b);
+                let digits = || {
+                    parts.iter().scan((u, v), |rest, (size, cells)| {
+                        let (a, b) = (rest.0 % size, rest.1 % size);
+                        *rest = (rest.0 / size, rest.1 / size);
+                        Some(cells.ratio(a * size + b))
+                    })
+                };
+                let product = match &parts[..] {
+                    [(_, cells)] => Some(cells.ratio(u * n + v)),
+                    _ => digits()
+                        .map(Some)
+                        .reduce(|a, b| fractions::multiply(a?, b?))
+                        .flatten(),
+                };
+                let precise = |w: Dd, (a, b)| w * (Dd::from(a) / Dd::from(b));
+                *x = match product {
+                    Some((a, b)) => nearest(a, b),
+                    None => digits().fold(Dd::ONE, precise).hi,
+                };
             }
         });
         Ok(out)
@@ -209,7 +176,11 @@ impl Decomposition {
 
     /// Bytes of the smallest unsigned integers, of two at least, that hold all codes.
     pub fn code_bytes(&self) -> usize {
-        code_bytes(self.matrix.family.size())
+        match self.matrix.family.size() {
+            0..=0x1_0000 => 2,
+            0x1_0001..=0x1_0000_0000 => 4,
+            _ => 8,
+        }
     }
 
     /// What was left out, as a matrix; `None` if nothing was.
@@ -248,13 +219,5 @@ impl Decomposition {
         counts.total -= taken;
         counts.drop_zeros();
         realise::dense(&counts).map(Some)
-    }
-}
-
-fn code_bytes(size: u64) -> usize {
-    match size {
-        0..=0x1_0000 => 2,
-        0x1_0001..=0x1_0000_0000 => 4,
-        _ => 8,
     }
 }

@@ -1,8 +1,9 @@
 //! A kron, decomposed by its factors; if it is cut short, the largest terms are chosen.
 
-use super::{Decomposition, Options, Sum};
+use super::{Decomposition, Options, Sum, build};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
+use crate::law::parameters::Value;
 use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::progress::Progress;
@@ -39,8 +40,7 @@ pub fn decompose(
     let parts = memory::all(factors.iter().map(part))?;
     let law = if options.bits.is_some() {
         let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
-        let given = crate::law::parameters::Value::Matrices(matrices);
-        crate::law::build("kron", vec![("matrices".to_owned(), given)])?
+        build("kron", vec![("matrices", Value::Matrices(matrices))])?
     } else {
         matrix.clone()
     };

@@ -15,8 +15,12 @@
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
 
-use crate::law::{Composition, Matrix};
-use crate::system::{memory, pool};
+use crate::error::Result;
+use crate::law::parameters::Value;
+use crate::law::{self, Composition, Matrix};
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+use crate::system::progress::Progress;
 
 pub mod bottleneck;
 pub mod closed;
@@ -40,8 +44,6 @@ pub(crate) mod tree;
 
 pub use decomposition::{Decomposition, Sum};
 
-use crate::error::Result;
-use crate::system::progress::Progress;
 use counts::Counts;
 use listed::Listed;
 use random::Random;
@@ -125,6 +127,11 @@ pub fn decompose(
     })
 }
 
+fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
+    let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
+    law::build(family, given)
+}
+
 /// Decompose several matrices side by side.
 ///
 /// # Errors
@@ -172,17 +179,11 @@ fn search(
             }
         }
     });
-    let mut best: Option<Listed> = None;
-    for found in tried {
-        // Fewer terms; of as many, as a limit leaves, more weight.
-        let key = |listed: &Listed| {
-            let sum: u64 = listed.weights.iter().sum();
-            (listed.weights.len(), std::cmp::Reverse(sum))
-        };
-        if best.as_ref().is_none_or(|best| key(&found) < key(best)) {
-            best = Some(found);
-        }
-    }
+    // Fewer terms; of as many, as a limit leaves, more weight; then the first.
+    let best = tried.into_iter().min_by_key(|listed| {
+        let sum: u64 = listed.weights.iter().sum();
+        (listed.weights.len(), std::cmp::Reverse(sum))
+    });
     let best = best.unwrap_or_else(|| Listed::new(size));
     Terms::listed(best, counts.total)
 }

@@ -12,7 +12,8 @@ impl Random {
         Random(seed.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,7 +23,7 @@ impl Random {
 
     /// A number below `n`, up to 2^32.
     pub fn below(&mut self, n: u64) -> u64 {
-        ((self.next() >> 32) * n) >> 32
+        ((self.word() >> 32) * n) >> 32
     }
 
     /// The numbers below `n` in some order.

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::build;
 use super::counts::{Counts, MAX_SIZE};
 use super::split::Halver;
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
 use crate::law::scaling::rounding;
-use crate::law::{self, Composition, Matrix, Structure};
+use crate::law::{Composition, Matrix, Structure};
 use crate::number::lattice::{self, GRID};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -47,8 +48,8 @@ pub fn on_grid(total: u128, bits: u32) -> bool {
 /// A size or a total that is too large.
 pub fn counts(matrix: &Matrix) -> Result<Counts> {
     let size = small_enough(matrix)?;
-    if let Some(counts) = stored(matrix, size) {
-        return Ok(counts);
+    if let Structure::Rows { counts, total, .. } = matrix.structure() {
+        return Ok(Counts::from_dense(size, *total, counts));
     }
     let name = matrix.family.name();
     let needed = || {
@@ -58,7 +59,7 @@ pub fn counts(matrix: &Matrix) -> Result<Counts> {
     let total = matrix.total().ok_or_else(needed)?;
     if total < 1 << 63 {
         let rows = rows(matrix, size, total, |c| c as u64).ok_or_else(needed)?;
-        return Ok(joined(size, total as u64, &rows));
+        return Ok(Counts::from_rows(size, total as u64, rows));
     }
     let rows = rows(matrix, size, total, |c| c).ok_or_else(needed)?;
     let all = rows.iter().flatten();
@@ -71,10 +72,8 @@ pub fn counts(matrix: &Matrix) -> Result<Counts> {
     if total / shared >= 1 << 63 {
         return Err(needed());
     }
-    let rows = rows.into_iter().map(|row| {
-        let entries = row.into_iter();
-        entries.map(move |(v, c)| (usize::from(v), (c / shared) as u64))
-    });
+    let row = |row: Vec<(u16, u128)>| row.into_iter().map(|(v, c)| (v, (c / shared) as u64));
+    let rows = rows.into_iter().map(row);
     Ok(Counts::from_rows(size, (total / shared) as u64, rows))
 }
 
@@ -118,13 +117,8 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
 pub fn dense(counts: &Counts) -> Result<Matrix> {
     let cells: Arc<[i64]> = memory::shared(counts.to_dense());
     let table = Value::Table(counts.size, counts.size, Box::new(Value::Wholes(cells)));
-    law::build(
-        "dense",
-        vec![
-            ("counts".to_owned(), table),
-            ("total".to_owned(), Value::Whole(counts.total.into())),
-        ],
-    )
+    let total = Value::Whole(counts.total.into());
+    build("dense", vec![("counts", table), ("total", total)])
 }
 
 fn small_enough(matrix: &Matrix) -> Result<usize> {
@@ -142,14 +136,6 @@ fn small_enough(matrix: &Matrix) -> Result<usize> {
     }
 }
 
-/// The counts that a matrix keeps row by row.
-fn stored(matrix: &Matrix, size: usize) -> Option<Counts> {
-    match matrix.structure() {
-        Structure::Rows { counts, total, .. } => Some(Counts::from_dense(size, *total, counts)),
-        _ => None,
-    }
-}
-
 /// The positive entries of every row, as counts out of `total`.
 fn rows<T: Send>(
     matrix: &Matrix,
@@ -163,11 +149,6 @@ fn rows<T: Send>(
         let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
         known.then(|| entries.map(|(v, c)| (v as u16, number(c))).gather())
     }))
-}
-
-fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {
-    let entries = |row| <[(u16, u64)]>::iter(row).map(|&(v, c)| (usize::from(v), c));
-    Counts::from_rows(size, total, rows.iter().map(|row| entries(row)))
 }
 
 /// Which entries are positive, by composition: doubles may not tell a tiny one from 0. 64 columns a word.

@@ -151,6 +151,7 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::birkhoff::random::Random;
     use crate::birkhoff::tree::marginals;
 
     /// Every leaf of the tree of decisions, with its exact chance: the sum over leaves is the matrix.
@@ -176,42 +177,20 @@ mod tests {
 
     #[test]
     fn leaves_add_up_for_even_and_odd_totals() {
-        let mut seed = 9u64;
-        let mut random = |n: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % n
-        };
+        let mut random = Random::new(9);
         for total in 1..=16 {
             for size in [2usize, 4, 5] {
                 let mut cells = vec![0; size * size];
-                let mut order: Vec<usize> = (0..size).collect();
                 for _ in 0..total {
-                    for i in (1..size).rev() {
-                        order.swap(i, random(i as u64 + 1) as usize);
+                    for (u, v) in random.order(size).into_iter().enumerate() {
+                        cells[u * size + usize::from(v)] += 1;
                     }
-                    order
-                        .iter()
-                        .enumerate()
-                        .for_each(|(u, &v)| cells[u * size + v] += 1);
                 }
                 check_marginals(size, &cells);
             }
         }
     }
 
-    #[test]
-    fn words_give_every_number_below() {
-        let mut word = 0u64;
-        let mut words = Words::new(|| {
-            word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            word
-        });
-        let mut seen = [0; 5];
-        (0..5000).for_each(|_| seen[words.below(5) as usize] += 1);
-        assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
-        let heads = (0..6400).filter(|_| words.flip()).count();
-        assert!((3000..3400).contains(&heads), "{heads}");
-    }
     /// Coins from words that are written down.
     fn given(words: &[u64]) -> Words<impl FnMut() -> u64> {
         let mut next = words.iter().copied();

@@ -25,13 +25,12 @@ use super::flagged;
 use crate::birkhoff::counts::Counts;
 use crate::birkhoff::realise;
 use crate::birkhoff::sample::SIZE;
-use crate::law::structure::Alphas;
-use crate::law::structure::{Run, Structure};
+use crate::law::structure::{Alphas, Run, Structure};
 use crate::law::{Composition, Matrix};
 use crate::number::bits::{self, Entropy};
 use crate::number::dd::{self, Dd};
 use crate::number::logarithms::LogSum;
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for `matrix`; `None` if none can be drawn.
 pub fn entropy(matrix: &Matrix) -> Option<f64> {
@@ -101,32 +100,25 @@ fn of_path(alphas: &Alphas, total: u64, size: u64) -> f64 {
         return 0.0;
     }
     let before = |i: u64| if i == 0 { 0 } else { alphas.at(i - 1) };
-    // What `f(count/total)` adds, `times` times: the logarithms of the total cancel but for one total.
-    let term = |times: i128, count: u64| (-times * i128::from(count), u128::from(count));
-    let whole = (i128::from(total), u128::from(total));
-    if let Alphas::Constant(alpha) = *alphas
-        && pairs > 1
-    {
-        let others = i128::from(pairs) - 1;
-        let terms = vec![
-            whole,
-            term(others + 1, alpha),
-            term(1 - others, total - alpha),
-            term(others, total - 2 * alpha),
-        ];
-        return closed(terms, total);
-    }
-    if pairs <= PAIRS {
-        let mut terms = vec![whole];
-        for i in 0..pairs {
-            let (alpha, before) = (alphas.at(i), before(i));
-            memory::push(&mut terms, term(1, alpha));
-            memory::push(&mut terms, term(1, total - before - alpha));
-            if i > 0 {
-                memory::push(&mut terms, term(-1, total - before));
-            }
-        }
-        return closed(terms, total);
+    // Pairs, and how many are like each of them.
+    let few: Option<Vec<(u64, i128)>> = match alphas {
+        Alphas::Constant(_) if pairs > 1 => Some(vec![(0, 1), (1, i128::from(pairs) - 1)]),
+        _ => (pairs <= PAIRS).then(|| (0..pairs).map(|i| (i, 1)).gather()),
+    };
+    if let Some(few) = few {
+        // What `f(count/total)` adds, `times` times: the logarithms of the total cancel but for one total.
+        let term = |times: i128, count: u64| (-times * i128::from(count), u128::from(count));
+        let terms = few.into_iter().flat_map(|(i, times)| {
+            let (alpha, left) = (alphas.at(i), total - before(i));
+            [
+                term(times, alpha),
+                term(times, left - alpha),
+                term(-times, left),
+            ]
+        });
+        let terms = terms.filter(|term| term.0 != 0).gather();
+        let denominator = u128::from(total);
+        return Entropy::Exact(LogSum { terms, denominator }).bits_down();
     }
     let n = pairs as usize;
     let more = bits::of_counts(1, total, 1, 2 * n, |i| {
@@ -146,28 +138,21 @@ fn of_path(alphas: &Alphas, total: u64, size: u64) -> f64 {
     Dd::sum(more.bits_down(), -less).round_down(0.0).max(0.0)
 }
 
-fn closed(terms: Vec<(i128, u128)>, total: u64) -> f64 {
-    let terms = terms.into_iter().filter(|term| term.0 != 0).gather();
-    let denominator = u128::from(total);
-    Entropy::Exact(LogSum { terms, denominator }).bits_down()
-}
-
 /// A flagged set, shuffled in itself.
 fn of_flagged(size: u64, keep: (u64, u64)) -> f64 {
     let (fewer, lacks) = flagged::flagged(size, keep);
-    let mut logs = Factorials::default();
+    let mut logs = Factorials::FIRST;
     let sets = [fewer + 1, fewer].map(|m| (m, logs.log2(size.saturating_sub(m))));
     let all = logs.log2(size);
     // As in `of_classes`, and what Stirling's series leaves out.
     let error = all.hi * dd::RELATIVE_ERROR * f64::from(1 << 19) + 1e-25;
-    let bits = |(m, rest): (u64, Dd)| match m {
-        0 | 1 => 0.0,
+    let bits = |(m, rest): (u64, Dd)| {
         // The one beyond all records is never drawn.
-        m if m > size => 0.0,
-        m => {
-            let untold = Dd::from(u128::from(size - m + 1)).log2();
-            (all - rest - untold).round_down(error).max(0.0)
+        if m < 2 || m > size {
+            return 0.0;
         }
+        let untold = Dd::from(u128::from(size - m + 1)).log2();
+        (all - rest - untold).round_down(error).max(0.0)
     };
     let more = share_down(lacks, keep.1, bits(sets[0]));
     add_down(more, share_down(keep.1 - lacks, keep.1, bits(sets[1])))
@@ -203,7 +188,7 @@ fn of_classes(runs: &[Run]) -> f64 {
         };
         return Entropy::Exact(sum).bits_down();
     }
-    let mut logs = Factorials::default();
+    let mut logs = Factorials::FIRST;
     let mut sum = Dd::ZERO;
     for (n, classes) in classes {
         sum = sum + logs.log2(n) * Dd::from(u128::from(classes));
@@ -224,15 +209,6 @@ struct Factorials {
     log2: Dd,
 }
 
-impl Default for Factorials {
-    fn default() -> Self {
-        Factorials {
-            n: 1,
-            log2: Dd::ZERO,
-        }
-    }
-}
-
 /// `ln(2 pi)`.
 const LN_2_PI: Dd = Dd {
     hi: 1.837_877_066_409_345_6,
@@ -240,6 +216,11 @@ const LN_2_PI: Dd = Dd {
 };
 
 impl Factorials {
+    const FIRST: Factorials = Factorials {
+        n: 1,
+        log2: Dd::ZERO,
+    };
+
     fn log2(&mut self, n: u64) -> Dd {
         if n <= PRODUCT {
             while self.n < n {
@@ -319,8 +300,7 @@ mod tests {
     use super::*;
     use crate::birkhoff::sample;
     use crate::birkhoff::tree::Tree;
-    use crate::law::battery::{make, table, with};
-    use crate::law::parameters::Value;
+    use crate::law::battery::table;
 
     /// The entropy of what is drawn entry by entry, over every leaf of the tree of decisions.
     fn drawn(matrix: &Matrix) -> f64 {
@@ -356,136 +336,5 @@ mod tests {
                 assert!((bits - truth).abs() < 1e-12, "{m:?}: {bits} of {truth}");
             }
         }
-    }
-
-    fn lies(size: i128, n: i128, d: i128) -> Matrix {
-        with("randomized_response", size, "keep", Value::Ratio(n, d))
-    }
-
-    /// All permutations of a few, with their chances under a flagged set.
-    fn flagged_bits(size: usize, (n, d): (u64, u64)) -> f64 {
-        let (fewer, lacks) = flagged::flagged(size as u64, (n, d));
-        let choose =
-            |n: usize, k: usize| (0..k).fold(1.0, |c, i| c * (n - i) as f64 / (i + 1) as f64);
-        let factorial = |n: usize| (1..=n).fold(1.0, |f, k| f * k as f64);
-        let mut bits = 0.0;
-        let (mut before, mut derangements) = (1.0, 1.0);
-        for moved in 0..=size {
-            if moved > 0 {
-                let next = if moved == 1 {
-                    0.0
-                } else {
-                    (moved - 1) as f64 * (before + derangements)
-                };
-                (before, derangements) = (derangements, next);
-            }
-            let chance = |m: usize| {
-                if m < moved || m > size {
-                    return 0.0;
-                }
-                choose(size - moved, m - moved) / choose(size, m) / factorial(m)
-            };
-            let more = lacks as f64 / d as f64;
-            let p = (1.0 - more) * chance(fewer as usize) + more * chance(fewer as usize + 1);
-            if p > 0.0 {
-                bits -= choose(size, moved) * derangements * p * p.log2();
-            }
-        }
-        bits
-    }
-
-    #[test]
-    fn flagged_sets_have_most_of_their_bits() {
-        for size in [2, 3, 5, 12, 100] {
-            for (n, d) in [(1, 1), (1, 2), (1, size), (9, 10), (3, 4), (99, 100)] {
-                if n * size < d {
-                    continue;
-                }
-                let found = entropy(&lies(size.into(), n.into(), d.into())).unwrap();
-                let truth = flagged_bits(size as usize, (n as u64, d as u64));
-                assert!(found <= truth + 1e-9, "{size} {n}/{d}: {found} of {truth}");
-                assert!(
-                    found > truth * 0.8 - 4.0,
-                    "{size} {n}/{d}: {found} of {truth}"
-                );
-                if n * size == d {
-                    assert!((found - truth).abs() < 1e-9);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn matchings_have_their_bits() {
-        let tridiagonal = |alphas: Value, total: i128, size: i128| {
-            let size = ("size", Value::Whole(size));
-            make(
-                "tridiagonal",
-                &[("alphas", alphas), ("total", Value::Whole(total)), size],
-            )
-            .unwrap()
-        };
-        // Every matching by its chance.
-        let truth = |alphas: &[f64]| {
-            let mut bits = 0.0;
-            let mut left = vec![(0usize, false, 1.0f64)];
-            while let Some((i, swapped, p)) = left.pop() {
-                if p == 0.0 {
-                    continue;
-                }
-                if i == alphas.len() {
-                    bits -= p * p.log2();
-                    continue;
-                }
-                let before = if i == 0 { 0.0 } else { alphas[i - 1] };
-                let chance = if swapped {
-                    0.0
-                } else {
-                    alphas[i] / (1.0 - before)
-                };
-                left.push((i + 1, true, p * chance));
-                left.push((i + 1, false, p * (1.0 - chance)));
-            }
-            bits
-        };
-        for (counts, total) in [
-            (vec![3, 3, 3, 3], 10),
-            (vec![1, 4, 2, 0, 7], 8),
-            (vec![5], 8),
-        ] {
-            let alphas: Vec<f64> = counts.iter().map(|&c| c as f64 / total as f64).collect();
-            let size = counts.len() as i128 + 1;
-            let m = tridiagonal(Value::Wholes(counts.into()), total, size);
-            let (found, want) = (entropy(&m).unwrap(), truth(&alphas));
-            assert!(
-                (found - want).abs() < 1e-12 && found <= want + 1e-14,
-                "{found} {want}"
-            );
-        }
-        // A long vector is summed otherwise than one that is constant.
-        let n = 3000;
-        let mut counts = vec![300; n];
-        counts[0] = 299;
-        let long = entropy(&tridiagonal(
-            Value::Wholes(counts.into()),
-            1000,
-            n as i128 + 1,
-        ))
-        .unwrap();
-        let constant = entropy(&tridiagonal(Value::Whole(300), 1000, n as i128 + 1)).unwrap();
-        assert!((long - constant).abs() < 0.01, "{long} {constant}");
-        // The first pair has none before it.
-        let coin = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
-        let want = coin(0.3) + (n - 1) as f64 * 0.7 * coin(3.0 / 7.0);
-        assert!((constant - want).abs() < 1e-9, "{constant} {want}");
-    }
-
-    #[test]
-    fn factorials_by_product_and_by_series_meet() {
-        let mut logs = Factorials::default();
-        let below = logs.log2(PRODUCT);
-        let above = logs.log2(PRODUCT + 1) - Dd::from(u128::from(PRODUCT + 1)).log2();
-        let gap = (below - above).hi.abs();
-        assert!(gap < 1e-20, "{gap}");
     }
 }

@@ -34,33 +34,19 @@ const SHARDS: u32 = 5;
 /// threads takes longer.
 const MANY: usize = 1 << 18;
 
-/// What the search before looked at, one number for each kind of search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The farthest from the mean.
-    FromMean = 0,
-    /// The farthest from a record.
-    FromRecord = 1,
-    /// The nearest to a record.
-    Nearest = 2,
-}
-
-/// A record at a distance. The nearer one is less, and of equal distances the lower record.
+/// A record, and how far away it is: less than 0 in a search for the farthest, so that less is wanted more in every
+/// search, and of equal distances the lower record.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
-    /// The sum over columns.
-    pub distance: f64,
-    /// Which record.
-    pub record: u32,
+struct Found {
+    away: f64,
+    record: u32,
 }
 
-impl Found {
-    /// Whether it comes before `other` in a search for the farthest.
-    fn is_farther(self, other: Found) -> bool {
-        self.distance > other.distance
-            || (self.distance == other.distance && self.record < other.record)
-    }
-}
+/// Worse than any record.
+const NOWHERE: Found = Found {
+    away: f64::INFINITY,
+    record: u32::MAX,
+};
 
 impl Eq for Found {}
 
@@ -68,11 +54,15 @@ impl PartialOrd for Found {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+
+    fn lt(&self, other: &Self) -> bool {
+        self.away < other.away || (self.away == other.away && self.record < other.record)
+    }
 }
 
 impl Ord for Found {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_distance = self.distance.total_cmp(&other.distance);
+        let by_distance = self.away.total_cmp(&other.away);
         by_distance.then(self.record.cmp(&other.record))
     }
 }
@@ -86,6 +76,8 @@ pub struct Place {
     pub tables: Vec<Vec<f64>>,
     /// The least and the most of each table.
     pub ends: Vec<(f64, f64)>,
+    /// Leaves that the last search from here looked at, for the nearest and for the farthest.
+    looked: [usize; 2],
 }
 
 impl Place {
@@ -95,6 +87,7 @@ impl Place {
             point: memory::filled(f64::NAN, levels.len()),
             tables: levels.iter().map(|&n| memory::filled(1.0, n)).gather(),
             ends: memory::filled((0.0, 1.0), levels.len()),
+            looked: [0; 2],
         }
     }
 
@@ -117,7 +110,14 @@ impl Place {
     fn to_box(&self, j: usize, low: f64, high: f64, farthest: bool) -> f64 {
         let (here, table) = (self.point[j], &self.tables[j]);
         if table.is_empty() {
-            let gap = to_side(low - here, high - here, farthest);
+            // One instruction each, unlike `f64::max`, which thinks of NaN.
+            let larger = |a: f64, b: f64| if a > b { a } else { b };
+            let (below, above) = (low - here, high - here);
+            let gap = if farthest {
+                larger(below.abs(), above.abs())
+            } else {
+                larger(larger(below, -above), 0.0)
+            };
             return gap * gap;
         }
         if low == high {
@@ -136,91 +136,46 @@ impl Place {
 /// A search in one part of the tree.
 #[derive(Debug)]
 struct Search {
-    /// The farthest so far, and what others have found already.
-    farthest: Option<Found>,
-    /// The nearest so far, the last of them on top.
-    nearest: BinaryHeap<Found>,
-    /// How many nearest are wanted.
+    /// -1 in a search for the farthest, else 1.
+    sign: f64,
+    /// How many are wanted, one at least.
     wanted: usize,
-    /// What is not nearer than this is not wanted.
-    limit: Option<Found>,
+    /// The best so far, the last of them on top.
+    best: BinaryHeap<Found>,
+    /// What is not less than this is not wanted.
+    limit: Found,
     /// Leaves that were looked at.
     leaves: usize,
 }
 
 impl Search {
-    fn new(most: usize) -> Self {
+    fn new(sign: f64, wanted: usize, limit: Found) -> Self {
         Search {
-            farthest: None,
-            nearest: BinaryHeap::from(memory::room(most)),
-            wanted: 0,
-            limit: None,
+            sign,
+            wanted,
+            best: BinaryHeap::from(memory::room(wanted)),
+            limit,
             leaves: 0,
         }
     }
 
-    fn begin(&mut self, wanted: usize, farthest: Option<Found>, limit: Option<Found>) {
-        self.nearest.clear();
-        (self.wanted, self.farthest, self.limit, self.leaves) = (wanted, farthest, limit, 0);
-    }
-
-    /// Whether something at least so far and at least so high in the file would be taken.
-    fn takes_farther(&self, found: Found) -> bool {
-        self.farthest.is_none_or(|best| found.is_farther(best))
-    }
-
-    fn takes_nearer(&self, found: Found) -> bool {
-        if self.limit.is_some_and(|limit| found >= limit) {
-            return false;
-        }
-        match self.nearest.peek() {
-            Some(last) if self.nearest.len() >= self.wanted => found < *last,
-            _ => self.wanted > 0,
-        }
-    }
-
-    fn take_nearer(&mut self, found: Found) {
-        if self.takes_nearer(found) {
-            if self.nearest.len() >= self.wanted {
-                self.nearest.pop();
+    fn take(&mut self, found: Found) {
+        if found < self.limit {
+            if self.best.len() >= self.wanted {
+                self.best.pop();
             }
-            self.nearest.push(found);
+            self.best.push(found);
+            if self.best.len() >= self.wanted {
+                self.limit = *self.best.peek().unwrap_or(&found);
+            }
         }
-    }
-
-    /// What is nearer than this need not be looked at by a search for the farthest, what is farther not by one for the
-    /// nearest.
-    fn limit(&self, farthest: bool) -> f64 {
-        if farthest {
-            return self.farthest.map_or(0.0, |best| best.distance);
-        }
-        let given = self.limit.map_or(f64::INFINITY, |limit| limit.distance);
-        self.last().map_or(given, |last| given.min(last.distance))
-    }
-
-    /// What others need not look beyond.
-    fn last(&self) -> Option<Found> {
-        let full = self.nearest.len() >= self.wanted;
-        self.nearest.peek().filter(|_| full).copied()
-    }
-}
-
-/// How far the nearest (or the farthest) side of a box is whose sides are `below` and `above` away; 0 inside.
-#[inline]
-fn to_side(below: f64, above: f64, farthest: bool) -> f64 {
-    // One instruction each, unlike `f64::max`, which thinks of NaN.
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
-    if farthest {
-        larger(below.abs(), above.abs())
-    } else {
-        larger(larger(below, -above), 0.0)
     }
 }
 
 for_avx2! {
-    /// The distances of all points of a leaf, and whether any of them is within a limit: at least so far, or at most. Those
-    /// beyond the count of a leaf are points that it had.
-    fn distances_of(cells: &[f64], place: &Place, limit: f64, farthest: bool, sums: &mut [f64; LEAF]) -> bool {
+    /// How far all points of a leaf are away, by [`Found`], and whether any is within a limit. Those beyond the count of a
+    /// leaf are points that it had.
+    fn distances_of(cells: &[f64], place: &Place, sign: f64, limit: f64, sums: &mut [f64; LEAF]) -> bool {
         sums.fill(0.0);
         for (j, column) in cells.chunks_exact(LEAF).enumerate() {
             let table = &place.tables[j];
@@ -237,8 +192,9 @@ for_avx2! {
             }
         }
         let mut any = false;
-        for &sum in sums.iter() {
-            any |= if farthest { sum >= limit } else { sum <= limit };
+        for sum in sums.iter_mut() {
+            *sum *= sign;
+            any |= *sum <= limit;
         }
         any
     }
@@ -251,8 +207,6 @@ pub struct Cloud<'a> {
     rows: &'a [f64],
     /// Codes of each column; 0 if it holds numbers.
     levels: &'a [usize],
-    /// Whether all columns hold numbers.
-    is_plain: bool,
     /// Cells from which on a search goes to the pool.
     many: usize,
     /// Levels of nodes above the leaves.
@@ -272,23 +226,17 @@ pub struct Cloud<'a> {
     records: Vec<u32>,
     /// Where each record stands among them; `GONE` if it does not.
     places: Vec<u32>,
-    /// The box of a node that is being looked at again.
-    edge: Vec<f64>,
-    searches: Vec<Search>,
-    main: Search,
-    last: [usize; 3],
 }
 
 const GONE: u32 = u32::MAX;
 
 impl<'a> Cloud<'a> {
-    /// The points of all rows. At most `most` nearest will be asked for at once.
-    pub fn new(rows: &'a [f64], levels: &'a [usize], most: usize) -> Self {
+    /// The points of all rows.
+    pub fn new(rows: &'a [f64], levels: &'a [usize]) -> Self {
         let n = rows.len() / levels.len();
         let mut cloud = Cloud {
             rows,
             levels,
-            is_plain: levels.iter().all(|&n| n == 0),
             many: MANY,
             height: 0,
             built: 0,
@@ -299,10 +247,6 @@ impl<'a> Cloud<'a> {
             cells: Vec::new(),
             records: Vec::new(),
             places: memory::filled(GONE, n),
-            edge: memory::zeros(2 * levels.len()),
-            searches: (0..1 << SHARDS).map(|_| Search::new(most)).gather(),
-            main: Search::new(most),
-            last: [0; 3],
         };
         cloud.build((0..n as u32).gather());
         cloud
@@ -371,33 +315,27 @@ impl<'a> Cloud<'a> {
     }
 
     /// The first `middle` of these records on one side, in the column where they are farthest apart.
-    fn split(&mut self, order: &mut [u32], middle: usize) {
+    fn split(&self, order: &mut [u32], middle: usize) {
         stop::point();
-        let d = self.levels.len();
-        let (low, high) = self.edge.split_at_mut(d);
-        low.fill(f64::INFINITY);
-        high.fill(f64::NEG_INFINITY);
-        for &record in order.iter().paced() {
-            let row = &self.rows[record as usize * d..][..d];
-            for ((low, high), &x) in low.iter_mut().zip(high.iter_mut()).zip(row) {
-                *low = low.min(x);
-                *high = high.max(x);
-            }
-        }
-        let mut widest = (0, f64::NEG_INFINITY);
-        for j in 0..d {
-            let mut width = high[j] - low[j];
-            if self.levels[j] > 0 {
-                width = width.min(1.0);
-            }
-            if width > widest.1 {
-                widest = (j, width);
-            }
-        }
         if middle == 0 || middle >= order.len() {
             return;
         }
-        let (rows, j, tick) = (self.rows, widest.0, stop::Tick::default());
+        let d = self.levels.len();
+        let mut low = memory::filled(f64::INFINITY, d);
+        let mut high = memory::filled(f64::NEG_INFINITY, d);
+        for &record in order.iter().paced() {
+            for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(self.row(record)) {
+                (*low, *high) = (low.min(x), high.max(x));
+            }
+        }
+        let width = |j: usize| match self.levels[j] {
+            0 => high[j] - low[j],
+            _ => (high[j] - low[j]).min(1.0),
+        };
+        // Of equal widths the first.
+        let columns = (0..d).rev();
+        let widest = columns.max_by(|&a, &b| width(a).total_cmp(&width(b)));
+        let (rows, j, tick) = (self.rows, widest.unwrap_or(0), stop::Tick::default());
         let at = |record: u32| rows[record as usize * d + j];
         order.select_nth_unstable_by(middle, |&a, &b| {
             tick.tick();
@@ -420,15 +358,19 @@ impl<'a> Cloud<'a> {
         self.first[node] = records.iter().copied().min().unwrap_or(u32::MAX);
     }
 
-    /// The box of a node from those of its children. An empty one is all wrong way round.
-    fn fit_above(&mut self, node: usize) {
+    /// The box of a node from those of its children, and whether it changed. An empty one is all wrong way round.
+    fn fit_above(&mut self, node: usize) -> bool {
         let d = self.levels.len();
         let (a, b) = (2 * node + 1, 2 * node + 2);
+        let first = self.first[a].min(self.first[b]);
+        let mut changed = first != std::mem::replace(&mut self.first[node], first);
         for j in 0..d {
-            self.low[node * d + j] = self.low[a * d + j].min(self.low[b * d + j]);
-            self.high[node * d + j] = self.high[a * d + j].max(self.high[b * d + j]);
+            let low = self.low[a * d + j].min(self.low[b * d + j]);
+            let high = self.high[a * d + j].max(self.high[b * d + j]);
+            changed |= low != std::mem::replace(&mut self.low[node * d + j], low);
+            changed |= high != std::mem::replace(&mut self.high[node * d + j], high);
         }
-        self.first[node] = self.first[a].min(self.first[b]);
+        changed
     }
 
     /// Takes a record away.
@@ -462,13 +404,7 @@ impl<'a> Cloud<'a> {
             node = (node - 1) / 2;
             self.counts[node] -= 1;
             if changed {
-                let (first, boxes) = (self.first[node], node * d..(node + 1) * d);
-                self.edge[..d].copy_from_slice(&self.low[boxes.clone()]);
-                self.edge[d..].copy_from_slice(&self.high[boxes.clone()]);
-                self.fit_above(node);
-                changed = first != self.first[node]
-                    || self.edge[..d] != self.low[boxes.clone()]
-                    || self.edge[d..] != self.high[boxes];
+                changed = self.fit_above(node);
             }
         }
         // Leaves with few points take as long as full ones.
@@ -477,30 +413,22 @@ impl<'a> Cloud<'a> {
         }
     }
 
-    /// How far the nearest or farthest place in the box of a node is, and its lowest record.
-    fn bound(&self, node: usize, place: &Place, farthest: bool) -> Found {
+    /// The best that may be in the box of a node.
+    fn bound(&self, node: usize, place: &Place, sign: f64) -> Found {
         let d = self.levels.len();
         let (low, high) = (&self.low[node * d..][..d], &self.high[node * d..][..d]);
-        let mut distance = 0.0;
-        if self.is_plain {
-            // Without tables and branches, since many searches ask for most of the boxes.
-            for ((&low, &high), &here) in low.iter().zip(high).zip(&place.point) {
-                let gap = to_side(low - here, high - here, farthest);
-                distance += gap * gap;
-            }
-        } else {
-            for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
-                distance += place.to_box(j, low, high, farthest);
-            }
+        let (mut distance, farthest) = (0.0, sign < 0.0);
+        for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
+            distance += place.to_box(j, low, high, farthest);
         }
         Found {
-            distance,
+            away: sign * distance,
             record: self.first[node],
         }
     }
 
     /// Looks through the points below a node, which is not empty.
-    fn look(&self, node: usize, place: &Place, farthest: bool, search: &mut Search) {
+    fn look(&self, node: usize, place: &Place, search: &mut Search) {
         let leaves = 1usize << self.height;
         if node >= leaves - 1 {
             let leaf = node + 1 - leaves;
@@ -508,145 +436,89 @@ impl<'a> Cloud<'a> {
             let d = self.levels.len();
             let cells = &self.cells[leaf * d * LEAF..][..d * LEAF];
             let mut distances = [0.0; LEAF];
-            let limit = search.limit(farthest);
-            if !distances_of(cells, place, limit, farthest, &mut distances) {
-                return;
-            }
-            let records = &self.records[leaf * LEAF..][..self.counts[node] as usize];
-            for (&distance, &record) in distances.iter().zip(records) {
-                let found = Found { distance, record };
-                if !farthest {
-                    search.take_nearer(found);
-                } else if search.takes_farther(found) {
-                    search.farthest = Some(found);
+            if distances_of(cells, place, search.sign, search.limit.away, &mut distances) {
+                let records = &self.records[leaf * LEAF..][..self.counts[node] as usize];
+                for (&away, &record) in distances.iter().zip(records) {
+                    search.take(Found { away, record });
                 }
             }
             return;
         }
-        let children = [2 * node + 1, 2 * node + 2].map(|child| {
-            let some = self.counts[child] > 0;
-            some.then(|| (child, self.bound(child, place, farthest)))
-        });
-        let swap = match children {
-            [Some(a), Some(b)] if farthest => b.1.is_farther(a.1),
-            [Some(a), Some(b)] => b.1 < a.1,
-            _ => false,
-        };
-        let [a, b] = children;
-        for (child, bound) in if swap { [b, a] } else { [a, b] }.into_iter().flatten() {
-            let worth = if farthest {
-                search.takes_farther(bound)
-            } else {
-                search.takes_nearer(bound)
-            };
-            if worth {
-                self.look(child, place, farthest, search);
+        let mut children = [2 * node + 1, 2 * node + 2]
+            .map(|child| (self.bound(child, place, search.sign), child));
+        if children[1] < children[0] {
+            children.swap(0, 1);
+        }
+        for (bound, child) in children {
+            if self.counts[child] > 0 && bound < search.limit {
+                self.look(child, place, search);
             }
         }
     }
 
-    /// Search the whole tree, in parts on the pool if the search before was long.
-    fn search(&mut self, place: &Place, kind: Kind, wanted: usize) {
+    /// The best `wanted` of the whole tree, in no order; in parts on the pool if the search before was long.
+    fn search(&self, place: &mut Place, farthest: bool, wanted: usize) -> Vec<Found> {
         stop::point();
-        let farthest = kind != Kind::Nearest;
-        let mut main = std::mem::replace(&mut self.main, Search::new(0));
-        main.begin(wanted, None, None);
-        let d = self.levels.len();
-        if self.height < SHARDS || self.last[kind as usize] * d * LEAF < self.many {
-            if !self.is_empty() {
-                self.look(0, place, farthest, &mut main);
-            }
-        } else {
-            self.search_parts(place, farthest, &mut main);
+        let mut main = Search::new(if farthest { -1.0 } else { 1.0 }, wanted, NOWHERE);
+        let cells = place.looked[usize::from(farthest)] * self.levels.len() * LEAF;
+        if self.height >= SHARDS && cells >= self.many {
+            self.search_parts(place, &mut main);
+        } else if !self.is_empty() {
+            self.look(0, place, &mut main);
         }
-        self.last[kind as usize] = main.leaves;
-        self.main = main;
+        place.looked[usize::from(farthest)] = main.leaves;
+        main.best.into_vec()
     }
 
-    fn search_parts(&mut self, place: &Place, farthest: bool, main: &mut Search) {
+    fn search_parts(&self, place: &Place, main: &mut Search) {
         let first = (1 << SHARDS) - 1;
-        let better = |a: &(usize, Found), b: &(usize, Found)| {
-            let ahead = if farthest {
-                a.1.is_farther(b.1)
-            } else {
-                a.1 < b.1
-            };
-            if ahead {
-                Ordering::Less
-            } else {
-                Ordering::Greater
-            }
-        };
+        let bound = |node: usize| self.bound(node, place, main.sign);
         let parts = (first..2 * first + 1).filter(|&node| self.counts[node] > 0);
-        let parts = parts.map(|node| (node, self.bound(node, place, farthest)));
         // The most promising part alone, so that the others know what there is to beat.
-        let Some((best, _)) = parts.min_by(better) else {
+        let Some((_, best)) = parts.map(|node| (bound(node), node)).min() else {
             return;
         };
-        self.look(best, place, farthest, main);
-        let (found, last, wanted) = (main.farthest, main.last(), main.wanted);
-        let mut searches = std::mem::take(&mut self.searches);
-        let cloud = &*self;
-        pool::for_each_chunk(&mut searches, 1, false, |i, search| {
-            let (node, search) = (first + i, &mut search[0]);
-            search.begin(wanted, found, last);
-            if node == best || cloud.counts[node] == 0 {
-                return;
+        self.look(best, place, main);
+        let others = pool::map(1 << SHARDS, false, |i| {
+            let node = first + i;
+            let mut search = Search::new(main.sign, main.wanted, main.limit);
+            let worth = self.bound(node, place, main.sign) < main.limit;
+            if node != best && self.counts[node] > 0 && worth {
+                self.look(node, place, &mut search);
             }
-            let bound = cloud.bound(node, place, farthest);
-            if (farthest && search.takes_farther(bound)) || search.takes_nearer(bound) {
-                cloud.look(node, place, farthest, search);
-            }
+            search
         });
-        for search in &mut searches {
+        for search in others {
             main.leaves += search.leaves;
-            if let Some(found) = search.farthest
-                && main.takes_farther(found)
-            {
-                main.farthest = Some(found);
-            }
-            for near in search.nearest.drain() {
-                main.take_nearer(near);
-            }
+            search.best.into_iter().for_each(|found| main.take(found));
         }
-        self.searches = searches;
     }
 
     /// The record that is farthest from a place; `None` if no record is left.
-    pub fn farthest(&mut self, place: &Place, kind: Kind) -> Option<Found> {
-        self.search(place, kind, 0);
-        self.main.farthest
+    pub fn farthest(&self, place: &mut Place) -> Option<u32> {
+        self.search(place, true, 1)
+            .first()
+            .map(|found| found.record)
     }
 
-    /// The `wanted` records nearest to a place are put into `out`, in no order.
-    pub fn nearest(&mut self, place: &Place, wanted: usize, out: &mut Vec<u32>) {
-        out.clear();
-        self.search(place, Kind::Nearest, wanted);
-        memory::extend(out, self.main.nearest.drain().map(|near| near.record));
+    /// The `wanted` records nearest to a place, one at least, in no order.
+    pub fn nearest(&self, place: &mut Place, wanted: usize) -> Vec<u32> {
+        let found = self.search(place, false, wanted);
+        found.iter().map(|near| near.record).gather()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers that look random, the same every time.
-    fn numbers(n: usize, seed: u64) -> Vec<u64> {
-        let mut state = seed;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            state >> 33
-        };
-        (0..n).map(|_| next()).collect()
-    }
+    use crate::birkhoff::random::Random;
 
     /// Three columns of few values, so that many distances are equal, and one of codes.
     fn rows(n: usize, values: u64) -> Vec<f64> {
-        let drawn = numbers(4 * n, 7);
+        let mut random = Random::new(7);
         let cell = |(i, x): (usize, u64)| (x % if i % 4 == 3 { 5 } else { values }) as f64;
-        drawn.into_iter().enumerate().map(cell).collect()
+        let drawn = (0..4 * n).map(|i| (i, random.word() >> 33));
+        drawn.map(cell).collect()
     }
 
     fn distance(a: &[f64], b: &[f64], codes: bool) -> f64 {
@@ -663,13 +535,13 @@ mod tests {
 
     fn agrees_with_every_comparison(n: usize, values: u64, many: usize, codes: bool) {
         let (rows, levels) = (rows(n, values), [0, 0, 0, if codes { 5 } else { 0 }]);
-        let mut cloud = Cloud::new(&rows, &levels, 9);
+        let mut cloud = Cloud::new(&rows, &levels);
         cloud.many = many;
         let mut place = Place::new(&levels);
         let mut left: Vec<u32> = (0..n as u32).collect();
-        let mut near = Vec::new();
-        for step in numbers(n.min(300), 3) {
-            let at = left[step as usize % left.len()];
+        let mut random = Random::new(3);
+        for _ in 0..n.min(300) {
+            let at = left[random.below(left.len() as u64) as usize];
             let row = |record: u32| &rows[4 * record as usize..][..4];
             place.put(row(at));
             let all: Vec<(f64, u32)> = left
@@ -680,12 +552,11 @@ mod tests {
                 let ahead = one.0 > best.0 || (one.0 == best.0 && one.1 < best.1);
                 if ahead { one } else { best }
             });
-            let found = cloud.farthest(&place, Kind::FromRecord).unwrap();
-            assert_eq!((found.distance, found.record), far);
+            assert_eq!(cloud.farthest(&mut place), Some(far.1));
             let mut sorted = all.clone();
             sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
             let mut want: Vec<u32> = sorted.iter().take(9).map(|one| one.1).collect();
-            cloud.nearest(&place, 9, &mut near);
+            let mut near = cloud.nearest(&mut place, 9);
             want.sort_unstable();
             near.sort_unstable();
             assert_eq!(near, want);
@@ -698,28 +569,11 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_comparing_with_every_point_finds() {
+    fn finds_what_comparing_with_every_point_finds_also_in_parts_on_the_pool() {
         for (n, values) in [(20, 3), (500, 4), (3000, 1000), (2500, 2)] {
-            agrees_with_every_comparison(n, values, MANY, true);
-            agrees_with_every_comparison(n, values, MANY, false);
+            for (many, codes) in [(MANY, true), (MANY, false), (0, true), (0, false)] {
+                agrees_with_every_comparison(n, values, many, codes);
+            }
         }
-    }
-
-    #[test]
-    fn finds_the_same_in_parts_on_the_pool() {
-        for (n, values) in [(3000, 1000), (2500, 2)] {
-            agrees_with_every_comparison(n, values, 0, true);
-            agrees_with_every_comparison(n, values, 0, false);
-        }
-    }
-
-    #[test]
-    fn no_point_is_farthest_from_anything_where_none_is_left() {
-        let rows = [1.0, 2.0];
-        let mut cloud = Cloud::new(&rows, &[0], 1);
-        cloud.remove(0);
-        cloud.remove(1);
-        assert!(cloud.is_empty());
-        assert_eq!(cloud.farthest(&Place::new(&[0]), Kind::FromMean), None);
     }
 }

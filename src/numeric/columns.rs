@@ -6,8 +6,6 @@ use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
-const ZERO: Dd = Dd { hi: 0.0, lo: 0.0 };
-
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -50,36 +48,29 @@ fn factors(most: f64) -> (f64, f64) {
 /// All columns on one scale, row by row: see [`Kind`]. A constant column becomes 0 everywhere.
 pub fn on_one_scale(rows: &[f64], kinds: &[Kind]) -> Vec<f64> {
     let d = kinds.len();
-    let n = rows.len() / d;
+    let n = (rows.len() / d) as f64;
     let mut scaled = memory::copied(rows);
-    let mut least = memory::filled(f64::INFINITY, d);
-    let mut most = memory::filled(f64::NEG_INFINITY, d);
-    for row in rows.chunks_exact(d).paced() {
-        for ((low, high), &x) in least.iter_mut().zip(&mut most).zip(row) {
-            (*low, *high) = (low.min(x), high.max(x));
+    for j in (0..d).filter(|&j| kinds[j] == Kind::Number) {
+        let column = rows[j..].iter().step_by(d).paced();
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        let (least, most) = column.fold(ends, |(a, b), &x| (a.min(x), b.max(x)));
+        let (a, b) = factors(least.abs().max(most.abs()));
+        let mut sum = Dd::ZERO;
+        for x in scaled[j..].iter_mut().step_by(d).paced() {
+            *x = *x * a * b;
+            sum = sum + (*x).into();
         }
-    }
-    let numbers = (0..d).filter(|&j| kinds[j] == Kind::Number).gather();
-    for &j in &numbers {
-        let (a, b) = factors(least[j].abs().max(most[j].abs()));
-        let mut sum = ZERO;
-        for row in scaled.chunks_exact_mut(d).paced() {
-            row[j] = row[j] * a * b;
-            sum = sum + row[j].into();
+        let mean = (sum / n.into()).hi;
+        let mut squares = Dd::ZERO;
+        for x in scaled[j..].iter().step_by(d).paced() {
+            squares = squares + Dd::product(x - mean, x - mean);
         }
-        let mean = (sum / (n as f64).into()).hi;
-        let mut squares = ZERO;
-        for row in scaled.chunks_exact(d).paced() {
-            let gap = row[j] - mean;
-            squares = squares + Dd::product(gap, gap);
-        }
-        let deviation = (squares.hi / (n as f64 - 1.0)).sqrt();
-        let constant = least[j] == most[j];
-        for row in scaled.chunks_exact_mut(d).paced() {
-            row[j] = if constant {
+        let deviation = (squares.hi / (n - 1.0)).sqrt();
+        for x in scaled[j..].iter_mut().step_by(d).paced() {
+            *x = if least == most {
                 0.0
             } else {
-                (row[j] - mean) / deviation
+                (*x - mean) / deviation
             };
         }
     }
@@ -98,7 +89,7 @@ pub fn means(rows: &[f64], columns: usize, classes: &[u32], sizes: &[u32]) -> Ve
     let large = |&most: &f64| if most > power(900) { 64 } else { 0 };
     let down: Vec<f64> = most.iter().map(|most| power(-large(most))).gather();
     let up: Vec<f64> = most.iter().map(|most| power(large(most))).gather();
-    let mut sums = memory::filled(ZERO, sizes.len() * columns);
+    let mut sums = memory::filled(Dd::ZERO, sizes.len() * columns);
     for (row, &class) in rows.chunks_exact(columns).zip(classes).paced() {
         let sums = &mut sums[class as usize * columns..][..columns];
         for ((sum, &x), down) in sums.iter_mut().zip(row).zip(&down) {
@@ -121,7 +112,7 @@ pub fn information_loss(scaled: &[f64], kinds: &[Kind], classes: &[u32], sizes: 
     let n = scaled.len() / d;
     let centres = means(scaled, d, classes, sizes);
     let centre = means(scaled, d, &memory::zeros(n), &[n as u32]);
-    let (mut within, mut whole) = (ZERO, ZERO);
+    let (mut within, mut whole) = (Dd::ZERO, Dd::ZERO);
     let numbers = (0..d).filter(|&j| !matches!(kinds[j], Kind::Nominal(_)));
     let numbers: Vec<usize> = numbers.gather();
     for (row, &class) in scaled.chunks_exact(d).zip(classes).paced() {
@@ -170,16 +161,19 @@ pub fn information_loss(scaled: &[f64], kinds: &[Kind], classes: &[u32], sizes: 
     }
 }
 
+/// Where each class starts if they follow each other.
+pub fn starts(sizes: &[u32]) -> Vec<u32> {
+    let mut end = 0;
+    let start = |size: &u32| {
+        end += size;
+        end - size
+    };
+    sizes.iter().map(start).gather()
+}
+
 /// The records class by class, in the order of the file in each.
 pub fn by_class(classes: &[u32], sizes: &[u32]) -> Vec<u32> {
-    let mut start = 0;
-    let mut next = sizes
-        .iter()
-        .map(|&size| {
-            start += size;
-            start - size
-        })
-        .gather();
+    let mut next = starts(sizes);
     let mut order = memory::zeros(classes.len());
     for (record, &class) in (0..).zip(classes).paced() {
         let place = &mut next[class as usize];
@@ -204,51 +198,4 @@ pub fn numbered(classes: &mut [u32]) -> Vec<u32> {
         *class = *id;
     }
     sizes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_scale_of_numbers_gives_the_same() {
-        let plain = [1.0, 2.0, 4.0, 8.0];
-        let want = on_one_scale(&plain, &[Kind::Number]);
-        assert!((want.iter().sum::<f64>()).abs() < 1e-15);
-        let square = want.iter().map(|z| z * z).sum::<f64>();
-        assert!((square - 3.0).abs() < 1e-14);
-        for factor in [1e300, 2.2e307, 1e-300, -1.0] {
-            let rows = plain.map(|x| x * factor);
-            let got = on_one_scale(&rows, &[Kind::Number]);
-            for (a, b) in got.iter().zip(&want) {
-                assert!((a.abs() - b.abs()).abs() < 1e-14, "{factor}");
-            }
-        }
-        let tiny = plain.map(|x| x * 5e-324);
-        assert_eq!(on_one_scale(&tiny, &[Kind::Number]), want);
-    }
-
-    #[test]
-    fn classes_are_numbered_as_they_occur() {
-        let mut classes = [3, 1, 3, 0, 1];
-        assert_eq!(numbered(&mut classes), [2, 2, 1]);
-        assert_eq!(classes, [0, 1, 0, 2, 1]);
-        assert_eq!(by_class(&classes, &[2, 2, 1]), [0, 2, 1, 4, 3]);
-    }
-
-    /// Codes as corners, one column for each code, say the same.
-    #[test]
-    fn codes_lose_as_much_as_their_corners() {
-        let codes = [0, 1, 2, 1, 1, 0, 2, 2];
-        let (classes, sizes) = ([0, 0, 0, 1, 1, 1, 0, 1], [4, 4]);
-        let rows = codes.map(f64::from);
-        let got = information_loss(&rows, &[Kind::Nominal(3)], &classes, &sizes);
-        let half = 0.5f64.sqrt();
-        let corners: Vec<f64> = codes
-            .iter()
-            .flat_map(|&code| (0..3).map(move |c| if c == code { half } else { 0.0 }))
-            .collect();
-        let want = information_loss(&corners, &[Kind::Scaled; 3], &classes, &sizes);
-        assert!((got - want).abs() < 1e-12, "{got} {want}");
-    }
 }

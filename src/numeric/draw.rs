@@ -296,18 +296,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn digits_are_those_of_one_number() {
-        let mut word = 88_172_645_463_325_252u64;
-        for _ in 0..1000 {
-            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let mut digits = Fraction(word);
-            let (a, b, c) = (digits.next(7), digits.next(6), digits.next(5));
-            assert!(a < 7 && b < 6 && c < 5);
-            assert_eq!((a * 6 + b) * 5 + c, Fraction(word).next(210));
-        }
-    }
-
     /// The chance that a word of the stream decides so, from all values of 16 bits.
     #[test]
     fn chances_are_exact() {
@@ -365,17 +353,5 @@ mod tests {
         let held = (0..n).filter(open).count() as f64;
         let share = coin.rest as f64 / 3.0;
         assert!((held / f64::from(n) - share).abs() < 6.0 * 0.5 / f64::from(n).sqrt());
-    }
-
-    #[test]
-    fn words_are_those_of_the_keystream() {
-        let keystream = Keystream::new(&[5; 32]);
-        let mut buffer = Buffer::default();
-        let mut stream = keystream.open(&mut buffer, 9);
-        let mut want = [0u8; 3 * BYTES];
-        keystream.fill(9, 0, &mut want);
-        for word in want.chunks_exact(8) {
-            assert_eq!(stream.word().to_le_bytes(), word);
-        }
     }
 }

@@ -18,7 +18,7 @@ use zeroize::Zeroize;
 
 use super::Item;
 use super::draw::{Buffer, Draw, Source, kind};
-use super::scatter::{self, SIZES, Sizes};
+use super::scatter::{self, Sizes};
 use crate::system::memory;
 use crate::system::stop::Paced;
 
@@ -139,11 +139,13 @@ pub fn flagged(size: u64, (n, d): (u64, u64)) -> (u64, u64) {
 }
 
 /// `x` with a random set of people shuffled among themselves.
-pub fn shuffle<T: Item, S: Source>(source: &S, keep: (u64, u64), x: &[T], out: &mut [T]) {
-    with(source, SIZES, keep, x, out);
-}
-
-fn with<T: Item, S: Source>(source: &S, sizes: Sizes, keep: (u64, u64), x: &[T], out: &mut [T]) {
+pub fn shuffle<T: Item, S: Source>(
+    source: &S,
+    sizes: Sizes,
+    keep: (u64, u64),
+    x: &[T],
+    out: &mut [T],
+) {
     let size = x.len() as u64;
     let mut buffer = Buffer::default();
     let mut draw = source.open(&mut buffer, kind::ONCE);
@@ -167,6 +169,7 @@ fn with<T: Item, S: Source>(source: &S, sizes: Sizes, keep: (u64, u64), x: &[T],
 
 #[cfg(test)]
 mod tests {
+    use super::super::scatter::SIZES;
     use super::super::tree::{Tree, check_marginals};
     use super::*;
 
@@ -199,39 +202,9 @@ mod tests {
                         }
                     };
                     check_marginals(size as usize, entry, |tree: &Tree, x, out| {
-                        with(tree, sizes, (n, d), x, out);
+                        shuffle(tree, sizes, (n, d), x, out);
                     });
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn below_one_in_n_there_is_no_such_set() {
-        assert!(is_drawn(4, (1, 4)) && !is_drawn(4, (1, 5)) && is_drawn(4, (1, 1)));
-        assert_eq!(flagged(4, (1, 4)), (4, 0));
-        assert_eq!(flagged(4, (1, 1)), (1, 0));
-        assert_eq!(flagged(10, (1, 3)), (7, 2));
-    }
-
-    #[test]
-    fn flags_are_found_by_rank_and_by_place() {
-        for n in [1usize, 63, 64, 65, 4096, 10_001] {
-            let is = |u: usize| u % 7 < 3 && u % 5 != 1;
-            let flags = Flags::of(n, is);
-            let places: Vec<usize> = (0..n).filter(|&u| is(u)).collect();
-            assert_eq!(flags.count(), places.len());
-            for (rank, &u) in places.iter().enumerate() {
-                assert_eq!(flags.place(rank), Some(u));
-                assert_eq!(flags.before(u), rank);
-            }
-            assert_eq!(flags.place(places.len()), None);
-            assert_eq!(flags.before(n), places.len());
-            for (from, to) in [(0, n), (n / 3, n / 2), (n / 2, n)] {
-                let mut seen = Vec::new();
-                flags.each(from, to, |u| seen.push(u));
-                let want = places.iter().filter(|&&u| u >= from && u < to);
-                assert_eq!(seen, want.copied().collect::<Vec<_>>());
             }
         }
     }

@@ -13,7 +13,7 @@
 //! `n/k` searches for the farthest and as many for the nearest, see [`cloud`](super::cloud): O(n log n) where boxes tell
 //! records apart, O(n^2/k) where they do not.
 
-use super::cloud::{Cloud, Kind, Place};
+use super::cloud::{Cloud, Place};
 use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
@@ -29,7 +29,7 @@ struct Mean {
 impl Mean {
     fn new(rows: &[f64], levels: &[usize]) -> Self {
         let mut mean = Mean {
-            sums: memory::filled(Dd { hi: 0.0, lo: 0.0 }, levels.len()),
+            sums: memory::filled(Dd::ZERO, levels.len()),
             counts: levels.iter().map(|&n| memory::zeros(n)).gather(),
             left: 0,
             place: Place::new(levels),
@@ -59,7 +59,7 @@ impl Mean {
 
     /// Where the mean is now. A code is `(1 - 2 p + sum p^2) / 2` away from the mean of corners that are 1 apart, in
     /// shares `p`.
-    fn place(&mut self) -> &Place {
+    fn place(&mut self) -> &mut Place {
         let n = self.left as f64;
         for (j, counts) in self.counts.iter().enumerate() {
             if counts.is_empty() {
@@ -75,7 +75,7 @@ impl Mean {
             }
             self.place.ends[j] = ends;
         }
-        &self.place
+        &mut self.place
     }
 }
 
@@ -86,7 +86,6 @@ struct Work<'a> {
     cloud: Cloud<'a>,
     mean: Mean,
     here: Place,
-    near: Vec<u32>,
     classes: Vec<u32>,
     made: u32,
 }
@@ -104,19 +103,15 @@ impl Work<'_> {
         let row = &self.rows[record as usize * self.columns..][..self.columns];
         self.here.put(row);
         self.take(record);
-        let mut near = std::mem::take(&mut self.near);
-        self.cloud.nearest(&self.here, k - 1, &mut near);
-        for &record in &near {
-            self.take(record);
+        for near in self.cloud.nearest(&mut self.here, k - 1) {
+            self.take(near);
         }
-        self.near = near;
         self.made += 1;
     }
 
     fn class_far_from_the_mean(&mut self, k: usize) {
-        let farthest = self.cloud.farthest(self.mean.place(), Kind::FromMean);
-        if let Some(farthest) = farthest {
-            self.class_around(farthest.record, k);
+        if let Some(farthest) = self.cloud.farthest(self.mean.place()) {
+            self.class_around(farthest, k);
         }
     }
 }
@@ -128,18 +123,17 @@ pub fn classes(rows: &[f64], levels: &[usize], k: usize) -> Vec<u32> {
     let mut work = Work {
         rows,
         columns: levels.len(),
-        cloud: Cloud::new(rows, levels, k - 1),
+        cloud: Cloud::new(rows, levels),
         mean: Mean::new(rows, levels),
         here: Place::new(levels),
-        near: memory::room(k - 1),
         classes: memory::zeros(n),
         made: 0,
     };
     // Divided, since `3k` may be more than there are numbers.
     while work.cloud.len() / 3 >= k {
         work.class_far_from_the_mean(k);
-        if let Some(farthest) = work.cloud.farthest(&work.here, Kind::FromRecord) {
-            work.class_around(farthest.record, k);
+        if let Some(farthest) = work.cloud.farthest(&mut work.here) {
+            work.class_around(farthest, k);
         }
     }
     if work.cloud.len() / 2 >= k {

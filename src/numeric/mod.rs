@@ -258,7 +258,7 @@ fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> 
             }
         }
         Structure::Lies { keep, .. } if flagged::is_drawn(size, *keep) => {
-            flagged::shuffle(words, *keep, x, out);
+            flagged::shuffle(words, scatter::SIZES, *keep, x, out);
         }
         Structure::Neighbours { alphas, total, .. } => path::swap(words, alphas, *total, x, out),
         Structure::Swap {

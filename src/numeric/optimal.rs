@@ -17,15 +17,13 @@ use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{Paced, Tick};
 
-const ZERO: Dd = Dd { hi: 0.0, lo: 0.0 };
-
 /// Sums of the first records and of their squares.
 struct Sums(Vec<(Dd, Dd)>);
 
 impl Sums {
     fn new(sorted: impl Iterator<Item = f64>, n: usize) -> Self {
         let mut sums = memory::room(n + 1);
-        let (mut one, mut two) = (ZERO, ZERO);
+        let (mut one, mut two) = (Dd::ZERO, Dd::ZERO);
         sums.push((one, two));
         for x in sorted.paced() {
             one = one + x.into();

@@ -27,11 +27,6 @@ const STRETCH: usize = 1 << 14;
 /// Largest class that is shuffled in one go.
 const LARGE: usize = 1 << 16;
 
-/// One of how many values a place takes, of those that are left.
-fn limit(left: u64) -> u64 {
-    left
-}
-
 /// Every order of `x` is as likely.
 pub fn one<T: Item>(x: &mut [T], draw: &mut impl Draw) {
     let mut open = x.len() as u64;
@@ -44,7 +39,7 @@ pub fn one<T: Item>(x: &mut [T], draw: &mut impl Draw) {
         let mut digits = draw.digits(product);
         for n in (open + 1..=last).rev() {
             // The place n - 1 takes one of the n that are left.
-            let from = digits.next(limit(n));
+            let from = digits.next(n);
             x.swap(n as usize - 1, from as usize);
         }
     }
@@ -67,7 +62,7 @@ fn alike<T: Item>(x: &mut [T], n: usize, draw: &mut impl Draw) {
         let mut digits = draw.digits(product);
         for class in classes.chunks_mut(n) {
             for k in (2..=n).rev() {
-                let from = digits.next(limit(k as u64));
+                let from = digits.next(k as u64);
                 class.swap(k - 1, from as usize);
             }
         }

@@ -14,6 +14,8 @@ from bistochastic.progress import watched
 from bistochastic.words import Shown, shown, table, up
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from bistochastic._core import Key
@@ -42,7 +44,7 @@ class Anatomy(Shown):
     """The columns that others may know, and ``class``; in the type of the input."""
     sensitive: Any
     """``class`` and the sensitive columns, in another order of rows."""
-    bounds: dict[Any, float]
+    bounds: dict[Hashable, float]
     """For each sensitive column the probability of the surest guess: the largest share that one
     value has in a class. At least ``1/k``."""
     records: int
@@ -54,17 +56,12 @@ class Anatomy(Shown):
 
     def __str__(self) -> str:
         # Bounds, never a record.
-        header = ["sensitive", "surest guess", "1/k"]
-        more = []
-        if self.l is not None:
-            header.append("1/l")
-            more = [up(1 / self.l, 4)]
-        rows = [
-            [shown(name), up(bound, 4), up(1 / self.k, 4), *more]
-            for name, bound in self.bounds.items()
-        ]
-        asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
-        title = f"{self.records} records in {self.classes} classes, {asked}"
+        asked = {"k": self.k} | ({} if self.l is None else {"l": self.l})
+        header = ["sensitive", "surest guess", *(f"1/{name}" for name in asked)]
+        least = [up(1 / number, 4) for number in asked.values()]
+        rows = [[shown(name), up(bound, 4), *least] for name, bound in self.bounds.items()]
+        said = ", ".join(f"{name} = {number}" for name, number in asked.items())
+        title = f"{self.records} records in {self.classes} classes, {said}"
         return f"{title}\n{table(header, rows)}\n{_MIND}"
 
     def __repr__(self) -> str:
@@ -189,5 +186,6 @@ def _surest(
     classes: NDArray[np.int64], sizes: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> float:
     """Find the largest proportion that one code has in a class."""
-    pairs, counts = np.unique(classes * (int(codes.max()) + 1) + codes, return_counts=True)
-    return float((counts / sizes[pairs // (int(codes.max()) + 1)]).max())
+    values = int(codes.max()) + 1
+    pairs, counts = np.unique(classes * values + codes, return_counts=True)
+    return float((counts / sizes[pairs // values]).max())

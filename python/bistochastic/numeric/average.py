@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def average(
     allow_invertible: bool,
     key: _core.Key | None,
     stream: str | None,
-) -> Any:
+) -> object:
     """Compute ``P.T @ values``, with the records in ``order``."""
     from bistochastic.adapters import door
 
@@ -50,9 +51,7 @@ def _numbers(matrix: Matrix, values: object) -> Array:
     plain = arguments.array("values", must, values)
     if plain.ndim not in (1, 2):
         raise ValueError(f"`values` must {must}; got {plain.ndim} axes")
-    numbers = plain
-    if plain.dtype != np.float64:
-        numbers = arguments.floats("values", must, plain)
+    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
     if _core.not_finite(np.require(numbers.reshape(size, -1), requirements=["C", "A"])) is not None:
         orders.refuse_nan(numbers)
         bad = np.isinf(numbers).reshape(size, -1).any(axis=1)
@@ -63,12 +62,8 @@ def _numbers(matrix: Matrix, values: object) -> Array:
 
 def _averaged(matrix: Matrix, numbers: Array) -> Array:
     if numbers.ndim == 2:
-        columns = [_vector(matrix, column) for column in numbers.T]
+        columns = [_averaged(matrix, column) for column in numbers.T]
         return np.stack(columns, axis=1) if columns else numbers.copy()
-    return _vector(matrix, numbers)
-
-
-def _vector(matrix: Matrix, numbers: Array) -> Array:
     packed = np.require(numbers, requirements=["C", "A"])
     found = operators.apply(matrix, packed)
     if np.isfinite(found).all():
@@ -80,11 +75,9 @@ def _vector(matrix: Matrix, numbers: Array) -> Array:
 def _refuse(matrix: Matrix) -> None:
     """Anything but a projection onto the means of classes of two and more."""
     secret = classes(matrix)
-    alone = 0
-    if secret is not None:
-        alone = int(secret.many[secret.sizes == 1].sum())
-        if not alone:
-            return
+    alone = 0 if secret is None else int(secret.many[secret.sizes == 1].sum())
+    if secret is not None and not alone:
+        return
     must = "`average` must be used with uniform or blocks with two or more in every class"
     rank = _rank(matrix)
     size = matrix.size
@@ -95,8 +88,7 @@ def _refuse(matrix: Matrix) -> None:
     elif rank == size:
         got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
     else:
-        left = size - rank
-        values = f"{left} known value{'s' * (left > 1)}"
+        values = f"{size - rank} known value{'s' * (size - rank > 1)}"
         got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
     raise InvertibleReleaseError(f"{must} unless `allow_invertible` is True; got {got}")
 
@@ -108,13 +100,9 @@ def _rank(matrix: Matrix) -> int | None:
         return spectrum[1]
     made = composition(matrix)
     if isinstance(made, Kron):
-        rank = 1
-        for factor in wide_factors(made):
-            found = _rank(factor)
-            if found is None:
-                return None
-            rank *= found
-        return rank
+        ranks = [_rank(factor) for factor in wide_factors(made)]
+        known = [rank for rank in ranks if rank is not None]
+        return math.prod(known) if len(known) == len(ranks) else None
     if matrix.size <= _DENSE:
         return operators.dense_rank(matrix, operators.singular_values(matrix.to_dense()))
     return None

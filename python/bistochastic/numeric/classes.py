@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.numeric.frames import Frame
-from bistochastic.numeric.numbers import finite
+from bistochastic.numeric.frames import Frame, finite
 from bistochastic.progress import watched
 from bistochastic.words import Shown
 
@@ -222,12 +221,13 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
         return _on_scale(frame, name, arguments.items("quasi_identifiers", "list categories", how))
     words = ("number", "nominal", "ordinal")
     how = how if how is None else arguments.one_of("quasi_identifiers", how, words)
-    ordered = getattr(getattr(column, "dtype", None), "ordered", False) is True
+    dtype = getattr(column, "dtype", None)
+    ordered = getattr(dtype, "ordered", False) is True
     if how == "ordinal" or (how is None and ordered):
         if not ordered:
             must = f"`{title}` must be an ordered categorical, or have its categories listed"
             raise TypeError(f"{must}; got {type(column).__name__}")
-        return _on_scale(frame, name, list(column.dtype.categories))
+        return _on_scale(frame, name, list(getattr(dtype, "categories", ())))
     plain = frame.plain(name)
     if plain.dtype.kind in "mM":
         plain = plain.astype(np.int64)

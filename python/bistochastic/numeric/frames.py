@@ -1,18 +1,17 @@
-"""A caller's frame of any library: its columns by name, and new frames of that library."""
+"""A caller's numbers, and frames of any library: columns by name, new frames of that library."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import arguments
-from bistochastic.numeric.numbers import finite
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping, Sized
 
     from numpy.typing import NDArray
 
@@ -20,13 +19,37 @@ _MUST = "be a frame (pandas, polars, pyarrow) or a dictionary of columns"
 _NUMBERS = frozenset((int, float))
 
 
+def finite(name: str, given: object) -> np.ndarray:
+    """Read an array of finite numbers, in the type of the input."""
+    must = "be an array of numbers"
+    plain = arguments.array(name, must, given)
+    if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:
+        plain = arguments.floats(name, must, given, by_code=False)
+    if plain.dtype.kind not in "iuf":
+        what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
+        raise TypeError(f"`{name}` must {must}; got {what}")
+    if plain.dtype.kind != "f":
+        return plain
+    _refuse(name, "NaN", np.isnan(plain))
+    _refuse(name, "infinite numbers", np.isinf(plain))
+    return plain
+
+
+def _refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
+    if wrong.any():
+        first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        at = f"position {first[0]}" if len(first) == 1 else str(first)
+        got = f"{int(wrong.sum())}, the first at {at}"
+        raise ValueError(f"`{name}` must hold no {what}; got {got}")
+
+
 @dataclass(frozen=True)
 class Frame:
     """Columns by name, all of one length."""
 
-    given: Any
+    given: object
     argument: str
-    columns: dict[Any, Any]
+    columns: dict[Hashable, Sized]
     records: int
 
     def title(self, name: object) -> str:
@@ -40,7 +63,7 @@ class Frame:
         return f"{self.argument}, column {list(self.columns).index(name)},"
 
     @staticmethod
-    def of(argument: str, given: Any) -> Frame:
+    def of(argument: str, given: object) -> Frame:
         """Read the columns of a frame; ``argument`` is what the caller calls it."""
         found = Frame.of_any(argument, given)
         if found is None:
@@ -48,7 +71,7 @@ class Frame:
         return found
 
     @staticmethod
-    def of_any(argument: str, given: Any) -> Frame | None:
+    def of_any(argument: str, given: object) -> Frame | None:
         """Read the columns of a frame; None if it is not one.
 
         >>> Frame.of_any("X", [[1, 2]]) is None
@@ -74,14 +97,12 @@ class Frame:
             raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
         return Frame(given, argument, columns, lengths.pop())
 
-    def plain(self, name: Any) -> np.ndarray:
+    def plain(self, name: Hashable) -> np.ndarray:
         """Read a column as an array with one axis and nothing missing."""
         title, column = self.title(name), self.columns[name]
         if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
             # NumPy would convert numbers that are next to strings to strings.
-            found = np.empty(len(column), dtype=object)
-            for i, item in enumerate(column):
-                found[i] = item
+            found = np.fromiter(column, dtype=object, count=len(column))
         else:
             found = arguments.array(title, "be a column of values", column)
         self._check(name, found)
@@ -94,12 +115,10 @@ class Frame:
             missing = np.fromiter(items, dtype=bool, count=len(found))
         else:
             return found
-        if missing.any():
-            got = f"{int(missing.sum())}, the first at position {int(missing.argmax())}"
-            raise ValueError(f"`{title}` must hold no missing values; got {got}")
+        _refuse(title, "missing values", missing)
         return found
 
-    def numbers(self, name: Any) -> np.ndarray:
+    def numbers(self, name: Hashable) -> np.ndarray:
         """Read a column of finite numbers, of the type it came in."""
         found = finite(self.title(name), self.columns[name])
         self._check(name, found)
@@ -110,7 +129,7 @@ class Frame:
             must = f"`{self.title(name)}` must hold one value for each of {self.records} records"
             raise ValueError(f"{must}; got shape {found.shape}")
 
-    def codes(self, name: Any) -> tuple[NDArray[np.int64], int]:
+    def codes(self, name: Hashable) -> tuple[NDArray[np.int64], int]:
         """Read a column as codes from 0 on, and count them.
 
         >>> Frame.of("frame", {"town": ["b", "a", "b"]}).codes("town")
@@ -120,7 +139,7 @@ class Frame:
         if plain.dtype.kind in "biufmM":
             values, found = np.unique(plain, return_inverse=True)
             return found.astype(np.int64), len(values)
-        known: dict[Any, int] = {}
+        known: dict[object, int] = {}
         codes = np.empty(len(plain), dtype=np.int64)
         for i, value in enumerate(plain.tolist()):
             try:
@@ -130,20 +149,25 @@ class Frame:
                 raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
         return codes, len(known)
 
-    def like(self, columns: Mapping[Any, object], *, labels: bool = False) -> Any:
-        """Make a frame of the same library; ``labels`` keeps the labels of pandas rows."""
+    def like(self, columns: Mapping[Hashable, object]) -> object:
+        """Make a frame of the same library, without the labels of pandas rows."""
         from bistochastic.adapters import door
 
-        made = door.table(self.given, columns)
-        return door.labelled(made, self.given) if labels else made
+        return door.table(self.given, columns)
 
-    def taken(self, name: Any, order: NDArray[np.int64]) -> Any:
+    def labelled(self, columns: Mapping[Hashable, object]) -> object:
+        """Make a frame of the same library, with the labels of pandas rows."""
+        from bistochastic.adapters import door
+
+        return door.labelled(self.like(columns), self.given)
+
+    def taken(self, name: Hashable, order: NDArray[np.int64]) -> object:
         """Take the rows of a column in another order, without the labels of pandas rows."""
         from bistochastic.adapters import door
 
         return door.leaving(self.columns[name], order)
 
-    def named(self, argument: str, given: Any) -> list[Any]:
+    def named(self, argument: str, given: object) -> list[Hashable]:
         """Check the names of columns that a caller gave: one, several, or a mapping from them."""
         must = f"`{argument}` must name columns of `{self.argument}`"
         single = isinstance(given, str) or (not hasattr(type(given), "__iter__"))

@@ -5,7 +5,7 @@ An order is an array of rows: ``order[i]`` is the row at place ``i``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 
 
 def rows(
-    matrix: Matrix, values: Any, order: Any, key: _core.Key | None, stream: str | None
+    matrix: Matrix, values: object, order: object, key: _core.Key | None, stream: str | None
 ) -> Rows | None:
     """Find the row at each place; None if rows keep their order."""
     if order is None:
@@ -34,7 +34,7 @@ def rows(
     return given(order, matrix.size)
 
 
-def given(order: Any, size: int) -> Rows:
+def given(order: object, size: int) -> Rows:
     """Read row numbers, each once."""
     must = f"hold each row from 0 to {size - 1} once"
     found = arguments.array("order", must, order)
@@ -79,16 +79,10 @@ def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str |
     # A run of equal values begins before the first value that equals the one before it.
     edges = np.flatnonzero(same[1:] != same[:-1])
     starts, ends = edges[::2], edges[1::2]
-    return np.asarray(
-        _core.shuffle_ties(
-            matrix,
-            np.ascontiguousarray(order, dtype=np.int64),
-            np.ascontiguousarray(starts, dtype=np.int64),
-            np.ascontiguousarray(ends - starts + 1, dtype=np.int64),
-            key,
-            stream,
-        )
+    order, starts, lengths = (
+        np.ascontiguousarray(rows, dtype=np.int64) for rows in (order, starts, ends - starts + 1)
     )
+    return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
 
 
 def refuse_nan(plain: np.ndarray) -> None:
@@ -99,8 +93,7 @@ def refuse_nan(plain: np.ndarray) -> None:
         case "m" | "M":
             bad = np.isnat(plain)
         case "O":
-            bad = np.array([item != item for item in plain.ravel()], dtype=bool)
-            bad = bad.reshape(plain.shape)
+            bad = np.array([item != item for item in plain.flat], dtype=bool).reshape(plain.shape)
         case _:
             return
     if bad.any():

