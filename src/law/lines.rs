@@ -155,13 +155,4 @@ mod tests {
         assert!(at_most(1 << 60, 2f64.powi(60), 1) && !at_most((1 << 60) + 1, 2f64.powi(60), 1));
         assert!(at_most(u64::MAX, 1e300, 1) && !at_most(1, 1e300, 0));
     }
-
-    #[test]
-    fn neighbours_are_counted_on_both_sides() {
-        assert_eq!(neighbours(&[0, 0, 5, 5, 5], 1.0), 3);
-        assert_eq!(neighbours(&[1, 2, 4, 8], 2.0), 2);
-        assert_eq!(neighbours(&[1, 2, 4, 8], 8.0), 4);
-        assert_eq!(neighbours(&[0, 1, 2, 4, 8], f64::INFINITY), 4);
-        assert_eq!(neighbours(&[1, 100], 99.0), 1);
-    }
 }

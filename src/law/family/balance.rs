@@ -44,37 +44,3 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     Dense::rounded("balance", "array", arguments, size, cells, &ones, &ones)
         .map(|law| Arc::new(law) as Arc<dyn Family>)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn balance(size: usize, reals: &[f64]) -> Result<Matrix> {
-        let cells = Box::new(Value::Reals(reals.into()));
-        make("balance", &[("array", Value::Table(size, size, cells))])
-    }
-
-    #[test]
-    fn laws() {
-        for (size, reals) in [
-            (1, &[7.0][..]),
-            (2, &[1.0, 2.0, 3.0, 4.0]),
-            (2, &[1e300, 1e-300, 1e-300, 1e300]),
-            (3, &[1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 5.0, 0.0, 6.0]),
-            (3, &[0.0, 2.0, 0.0, 0.0, 0.0, 4.0, 5.0, 0.0, 0.0]),
-        ] {
-            check_laws(&balance(size, reals).unwrap());
-        }
-    }
-
-    /// For two codes: p (1-p) cross ratios are kept, so p/(1-p) = sqrt(ad/bc).
-    #[test]
-    fn two_codes_have_a_closed_form() {
-        let m = balance(2, &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        let (n, d) = m.family.entry(0, 0).unwrap();
-        let odds = (4.0f64 / 6.0).sqrt();
-        assert!((n as f64 / d as f64 - odds / (1.0 + odds)).abs() < 1e-15);
-    }
-}

@@ -93,27 +93,6 @@ fn components(graph: &Matching, size: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn check_rows(rows: &[&str]) -> Result<(), Unsupported> {
-        check(rows.len(), |u, v| rows[u].as_bytes()[v] == b'x')
-    }
-
-    #[test]
-    fn patterns_are_told_apart() {
-        assert_eq!(check_rows(&["x"]), Ok(()));
-        assert_eq!(check_rows(&["xx", "xx"]), Ok(()));
-        assert_eq!(check_rows(&["xx.", "x.x", ".xx"]), Ok(()));
-        assert_eq!(check_rows(&["xx", ".x"]), Err(Unsupported::Entry(0, 1)));
-        assert_eq!(check_rows(&["xx", ".."]), Err(Unsupported::NoDiagonal));
-        assert_eq!(
-            check_rows(&["x..", "x..", "xxx"]),
-            Err(Unsupported::NoDiagonal)
-        );
-        assert_eq!(
-            check_rows(&["xx..", "xx..", "..xx", "x.xx"]),
-            Err(Unsupported::Entry(3, 0))
-        );
-    }
-
     /// By definition: an entry is on a positive diagonal if the rest has a perfect matching.
     #[test]
     fn agrees_with_every_permutation_on_random_patterns() {
