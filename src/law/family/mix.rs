@@ -85,7 +85,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             ));
         }
     };
-    let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+    let sum: u128 = counts.iter().map(|&c| u128::from(c as u64)).sum();
     if sum != u128::from(total) {
         return Err(Error::value(
             "weights",
@@ -93,14 +93,11 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             format!("a sum of {sum}/{total}"),
         ));
     }
-    let g = counts
-        .iter()
-        .fold(u128::from(total), |g, &c| gcd(g, c.into()));
-    let counts = counts
-        .iter()
-        .map(|&c| (u128::from(c) / g) as i64)
-        .gather_shared();
-    Ok((counts, (u128::from(total) / g) as u64))
+    let g = (counts.iter()).fold(u128::from(total), |g, &c| gcd(g, c as u128)) as i64;
+    Ok((
+        counts.iter().map(|c| c / g).gather_shared(),
+        total / g as u64,
+    ))
 }
 
 impl Mix {

@@ -87,7 +87,8 @@ impl RandomizedResponse {
         law(calibrate::largest(off, most, |diag| holds(&law(diag))))
     }
 
-    fn by_epsilon(size: u64, epsilon: f64) -> Self {
+    /// The most truthful law whose epsilon is not above this one.
+    pub fn by_epsilon(size: u64, epsilon: f64) -> Self {
         let holds = |law: &Self| law.epsilon() <= epsilon;
         if epsilon == 0.0 {
             Self::new(size, 1, 1)
@@ -100,7 +101,8 @@ impl RandomizedResponse {
         }
     }
 
-    fn by_beta(size: u64, beta: f64) -> Self {
+    /// The most truthful law whose beta is not below this one.
+    pub fn by_beta(size: u64, beta: f64) -> Self {
         let holds = |law: &Self| rate::beta(law) >= beta;
         if beta == 1.0 {
             Self::new(size, 1, 1)

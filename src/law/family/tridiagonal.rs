@@ -127,7 +127,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         Value::Ratio(n, d) => {
             let (counts, total) = lattice::common_total("alphas", &[(n, d)])?;
-            constant(size.ok_or_else(need_size)?, counts[0], total)?
+            constant(size.ok_or_else(need_size)?, counts[0] as u64, total)?
         }
         Value::Real(x) => {
             let size = size.ok_or_else(need_size)?;
@@ -145,7 +145,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Value::Wholes(counts) => vector(counts, whole_total)?,
         Value::Ratios(ratios) => {
             let (counts, total) = lattice::common_total("alphas", &ratios)?;
-            vector(counts.iter().map(|&c| c as i64).gather_shared(), total)?
+            vector(counts, total)?
         }
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,

@@ -27,7 +27,8 @@ const RAISED: f64 = 1e-36;
 
 /// The potentials at some temperature, and the matrix they make.
 pub struct Potentials<'a> {
-    size: usize,
+    /// Number of rows.
+    pub size: usize,
     cost: &'a [f64],
     /// `kernel = exp((row + column - cost) / temperature)`, lines summing to 1 once settled.
     row: Vec<f64>,
