@@ -45,12 +45,8 @@ struct Reported {
 /// table to draw from is.
 #[derive(Debug, Clone, Copy)]
 pub enum Shelf {
-    /// Eigenvalues.
-    Spectrum,
     /// The linear map.
-    Operator,
-    /// The least singular value and the rank.
-    Rank,
+    Linear,
     /// Tables to draw from.
     Sampler,
 }

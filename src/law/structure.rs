@@ -147,7 +147,9 @@ pub struct TwoValued {
 }
 
 impl TwoValued {
-    fn new(size: u64, diag: u128, off: u128) -> Self {
+    /// The law `diag : off`.
+    pub fn new(size: u64, diag: u128, off: u128) -> Self {
+        // One category is always itself; no lie exists whose probability could be stored.
         let (diag, off) = if size == 1 { (1, 0) } else { (diag, off) };
         let g = gcd(diag, off);
         let (diag, off) = (diag / g, off / g);

@@ -65,7 +65,7 @@ pub fn beside_uniform(matrix: &Matrix) -> Option<(f64, &Matrix)> {
     let Some(Composition::Mix(parts)) = matrix.family.composition() else {
         return None;
     };
-    let flat = |part: &Matrix| matches!(part.spectrum(), Some(Spectrum::Flat(a)) if a == 0.0);
+    let flat = |part: &Matrix| matches!(part.spectrum().map(|s| &**s), Some(Spectrum::Flat(0.0)));
     let mut rest = parts.iter().filter(|((n, _), part)| *n != 0 && !flat(part));
     let (&(n, d), part) = rest.next().map(|(weight, part)| (weight, *part))?;
     (rest.next().is_none() && n < d).then(|| (nearest(n, d), part))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::law::Family;
-use crate::law::lines::{self, Survey};
+use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
 use crate::number::bits::{self, Entropy};
@@ -131,9 +131,28 @@ impl Family for Circulant {
 
     /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
-        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).gather();
+        let bits = self.entropy_rate().bits_down();
+        let row = &*self.first_row;
+        let (mut low, mut high) = (0, 0);
+        for (k, c) in row.iter().enumerate() {
+            low = if *c < row[low] { k } else { low };
+            high = if *c > row[high] { k } else { high };
+        }
+        let mut sorted: Vec<u64> = row.iter().map(|&c| c as u64).gather();
+        sorted.sort_unstable();
+        let deniable = |&gamma: &f64| (lines::neighbours(&sorted, gamma), true);
         let n = row.len();
         let place = |k: usize| ((n - k) % n) as u64;
-        Some(lines::alike(self, &row, self.total, place, gammas))
+        Some(Survey {
+            worst_row: (0, bits),
+            worst_column: (0, bits),
+            worst_exact: true,
+            row_bits: RowBits::Same(bits),
+            peaks: (row[high] as u128 * n as u128, self.total.into()),
+            peaks_exact: true,
+            least_diagonal: (row[0] as u128, self.total.into()),
+            deniability: gammas.iter().map(deniable).gather(),
+            witness: (n > 1).then(|| (place(high), place(low), 0)),
+        })
     }
 }

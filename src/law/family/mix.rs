@@ -232,8 +232,7 @@ impl Family for Mix {
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
-        composite::fill_row(self, u, self.total(), fill, out);
+        composite::fill_row(self, u, out);
     }
 
     fn structure(&self) -> Structure {

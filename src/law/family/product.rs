@@ -269,8 +269,7 @@ impl Family for Product {
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
-        composite::fill_row(self, u, self.total(), fill, out);
+        composite::fill_row(self, u, out);
     }
 
     fn structure(&self) -> Structure {

@@ -88,17 +88,17 @@ impl Step {
     fn new(matrix: &Matrix, way: Way, inverse: bool) -> Option<Self> {
         let size = matrix.family.size() as usize;
         let spectrum = matrix.spectrum();
-        if let Some(Spectrum::Flat(a)) = spectrum {
+        if let Some(Spectrum::Flat(a)) = spectrum.map(|spectrum| &**spectrum) {
             let lie = (1.0 - a) / size as f64;
             return Some(match inverse {
-                false => Step::Shift { own: a, all: lie },
+                false => Step::Shift { own: *a, all: lie },
                 true => Step::Shift {
                     own: 1.0 / a,
                     all: -lie / a,
                 },
             });
         }
-        let short = match (&spectrum, matrix.operator()) {
+        let short = match (spectrum, matrix.operator()) {
             (Some(_), _) => TRANSFORMED,
             (None, Some(_)) => SHORT,
             (None, None) => UNSTRUCTURED,
