@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic import designs
+import reference
+from bistochastic import designs, measures
 from bistochastic.estimate.planning import mean_standard_error
 
 # Numbers that came from elsewhere: closed forms in 15 digits.
@@ -109,6 +110,20 @@ def test_stated_bits_are_what_the_capacity_leaves() -> None:
         peaks = dense.max(axis=0).sum()
         assert found.max_leakage == pytest.approx(math.log2(peaks), abs=1e-12)
         assert found.guessing_probability == pytest.approx(peaks / size, abs=1e-12)
+
+
+@pytest.mark.parametrize("counts", [[3, 1], [1, 0], [1, 4], [0, 2]])
+@pytest.mark.parametrize("size", [2, 3, 5, 6])
+def test_deniability_is_of_the_truths_that_there_are(size: int, counts: list[int]) -> None:
+    m = bs.build("difference_set", size=size, modulus=7, residues=[0, 1, 3], counts=counts)
+    rows = [m.exact_row(u) for u in range(size)]
+    for gamma in (1, 2, 10**9):
+        assert m.deniability(gamma) == reference.deniability(rows, gamma)
+    found = measures.lines(m, [])
+    assert found is not None
+    assert found.witness is not None
+    u, w, v = found.witness
+    assert rows[u][v] > rows[w][v]
 
 
 def test_bits_add_in_a_kron() -> None:

@@ -354,6 +354,8 @@ def test_a_positive_entry_is_never_lost() -> None:
     assert bs.tridiagonal([1e-300, 0.0]).parameters["alphas"] == [1, 0]
     assert bs.tridiagonal([1.0, 1e-300]).parameters["alphas"] == [2**53 - 1, 1]
     assert bs.tridiagonal(0.49999999999999994, size=5)[1, 1] > 0
+    assert bs.tridiagonal([0.3, 0.7])[1, 1] > 0 == bs.tridiagonal([0.25, 0.75])[1, 1]
+    assert bs.tridiagonal([0.3] * 4) == bs.tridiagonal(0.3, size=5)
 
 
 def test_products_that_do_not_fit_in_memory_are_refused_in_a_sentence() -> None:

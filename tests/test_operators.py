@@ -170,6 +170,20 @@ def test_composites_are_never_made_dense() -> None:
     assert np.abs(blend.solve(blend.apply(x)) - x).max() < 1e-12
 
 
+@pytest.mark.parametrize("shape", [(40_000, 3), (3, 40_000), (2, 20_000, 5), (90, 70, 30)])
+def test_axes_of_any_length_go_one_by_one(shape: tuple[int, ...]) -> None:
+    factors = [bs.tridiagonal(0.2, size=n) for n in shape]
+    table = RNG.random(shape)
+    got = bs.kron(*factors).apply(table.ravel()).reshape(shape)
+    want = table
+    for axis, factor in enumerate(factors):
+        rows = np.moveaxis(want, axis, 0)
+        through = factor.apply(rows.reshape(len(rows), -1)).reshape(rows.shape)
+        want = np.moveaxis(through, 0, axis)
+    assert np.abs(got - want).max() < 1e-12
+    assert np.abs(bs.kron(*factors).solve(got.ravel()) - table.ravel()).max() < 1e-8
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 9, 31, 32, 97, 1000, 1009])
 def test_transforms_of_any_length(size: int) -> None:
     x = RNG.random(size)

@@ -241,12 +241,13 @@ def test_large_matrices_are_bounded_on_the_safe_side() -> None:
     # Sizes at which the structure speaks, and every entry can still be looked at.
     n = 4200
     rng = np.random.default_rng(2)
-    kernel = rng.random(n + 1)
+    steps = np.arange(n + 1)
+    falling = [10_000 // (1 + steps) + 2, np.where(steps < 7, 50, 1), np.maximum(20 - 3 * steps, 0)]
     gammas = [1.0, 2.0, 50.0, math.inf]
     for m in (
         bs.geometric(n, temperature=3),
         bs.geometric(n, beta=0.9),
-        bs.reflected(kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])),
+        *(bs.reflected(k / (2 * k.sum() - k[0] - k[-1])) for k in (rng.random(n + 1), *falling)),
         bs.tridiagonal(rng.random(n - 1) / 2),
         bs.tridiagonal(0.3, size=n),
     ):

@@ -58,6 +58,17 @@ def test_k_anonymous_by_beta_is_the_smallest_k(size: int, beta: float) -> None:
     assert k == 1 or bs.k_anonymous(size, k=k - 1).beta < beta
 
 
+@pytest.mark.parametrize(
+    ("size", "share", "k"),
+    [(100, 0.07, 7), (101, 0.05, 6), (3, 1.0, 3), (9, 1e-9, 1), (1080, 0.1, 108)],
+)
+def test_k_anonymous_by_share_is_the_smallest_k(size: int, share: float, k: int) -> None:
+    assert bs.k_anonymous(size, share=share).parameters["k"] == k
+    for bad in (0.0, -0.5, 1.5, math.nan):
+        with pytest.raises(ValueError, match="^`share` must be above 0 and at most 1; got"):
+            bs.k_anonymous(size, share=bad)
+
+
 @given(size=SIZES, share=st.floats(0, 1))
 def test_tridiagonal_by_beta_is_the_smaller_alpha(size: int, share: float) -> None:
     best = 1.0

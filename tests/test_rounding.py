@@ -118,6 +118,12 @@ def test_balance_where_two_rows_want_one_column() -> None:
     m = bs.balance([[0, 1e7, 1e-6], [1e-12, 10, 0], [1e-3, 0, 1e-2]])
     assert m[0, 1] == pytest.approx(0.68298599, abs=1e-8)
     assert m.requested["off"] < 1e-14
+    # Over four hundred orders of magnitude.
+    few, tiny = 1e-12, 1e-200
+    rows = [[few, few, few, 0.625], [tiny, 0.147, few, few], [few, tiny, 0.625, few]]
+    m = bs.balance([*rows, [tiny, 0.99999, tiny, tiny]])
+    assert m.requested["off"] <= 1e-15
+    assert m.requested["passes"] < 5000
 
 
 @settings(max_examples=60)

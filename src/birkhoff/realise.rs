@@ -252,7 +252,7 @@ fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Cou
         refuse_faint(matrix, &cells, size, bits)?;
     }
     let ones = memory::filled(1.0, size);
-    rounding::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
+    rounding::round_matrix("matrix", &mut cells, size, &ones, &ones).map_err(|_| {
         Error::value(
             "bits",
             "leave a matrix that can be rounded",

@@ -4,8 +4,7 @@
 //! off the single lines. A structured family knows them in closed form; [`measure::survey`](crate::measure::survey)
 //! looks at every entry of the others.
 
-use crate::law::Family;
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 
 /// Size up to which every entry is looked at without being asked to.
 pub const SIZE: u64 = 4096;
@@ -105,44 +104,6 @@ pub fn neighbours(column: &[u64], gamma: f64) -> u64 {
     fewest as u64
 }
 
-/// Of a family whose rows and columns all hold the same numbers, `row[k]` out of `total`, where entry
-/// `(in_first_column(k), 0)` is number k.
-pub fn alike(
-    family: &dyn Family,
-    row: &[u64],
-    total: u64,
-    in_first_column: impl Fn(usize) -> u64,
-    gammas: &[f64],
-) -> Survey {
-    let bits = family.entropy_rate().bits_down();
-    let mut low = 0;
-    let mut high = 0;
-    for (k, c) in row.iter().enumerate() {
-        low = if *c < row[low] { k } else { low };
-        high = if *c > row[high] { k } else { high };
-    }
-    let mut sorted = memory::copied(row);
-    sorted.sort_unstable();
-    let diagonal = family.entry(0, 0).unwrap_or((0, 1));
-    Survey {
-        worst_row: (0, bits),
-        worst_column: (0, bits),
-        worst_exact: true,
-        row_bits: RowBits::Same(bits),
-        peaks: (
-            u128::from(row[high]) * u128::from(family.size()),
-            total.into(),
-        ),
-        peaks_exact: true,
-        least_diagonal: diagonal,
-        deniability: gammas
-            .iter()
-            .map(|&gamma| (neighbours(&sorted, gamma), true))
-            .gather(),
-        witness: (row.len() > 1).then(|| (in_first_column(high), in_first_column(low), 0)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,14 +115,5 @@ mod tests {
         assert!(at_most(7, f64::INFINITY, 1) && !at_most(7, f64::INFINITY, 0));
         assert!(at_most(1 << 60, 2f64.powi(60), 1) && !at_most((1 << 60) + 1, 2f64.powi(60), 1));
         assert!(at_most(u64::MAX, 1e300, 1) && !at_most(1, 1e300, 0));
-    }
-
-    #[test]
-    fn neighbours_are_counted_on_both_sides() {
-        assert_eq!(neighbours(&[0, 0, 5, 5, 5], 1.0), 3);
-        assert_eq!(neighbours(&[1, 2, 4, 8], 2.0), 2);
-        assert_eq!(neighbours(&[1, 2, 4, 8], 8.0), 4);
-        assert_eq!(neighbours(&[0, 1, 2, 4, 8], f64::INFINITY), 4);
-        assert_eq!(neighbours(&[1, 100], 99.0), 1);
     }
 }

@@ -45,12 +45,8 @@ struct Reported {
 /// table to draw from is.
 #[derive(Debug, Clone, Copy)]
 pub enum Shelf {
-    /// Eigenvalues.
-    Spectrum,
     /// The linear map.
-    Operator,
-    /// The least singular value and the rank.
-    Rank,
+    Linear,
     /// Tables to draw from.
     Sampler,
 }
@@ -252,47 +248,5 @@ impl Hash for Matrix {
             own.finish()
         });
         own.hash(state);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::battery::sized;
-
-    #[derive(Debug, PartialEq)]
-    struct Found(u32);
-
-    impl Shelved for Found {
-        const SHELF: Shelf = Shelf::Rank;
-    }
-
-    struct Other;
-
-    impl Shelved for Other {
-        const SHELF: Shelf = Shelf::Rank;
-    }
-
-    fn uniform() -> Matrix {
-        sized("uniform", 3)
-    }
-
-    #[test]
-    fn what_lies_on_a_shelf_is_made_once_and_shared() {
-        let matrix = uniform();
-        let copy = matrix.clone();
-        assert_eq!(matrix.kept::<Found>(), None);
-        assert_eq!(matrix.keep(|| Found(1)), &Found(1));
-        assert_eq!(copy.keep(|| Found(2)), &Found(1));
-        assert_eq!(copy.kept(), Some(&Found(1)));
-        assert_eq!(uniform().keep(|| Found(2)), &Found(2));
-    }
-
-    #[test]
-    #[should_panic = "one type a shelf"]
-    fn a_shelf_holds_one_type() {
-        let matrix = uniform();
-        matrix.keep(|| Other);
-        matrix.keep(|| Found(1));
     }
 }

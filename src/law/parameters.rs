@@ -204,21 +204,17 @@ impl Arguments {
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;
-                let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+                let sum: u128 = counts.iter().map(|&c| u128::from(c as u64)).sum();
                 if sum != u128::from(total) {
                     return Err(Error::value(name, must, format!("a sum of {sum}/{total}")));
                 }
-                (
-                    counts.iter().map(|&c| c as i64).gather_shared(),
-                    i128::from(total),
-                )
+                (counts, i128::from(total))
             }
             Value::Reals(reals) => {
                 let rounded = lattice::round_vector(name, &reals)?;
                 self.note("sum", rounded.sum);
                 self.note("moved", rounded.moved);
-                let counts = rounded.counts.iter().map(|&c| c as i64).gather_shared();
-                return Ok((counts, lattice::GRID));
+                return Ok((rounded.counts, lattice::GRID));
             }
             other => return Err(Error::type_(name, must, other.kind())),
         };
@@ -263,6 +259,21 @@ impl Arguments {
             }
             other => Err(Error::type_(name, must, other.kind())),
         }
+    }
+
+    /// The same with its numbers as doubles.
+    pub fn real_square(&mut self, name: &str) -> Result<(usize, Arc<[f64]>)> {
+        let (size, cells) = self.square(name)?;
+        let reals = match cells {
+            Value::Reals(reals) => reals,
+            Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather_shared(),
+            Value::Ratios(ratios) => {
+                let doubles = ratios.iter().map(|&(n, d)| n as f64 / d as f64);
+                doubles.gather_shared()
+            }
+            other => return Err(Error::type_(name, "be a table of numbers", other.kind())),
+        };
+        Ok((size, reals))
     }
 
     /// A vector of integers. An empty list has no type, and is one.

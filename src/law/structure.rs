@@ -147,7 +147,9 @@ pub struct TwoValued {
 }
 
 impl TwoValued {
-    fn new(size: u64, diag: u128, off: u128) -> Self {
+    /// The law `diag : off`.
+    pub fn new(size: u64, diag: u128, off: u128) -> Self {
+        // One category is always itself; no lie exists whose probability could be stored.
         let (diag, off) = if size == 1 { (1, 0) } else { (diag, off) };
         let g = gcd(diag, off);
         let (diag, off) = (diag / g, off / g);
@@ -234,51 +236,5 @@ impl Structure {
                 | Structure::Classes { .. }
                 | Structure::Swap { .. }
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_values_are_in_lowest_terms() {
-        let law = |diag, off, total| Some(TwoValued { diag, off, total });
-        let lies = Structure::Lies {
-            size: 3,
-            keep: (1, 2),
-        };
-        assert_eq!(lies.two_valued(3), law(2, 1, 4));
-        assert_eq!(Structure::Certain(None).two_valued(7), law(1, 0, 1));
-        let classes = |runs: &[(u64, u64)]| Structure::Classes {
-            size: 6,
-            runs: runs.iter().copied().gather(),
-        };
-        assert_eq!(classes(&[(0, 6)]).two_valued(6), law(1, 1, 6));
-        assert_eq!(classes(&[(0, 1)]).two_valued(6), law(1, 0, 1));
-        assert_eq!(classes(&[(0, 3)]).two_valued(6), None);
-        assert!(classes(&[(0, 6)]).is_uniform(6) && !classes(&[(0, 1)]).is_uniform(6));
-        assert!(classes(&[(0, 1)]).is_identity(6) && !lies.is_identity(3));
-        assert!(Structure::Certain(None).is_uniform(1));
-    }
-
-    #[test]
-    fn runs_end_where_the_next_begins() {
-        let classes = Structure::Classes {
-            size: 11,
-            runs: vec![(0, 3), (6, 1), (7, 4)],
-        };
-        let run = |start, class_size, classes| Run {
-            start,
-            class_size,
-            classes,
-        };
-        let want = vec![run(0, 3, 2), run(6, 1, 1), run(7, 4, 1)];
-        assert_eq!(classes.classes(11), Some(want));
-        assert_eq!(
-            Structure::Certain(None).classes(4),
-            Some(vec![run(0, 1, 4)])
-        );
-        assert_eq!(Structure::Certain(Some([0].into())).classes(1), None);
     }
 }

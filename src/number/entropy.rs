@@ -13,7 +13,9 @@
 
 use std::ops::Range;
 
+use crate::error::{Error, Result};
 use crate::number::dd::Dd;
+use crate::number::lattice::TOLERANCE;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 #[cfg(target_arch = "x86_64")]
@@ -195,6 +197,41 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
     (rows, sums)
 }
 
+/// The same of numbers whose lines sum to 1: a [`Scan`] a row, and what a sum is off by at most.
+///
+/// # Errors
+/// An entry that is not a non-negative number; a row or column whose sum is off by more than 1e-9.
+pub fn scan_bistochastic(array: &[f64], size: usize) -> Result<(Vec<Scan>, f64)> {
+    let must = "hold non-negative numbers whose rows and columns sum to 1";
+    let (rows, columns) = scan_matrix(array, size);
+    if rows.iter().any(|r| r.signed || !r.sum.is_finite()) {
+        refuse_negative(must, array, size)?;
+    }
+    let rows_first = rows.iter().map(|r| r.sum).enumerate().map(|s| ("row", s));
+    let sums = rows_first.chain(columns.into_iter().enumerate().map(|s| ("column", s)));
+    let mut most = 0.0f64;
+    for (line, (i, sum)) in sums {
+        let off = sum - 1.0;
+        if !(off.abs() <= TOLERANCE) {
+            let got = format!("a sum of {sum} in {line} {i}, off by {off:.1e}");
+            return Err(Error::value("array", must, got));
+        }
+        most = most.max(off.abs());
+    }
+    Ok((rows, most))
+}
+
+/// An error that names the first entry of `array` that is not a non-negative number.
+pub fn refuse_negative(must: &str, array: &[f64], size: usize) -> Result<()> {
+    match array.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
+        None => Ok(()),
+        Some(i) => {
+            let got = format!("{} at ({}, {})", array[i], i / size, i % size);
+            Err(Error::value("array", must, got))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,19 +288,5 @@ mod tests {
             sum - Dd::from(x) * Dd::from(x).log2()
         });
         assert!((got - want).abs().hi <= want.hi * RELATIVE_ERROR);
-    }
-
-    #[test]
-    fn a_matrix_is_scanned_by_rows_and_columns() {
-        let size = 67;
-        let matrix: Vec<f64> = (0..size * size).map(|i| (i % 13) as f64 / 64.0).collect();
-        let (rows, columns) = scan_matrix(&matrix, size);
-        for u in 0..size {
-            let row: f64 = matrix[u * size..][..size].iter().sum();
-            let column: f64 = (0..size).map(|v| matrix[v * size + u]).sum();
-            assert_eq!(rows[u].sum, row);
-            assert_eq!(columns[u], column);
-            assert!(!rows[u].signed);
-        }
     }
 }

@@ -10,47 +10,44 @@ use super::tridiagonal::{Source, Tridiagonal};
 use crate::law::{Alphas, Matrix, Shelf, Shelved, Structure};
 use crate::number::dd::Dd;
 use crate::number::lattice::{gcd, nearest};
+use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
 /// Parts up to which eigenvalues are multiplied: the product is then right to ten digits.
 const ROUNDINGS: u64 = 1 << 18;
 
-struct Eigenvalues(Option<Spectrum>);
-
-impl Shelved for Eigenvalues {
-    const SHELF: Shelf = Shelf::Spectrum;
+/// What was found out, each at first use.
+#[derive(Default)]
+struct Linear {
+    spectrum: Kept<Option<Arc<Spectrum>>>,
+    map: Kept<Option<Arc<dyn Operator>>>,
+    least_and_rank: Kept<Option<(f64, u64)>>,
 }
 
-struct Map(Option<Arc<dyn Operator>>);
-
-impl Shelved for Map {
-    const SHELF: Shelf = Shelf::Operator;
-}
-
-struct LeastAndRank(Option<(f64, u64)>);
-
-impl Shelved for LeastAndRank {
-    const SHELF: Shelf = Shelf::Rank;
+impl Shelved for Linear {
+    const SHELF: Shelf = Shelf::Linear;
 }
 
 impl Matrix {
+    fn linear(&self) -> &Linear {
+        self.keep(Linear::default)
+    }
+
     /// The eigenvalues, if a transform that other matrices share makes it diagonal.
-    pub fn spectrum(&self) -> Option<Spectrum> {
-        self.keep(|| Eigenvalues(spectrum(self))).0.clone()
+    pub fn spectrum(&self) -> Option<&Arc<Spectrum>> {
+        let find = || spectrum(self).map(Arc::new);
+        self.linear().spectrum.get_or_make(find).as_ref()
     }
 
     /// The matrix as a linear map, if its structure gives a way shorter than the dense one.
     pub fn operator(&self) -> Option<&Arc<dyn Operator>> {
-        self.keep(|| Map(operator(self))).0.as_ref()
+        self.linear().map.get_or_make(|| operator(self)).as_ref()
     }
 
     /// Least singular value and rank, if the structure tells.
     pub fn least_and_rank(&self) -> Option<(f64, u64)> {
-        let found = self.keep(|| {
-            let operator = self.operator();
-            LeastAndRank(operator.map(|operator| (operator.least(), operator.rank())))
-        });
-        found.0
+        let find = || self.operator().map(|map| (map.least(), map.rank()));
+        *self.linear().least_and_rank.get_or_make(find)
     }
 }
 
@@ -93,19 +90,19 @@ fn spectrum(matrix: &Matrix) -> Option<Spectrum> {
                 let share = Dd::from(w as u128) / Dd::from(u128::from(*sum));
                 Some((share.hi, part.spectrum()?))
             }));
-            Spectrum::mixed(parts?, usize::try_from(size).ok()?)
+            Spectrum::mixed(&parts?, usize::try_from(size).ok()?)
         }
         // Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1, raised to
         // a large power, may be anything.
         Structure::Product(parts) => {
-            let spectrum = |part: &Matrix| Some((1.0, part.spectrum()?));
-            let parts: Vec<(f64, Spectrum)> = memory::every(parts.iter().map(spectrum))?;
-            let exact = |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(a) if *a == 0.0 || *a == 1.0);
+            let spectrum = |part| Some((1.0, Matrix::spectrum(part)?));
+            let parts = memory::every(parts.iter().map(spectrum))?;
+            let exact = |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(0.0 | 1.0));
             let many = matrix.family.nesting().parts > ROUNDINGS;
             if many && !parts.iter().all(|(_, spectrum)| exact(spectrum)) {
                 return None;
             }
-            Spectrum::multiplied(parts, usize::try_from(size).ok()?)
+            Spectrum::multiplied(&parts, usize::try_from(size).ok()?)
         }
         _ => None,
     }
@@ -152,9 +149,6 @@ fn operator(matrix: &Matrix) -> Option<Arc<dyn Operator>> {
                 a: (stay as i128 - go as i128) as f64 / sum as f64,
             }))
         }
-        _ => {
-            let spectrum = matrix.spectrum()?;
-            Some(spectrum.operator(size))
-        }
+        _ => Some(matrix.spectrum()?.operator(size)),
     }
 }

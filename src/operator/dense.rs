@@ -77,35 +77,3 @@ fn many(table: &[f64], way: Way, size: usize, rows: &[f64], out: &mut [f64], sma
         }
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_are_the_sums_that_they_stand_for() {
-        for (size, vectors) in [(1, 1), (7, 1), (600, 1), (5, 3), (130, 70)] {
-            let table: Vec<f64> = (0..size * size)
-                .map(|i| ((i * 31) % 17) as f64 / 17.0)
-                .collect();
-            let rows: Vec<f64> = (0..size * vectors)
-                .map(|i| ((i * 7) % 13) as f64 - 6.0)
-                .collect();
-            for way in [Way::Forth, Way::Back] {
-                let mut out = vec![f64::NAN; rows.len()];
-                product(&table, way, size, &rows, &mut out);
-                for (row, out) in rows.chunks(size).zip(out.chunks(size)) {
-                    for (v, got) in out.iter().enumerate() {
-                        let want: f64 = (0..size)
-                            .map(|u| match way {
-                                Way::Forth => row[u] * table[u * size + v],
-                                Way::Back => row[u] * table[v * size + u],
-                            })
-                            .sum();
-                        assert!((got - want).abs() < 1e-10, "{way:?} {size} {got} {want}");
-                    }
-                }
-            }
-        }
-    }
-}

@@ -94,91 +94,85 @@ impl Equations {
     }
 }
 
-/// `work *= weights`.
-fn scale(weights: &[f64], work: &mut [f64]) {
-    let small = work.len() <= PART;
-    pool::for_each_chunk(work, PART, small, |part, work| {
-        let weights = &weights[part * PART..];
-        work.iter_mut().zip(weights).for_each(|(w, x)| *w *= x);
-    });
-}
-
 /// Numbers a task.
 const PART: usize = 1 << 14;
 
-/// `direction = inverse rest + keep direction` and `work = root direction`.
-fn turn(keep: f64, [inverse, rest, root]: [&[f64]; 3], direction: &mut [f64], work: &mut [f64]) {
-    let mut parts: Vec<_> = direction
-        .chunks_mut(PART)
-        .zip(work.chunks_mut(PART))
-        .zip(
-            inverse
-                .chunks(PART)
-                .zip(rest.chunks(PART))
-                .zip(root.chunks(PART)),
-        )
+/// `step` on every part of all vectors side by side; the sums of what it returns.
+fn in_parts<const M: usize, const G: usize>(
+    mine: [&mut [f64]; M],
+    given: [&[f64]; G],
+    step: impl Fn(&mut [&mut [f64]; M], &[&[f64]; G]) -> (f64, f64) + Sync + Send,
+) -> (f64, f64) {
+    let tasks = given[0].len().div_ceil(PART);
+    let mut mine = mine.map(|vector| vector.chunks_mut(PART));
+    let mut given = given.map(|vector| vector.chunks(PART));
+    let mut parts: Vec<_> = (0..tasks)
+        .map(|_| {
+            let mine = mine
+                .each_mut()
+                .map(|parts| parts.next().unwrap_or_default());
+            let given = given
+                .each_mut()
+                .map(|parts| parts.next().unwrap_or_default());
+            (mine, given, (0.0, 0.0))
+        })
         .gather();
-    let small = parts.len() < 2;
-    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
-        for ((direction, work), ((inverse, rest), root)) in part {
+    pool::for_each_chunk(&mut parts, 1, tasks < 2, |_, part| {
+        for (mine, given, sums) in part {
+            *sums = step(mine, given);
+        }
+    });
+    let add = |(a, b), part: &(_, _, (f64, f64))| (a + part.2.0, b + part.2.1);
+    parts.iter().fold((0.0, 0.0), add)
+}
+
+/// `work *= weights`.
+fn scale(weights: &[f64], work: &mut [f64]) {
+    in_parts([work], [weights], |[work], [weights]| {
+        work.iter_mut().zip(*weights).for_each(|(w, x)| *w *= x);
+        (0.0, 0.0)
+    });
+}
+
+/// `direction = inverse rest + keep direction` and `work = root direction`.
+fn turn(keep: f64, given: [&[f64]; 3], direction: &mut [f64], work: &mut [f64]) {
+    in_parts(
+        [direction, work],
+        given,
+        |[direction, work], [inverse, rest, root]| {
             let mine = direction.iter_mut().zip(work.iter_mut());
-            let given = inverse.iter().zip(rest.iter()).zip(root.iter());
+            let given = inverse.iter().zip(*rest).zip(*root);
             for ((d, w), ((inverse, r), root)) in mine.zip(given) {
                 *d = inverse * r + keep * *d;
                 *w = root * *d;
             }
-        }
-    });
+            (0.0, 0.0)
+        },
+    );
 }
 
 /// `image = root work + z direction`, where `work` has been through B and back; its product with
 /// `direction`.
-fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 {
-    let given = z
-        .chunks(PART)
-        .zip(root.chunks(PART))
-        .zip(work.chunks(PART).zip(direction.chunks(PART)));
-    let mut parts: Vec<_> = image
-        .chunks_mut(PART)
-        .zip(given)
-        .map(|(image, given)| (image, given, 0.0))
-        .gather();
-    let small = parts.len() < 2;
-    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
-        for (image, ((z, root), (work, direction)), product) in part {
-            let given = z.iter().zip(*root).zip(work.iter().zip(*direction));
-            let mut lanes = Lanes::default();
-            for (i, (image, ((z, root), (w, d)))) in image.iter_mut().zip(given).enumerate() {
-                *image = root * w + z * d;
-                lanes.add(i, d * *image);
-            }
-            *product = lanes.sum();
+fn image(given: [&[f64]; 4], image: &mut [f64]) -> f64 {
+    let sums = in_parts([image], given, |[image], [z, root, work, direction]| {
+        let given = z.iter().zip(*root).zip(work.iter().zip(*direction));
+        let mut lanes = Lanes::default();
+        for (i, (image, ((z, root), (w, d)))) in image.iter_mut().zip(given).enumerate() {
+            *image = root * w + z * d;
+            lanes.add(i, d * *image);
         }
+        (lanes.sum(), 0.0)
     });
-    parts.iter().map(|part| part.2).sum()
+    sums.0
 }
 
 /// `found += length direction` and `rest -= length image`; the square of what rests, and its product with
 /// itself preconditioned.
-fn advance(
-    length: f64,
-    [inverse, direction, image]: [&[f64]; 3],
-    found: &mut [f64],
-    rest: &mut [f64],
-) -> (f64, f64) {
-    let given = inverse
-        .chunks(PART)
-        .zip(direction.chunks(PART))
-        .zip(image.chunks(PART));
-    let mut parts: Vec<_> = found
-        .chunks_mut(PART)
-        .zip(rest.chunks_mut(PART))
-        .zip(given)
-        .map(|(mine, given)| (mine, given, (0.0, 0.0)))
-        .gather();
-    let small = parts.len() < 2;
-    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
-        for ((found, rest), ((inverse, direction), image), sums) in part {
+fn advance(length: f64, given: [&[f64]; 3], found: &mut [f64], rest: &mut [f64]) -> (f64, f64) {
+    in_parts(
+        [found, rest],
+        given,
+        |[found, rest], [inverse, direction, image]| {
             let mine = found.iter_mut().zip(rest.iter_mut());
             let given = inverse.iter().zip(*direction).zip(*image);
             let (mut squares, mut products) = (Lanes::default(), Lanes::default());
@@ -188,12 +182,9 @@ fn advance(
                 squares.add(i, *rest * *rest);
                 products.add(i, inverse * *rest * *rest);
             }
-            *sums = (squares.sum(), products.sum());
-        }
-    });
-    parts
-        .iter()
-        .fold((0.0, 0.0), |(a, b), part| (a + part.2.0, b + part.2.1))
+            (squares.sum(), products.sum())
+        },
+    )
 }
 
 /// Four sums side by side, so that they do not wait for each other.
@@ -207,52 +198,5 @@ impl Lanes {
 
     fn sum(&self) -> f64 {
         self.0.iter().sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::battery::{joined, response, table, written};
-
-    /// What is found solves the equations, of a matrix without a structure and of a table with many parts.
-    #[test]
-    fn equations_are_solved() {
-        let law: Vec<i64> = (0..7).map(|j| 20 - 2 * j).collect();
-        let dense = table(7, (0..49).map(|i| law[(i % 7 + 7 - i / 7) % 7]));
-        let product = joined("product", &[dense.clone(), response(7, 0.3)]);
-        let joint = joined(
-            "kron",
-            &[response(250, 0.3), product.clone(), response(29, 0.3)],
-        );
-        for matrix in [dense, product, joint] {
-            let n = matrix.family.size() as usize;
-            let each = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
-            let z = each(|i| 0.1 + (i % 7.0) / 10.0);
-            let root = each(|i| 1.0 / (1.0 + i % 3.0));
-            // Some reports were not seen.
-            let weights = each(|i| (i % 5.0) / 2.0);
-            let right = each(|i| (i % 11.0) - 5.0);
-            let equations = Equations::new(&matrix).unwrap();
-            let tables: Vec<Vec<f64>> = equations.dense().iter().map(written).collect();
-            let tables: Vec<&[f64]> = tables.iter().map(|t| &t[..]).collect();
-            let mut rest = right.clone();
-            let (found, turns) =
-                equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 1000);
-            assert!(turns < 500, "{turns}");
-            let mut walk = Walk::new(found.iter().zip(&root).map(|(y, r)| y * r).collect());
-            walk.run(&Program::new(&matrix, Way::Forth, false).unwrap(), &tables);
-            scale(&weights, &mut walk.rows);
-            walk.run(&Program::new(&matrix, Way::Back, false).unwrap(), &tables);
-            let squares: f64 = right.iter().map(|x| x * x).sum();
-            let missed: f64 = (0..n)
-                .map(|i| (root[i] * walk.rows[i] + z[i] * found[i] - right[i]).powi(2))
-                .sum();
-            assert!(missed < 1e-20 * squares, "{missed}");
-            // And no more turns than were allowed.
-            let mut rest = right.clone();
-            let (_, turns) = equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 2);
-            assert_eq!(turns, 2);
-        }
     }
 }

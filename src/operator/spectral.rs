@@ -23,16 +23,6 @@ pub enum Spectrum {
     Cosine(Vec<f64>),
 }
 
-impl Clone for Spectrum {
-    fn clone(&self) -> Self {
-        match self {
-            Spectrum::Flat(other) => Spectrum::Flat(*other),
-            Spectrum::Cyclic(values) => Spectrum::Cyclic(memory::copied(values)),
-            Spectrum::Cosine(values) => Spectrum::Cosine(memory::copied(values)),
-        }
-    }
-}
-
 /// Largest size whose eigenvalues are worth writing down.
 const MOST: usize = 1 << 28;
 
@@ -79,71 +69,59 @@ impl Spectrum {
         Some(Spectrum::Cosine(values))
     }
 
-    fn cyclic(self, size: usize) -> Option<Vec<Complex64>> {
+    /// Number `k` in the Fourier basis.
+    fn cyclic(&self, k: usize) -> Complex64 {
         match self {
-            Spectrum::Cyclic(values) => Some(values),
-            Spectrum::Flat(a) if size <= MOST => {
-                let mut values = memory::filled(Complex64::new(a, 0.0), size / 2 + 1);
-                values[0] = Complex64::new(1.0, 0.0);
-                Some(values)
-            }
-            _ => None,
+            Spectrum::Cyclic(values) => values[k],
+            other => Complex64::new(other.cosine(k), 0.0),
         }
     }
 
-    fn cosine(self, size: usize) -> Option<Vec<f64>> {
+    /// Number `k` in the cosine basis.
+    fn cosine(&self, k: usize) -> f64 {
         match self {
-            Spectrum::Cosine(values) => Some(values),
-            Spectrum::Flat(a) if size <= MOST => {
-                let mut values = memory::filled(a, size);
-                values[0] = 1.0;
-                Some(values)
-            }
-            _ => None,
+            Spectrum::Flat(a) if k > 0 => *a,
+            Spectrum::Flat(_) => 1.0,
+            Spectrum::Cosine(values) => values[k],
+            Spectrum::Cyclic(_) => f64::NAN,
         }
     }
 
     /// Several spectra as one, joined number by number, where they share a basis.
     fn join(
-        parts: Vec<(f64, Spectrum)>,
+        parts: &[(f64, &Arc<Spectrum>)],
         size: usize,
         real: impl Fn(f64, f64, f64) -> f64,
         complex: impl Fn(Complex64, f64, Complex64) -> Complex64,
         start: f64,
     ) -> Option<Self> {
-        if parts.iter().all(|p| matches!(p.1, Spectrum::Flat(_))) {
-            let values = parts.iter().map(|(w, s)| match s {
-                Spectrum::Flat(a) => (*w, *a),
-                _ => (*w, f64::NAN),
-            });
-            let a = values.fold(start, |sum, (w, a)| real(sum, w, a));
-            return Some(Spectrum::Flat(a));
+        let reals = |k: usize| {
+            parts
+                .iter()
+                .fold(start, |s, (w, p)| real(s, *w, p.cosine(k)))
+        };
+        let one = Complex64::new(start, 0.0);
+        let numbers = |k: usize| {
+            parts
+                .iter()
+                .fold(one, |s, (w, p)| complex(s, *w, p.cyclic(k)))
+        };
+        let any = |basis| parts.iter().any(|(_, part)| part.basis() == basis);
+        match (any("cyclic"), any("cosine")) {
+            (true, true) => None,
+            (true, false) => Some(Spectrum::Cyclic((0..=size / 2).map(numbers).gather())),
+            (false, true) => Some(Spectrum::Cosine((0..size).map(reals).gather())),
+            (false, false) => Some(Spectrum::Flat(reals(1))),
         }
-        if parts.iter().any(|p| matches!(p.1, Spectrum::Cyclic(_))) {
-            let mut sum = memory::filled(Complex64::new(start, 0.0), size / 2 + 1);
-            for (w, part) in parts {
-                for (s, z) in sum.iter_mut().zip(part.cyclic(size)?) {
-                    *s = complex(*s, w, z);
-                }
-            }
-            return Some(Spectrum::Cyclic(sum));
-        }
-        let mut sum = memory::filled(start, size);
-        for (w, part) in parts {
-            for (s, x) in sum.iter_mut().zip(part.cosine(size)?) {
-                *s = real(*s, w, x);
-            }
-        }
-        Some(Spectrum::Cosine(sum))
     }
 
     /// Of a weighted sum.
-    pub fn mixed(parts: Vec<(f64, Spectrum)>, size: usize) -> Option<Self> {
+    pub fn mixed(parts: &[(f64, &Arc<Spectrum>)], size: usize) -> Option<Self> {
         Self::join(parts, size, |s, w, x| s + w * x, |s, w, z| s + z * w, 0.0)
     }
 
     /// Of a product.
-    pub fn multiplied(parts: Vec<(f64, Spectrum)>, size: usize) -> Option<Self> {
+    pub fn multiplied(parts: &[(f64, &Arc<Spectrum>)], size: usize) -> Option<Self> {
         Self::join(parts, size, |s, _, x| s * x, |s, _, z| s * z, 1.0)
     }
 
@@ -157,14 +135,14 @@ impl Spectrum {
     }
 
     /// The operator with these eigenvalues.
-    pub fn operator(self, size: u64) -> Arc<dyn Operator> {
-        match self {
+    pub fn operator(self: &Arc<Self>, size: u64) -> Arc<dyn Operator> {
+        match **self {
             Spectrum::Flat(a) => Arc::new(Shift {
                 size,
                 a,
                 q: (1.0 - a) / size as f64,
             }),
-            other => Arc::new(Spectral::new(size as usize, other)),
+            _ => Arc::new(Spectral::new(size as usize, Arc::clone(self))),
         }
     }
 }
@@ -172,7 +150,7 @@ impl Spectrum {
 /// A matrix by its eigenvalues: transform, multiply or divide, transform back.
 pub struct Spectral {
     size: usize,
-    spectrum: Spectrum,
+    spectrum: Arc<Spectrum>,
     forward: Arc<dyn RealToComplex<f64>>,
     backward: Arc<dyn ComplexToReal<f64>>,
     /// `exp(-i pi k / 2r)` for the cosine basis.
@@ -186,10 +164,10 @@ impl fmt::Debug for Spectral {
 }
 
 impl Spectral {
-    fn new(size: usize, spectrum: Spectrum) -> Self {
+    fn new(size: usize, spectrum: Arc<Spectrum>) -> Self {
         probe(size);
         let mut planner = RealFftPlanner::new();
-        let turns = match spectrum {
+        let turns = match *spectrum {
             Spectrum::Cosine(_) => (0..=size / 2)
                 .map(|k| {
                     let angle = -std::f64::consts::PI * k as f64 / (2 * size) as f64;
@@ -210,7 +188,7 @@ impl Spectral {
     /// The magnitude of each eigenvalue and how often it counts.
     fn magnitudes(&self) -> Box<dyn Iterator<Item = (f64, u64)> + '_> {
         let n = self.size;
-        match &self.spectrum {
+        match &*self.spectrum {
             Spectrum::Flat(a) => Box::new([(1.0, 1), (a.abs(), n as u64 - 1)].into_iter()),
             Spectrum::Cyclic(values) => Box::new(values.iter().enumerate().map(move |(k, z)| {
                 let alone = k == 0 || 2 * k == n;
@@ -224,7 +202,7 @@ impl Spectral {
     fn scale(&self, way: Way, inverse: bool, numbers: &mut [Complex64]) {
         let n = self.size;
         let share = 1.0 / n as f64;
-        match &self.spectrum {
+        match &*self.spectrum {
             Spectrum::Flat(_) => {}
             Spectrum::Cyclic(values) => {
                 for (x, z) in numbers.iter_mut().zip(values) {
@@ -257,7 +235,7 @@ impl Spectral {
         let n = self.size;
         let (numbers, rest) = scratch.complex.split_at_mut(n / 2 + 1);
         let folded = &mut scratch.real[..];
-        let cosine = matches!(self.spectrum, Spectrum::Cosine(_));
+        let cosine = matches!(*self.spectrum, Spectrum::Cosine(_));
         if cosine {
             // Even places in order, then odd places backwards.
             for (j, pair) in x.chunks(2).enumerate() {

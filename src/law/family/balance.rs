@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::law::Family;
-use crate::law::family::dense::{Dense, check_support, refuse_negative};
-use crate::law::parameters::{Arguments, Value};
-use crate::law::scaling::DONE;
+use crate::law::family::dense::Dense;
+use crate::law::parameters::Arguments;
 use crate::law::scaling::potentials::Potentials;
-use crate::system::memory::{self, Gather};
+use crate::law::scaling::{DONE, support};
+use crate::number::entropy;
+use crate::system::memory::Gather;
 
 /// # Law
 /// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
@@ -19,62 +20,19 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     if let Some(law) = Dense::realised("balance", arguments)? {
         return Ok(Arc::new(law));
     }
-    let (size, cells) = arguments.square("array")?;
-    let reals: Vec<f64> = match cells {
-        Value::Reals(reals) => memory::copied(&reals),
-        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather(),
-        Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).gather(),
-        other => return Err(Error::type_("array", "be a table of numbers", other.kind())),
-    };
-    refuse_negative("array", "hold non-negative numbers", &reals, size)?;
-    check_support("array", &reals, size)?;
+    let (size, reals) = arguments.real_square("array")?;
+    entropy::refuse_negative("hold non-negative numbers", &reals, size)?;
+    support::check("array", size, |u, v| reals[u * size + v] > 0.0)?;
     // A table is the Gibbs kernel of the costs -ln a at temperature 1; a row's largest entry is free.
-    let mut cost = reals;
-    for row in cost.chunks_mut(size) {
+    let rows = reals.chunks(size).flat_map(|row| {
         let most = row.iter().fold(0.0, |m: f64, &p| m.max(p));
-        row.iter_mut()
-            .for_each(|p| *p = (most.ln() - p.ln()).max(0.0));
-    }
+        row.iter().map(move |p| (most.ln() - p.ln()).max(0.0))
+    });
+    let cost: Vec<f64> = rows.gather();
     let mut potentials = Potentials::new(size, &cost);
     potentials.settle(1.0, DONE);
-    potentials.check("array")?;
     arguments.note("off", potentials.off);
     arguments.note("passes", potentials.passes as f64);
-    let (cells, ones) = (potentials.cells(), memory::filled(1.0, size));
-    Dense::rounded("balance", "array", arguments, size, cells, &ones, &ones)
-        .map(|law| Arc::new(law) as Arc<dyn Family>)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn balance(size: usize, reals: &[f64]) -> Result<Matrix> {
-        let cells = Box::new(Value::Reals(reals.into()));
-        make("balance", &[("array", Value::Table(size, size, cells))])
-    }
-
-    #[test]
-    fn laws() {
-        for (size, reals) in [
-            (1, &[7.0][..]),
-            (2, &[1.0, 2.0, 3.0, 4.0]),
-            (2, &[1e300, 1e-300, 1e-300, 1e300]),
-            (3, &[1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 5.0, 0.0, 6.0]),
-            (3, &[0.0, 2.0, 0.0, 0.0, 0.0, 4.0, 5.0, 0.0, 0.0]),
-        ] {
-            check_laws(&balance(size, reals).unwrap());
-        }
-    }
-
-    /// For two codes: p (1-p) cross ratios are kept, so p/(1-p) = sqrt(ad/bc).
-    #[test]
-    fn two_codes_have_a_closed_form() {
-        let m = balance(2, &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        let (n, d) = m.family.entry(0, 0).unwrap();
-        let odds = (4.0f64 / 6.0).sqrt();
-        assert!((n as f64 / d as f64 - odds / (1.0 + odds)).abs() < 1e-15);
-    }
+    let law = Dense::settled("balance", "array", arguments, &potentials)?;
+    Ok(Arc::new(law))
 }

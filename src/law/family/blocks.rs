@@ -23,31 +23,3 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let lengths = sizes.iter().map(|&n| (n as u64, 1));
     Ok(Arc::new(Classes::new("blocks", parameters, lengths)))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::law::battery::{check_laws, make};
-    use crate::law::parameters::Value;
-    use crate::law::rate::beta;
-
-    fn blocks(sizes: &[i64]) -> crate::error::Result<crate::law::Matrix> {
-        make("blocks", &[("sizes", Value::Wholes(sizes.into()))])
-    }
-
-    #[test]
-    fn laws() {
-        for sizes in [&[1][..], &[4], &[2, 2, 3, 3, 2], &[1, 1, 5], &[10, 1, 1]] {
-            check_laws(&blocks(sizes).unwrap());
-        }
-    }
-
-    #[test]
-    fn a_beta_that_is_a_double_is_that_double() {
-        assert_eq!(beta(&*blocks(&[1, 1, 2]).unwrap().family), 0.25);
-        let nine_pairs_and_six_triples = [[2; 9].as_slice(), &[3; 6]].concat();
-        assert_eq!(
-            beta(&*blocks(&nine_pairs_and_six_triples).unwrap().family),
-            0.25
-        );
-    }
-}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::law::Family;
-use crate::law::lines::{self, Survey};
+use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
 use crate::number::bits::{self, Entropy};
@@ -131,59 +131,28 @@ impl Family for Circulant {
 
     /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
-        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).gather();
+        let bits = self.entropy_rate().bits_down();
+        let row = &*self.first_row;
+        let (mut low, mut high) = (0, 0);
+        for (k, c) in row.iter().enumerate() {
+            low = if *c < row[low] { k } else { low };
+            high = if *c > row[high] { k } else { high };
+        }
+        let mut sorted: Vec<u64> = row.iter().map(|&c| c as u64).gather();
+        sorted.sort_unstable();
+        let deniable = |&gamma: &f64| (lines::neighbours(&sorted, gamma), true);
         let n = row.len();
         let place = |k: usize| ((n - k) % n) as u64;
-        Some(lines::alike(self, &row, self.total, place, gammas))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-    use crate::law::rate;
-    use crate::number::lattice::GRID;
-
-    fn circulant(row: &[f64]) -> Result<Matrix> {
-        make("circulant", &[("first_row", Value::Reals(row.into()))])
-    }
-
-    #[test]
-    fn laws() {
-        for row in [
-            &[1.0][..],
-            &[0.6, 0.3, 0.1],
-            &[0.0, 1.0, 0.0],
-            &[0.5, 0.0, 0.5, 0.0],
-            &[0.0, 0.5, 0.0, 0.5],
-            &[0.25; 4],
-            &[1.0 - 3e-300, 1e-300, 1e-300, 1e-300],
-        ] {
-            check_laws(&circulant(row).unwrap());
-        }
-        for row in [&[3, 1, 1][..], &[2, 2], &[0, 7, 0, 0]] {
-            check_laws(&make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap());
-        }
-        let thirds = Value::Ratios([(1, 3), (1, 6), (1, 2)].into());
-        check_laws(&make("circulant", &[("first_row", thirds)]).unwrap());
-    }
-
-    #[test]
-    fn a_long_uniform_row_is_perfect() {
-        let m = circulant(&vec![1.0 / 4096.0; 4096]).unwrap();
-        assert_eq!((rate::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
-    }
-
-    #[test]
-    fn the_law_on_the_grid_is_the_law_given() {
-        let row = [0.5, 0.25, 0.125, 0.125];
-        let m = circulant(&row).unwrap();
-        assert_eq!(
-            m.family.entry(0, 1),
-            Some((u128::from(GRID / 4), GRID.into()))
-        );
-        assert_eq!(m.requested[1], ("moved".to_owned(), Value::Real(0.0)));
+        Some(Survey {
+            worst_row: (0, bits),
+            worst_column: (0, bits),
+            worst_exact: true,
+            row_bits: RowBits::Same(bits),
+            peaks: (row[high] as u128 * n as u128, self.total.into()),
+            peaks_exact: true,
+            least_diagonal: (row[0] as u128, self.total.into()),
+            deniability: gammas.iter().map(deniable).gather(),
+            witness: (n > 1).then(|| (place(high), place(low), 0)),
+        })
     }
 }

@@ -7,13 +7,13 @@ use crate::law::Family;
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::scaling::potentials::Potentials;
 use crate::law::scaling::rounding;
-use crate::law::scaling::support::{self, Unsupported};
+use crate::law::scaling::support;
 use crate::law::scaling::{DONE, Scaling};
 use crate::law::shared::composite;
 use crate::law::structure::Structure;
 use crate::number::bits::{self, Entropy};
 use crate::number::entropy;
-use crate::number::lattice::{self, GRID, TOLERANCE, nearest};
+use crate::number::lattice::{self, GRID, nearest};
 use crate::number::logarithms::{self};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -31,8 +31,6 @@ pub struct Dense {
     total: u64,
 }
 
-const MUST: &str = "hold non-negative numbers whose rows and columns sum to 1";
-
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     arguments.known(&["array", "counts", "total"])?;
     if let Some(law) = Dense::realised("dense", arguments)? {
@@ -46,7 +44,6 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         Value::Ratios(ratios) => {
             let (counts, total) = lattice::common_total("array", &ratios)?;
-            let counts = counts.iter().map(|&c| c as i64).gather_shared();
             Dense::of_counts("dense", "array", size, counts, total.into())?
         }
         Value::Reals(reals) => of_reals(arguments, size, reals)?,
@@ -57,21 +54,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 
 /// Given floats, whose sums must be within 1e-9 of 1.
 fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result<Dense> {
-    let (rows, columns) = entropy::scan_matrix(&reals, size);
-    if rows.iter().any(|r| r.signed || !r.sum.is_finite()) {
-        refuse_negative("array", MUST, &reals, size)?;
-    }
-    let sums = (rows.iter().map(|r| r.sum).enumerate().map(|s| ("row", s)))
-        .chain(columns.iter().copied().enumerate().map(|s| ("column", s)));
-    let mut off = 0.0f64;
-    for (line, (i, sum)) in sums {
-        off = off.max((sum - 1.0).abs());
-        if !((sum - 1.0).abs() <= TOLERANCE) {
-            let got = format!("a sum of {sum} in {line} {i}, off by {:.1e}", sum - 1.0);
-            return Err(Error::value("array", MUST, got));
-        }
-    }
-    arguments.note("off", off);
+    arguments.note("off", entropy::scan_bistochastic(&reals, size)?.1);
     if let Some(law) = on_grid(size, &reals) {
         arguments.note("moved", 0.0);
         return Ok(law);
@@ -82,15 +65,13 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
     if left > 16.0 * DONE {
         // Entries of very different magnitude need their logarithms; a pattern that cannot be
         // balanced needs an error.
-        check_support("array", &reals, size)?;
+        support::check("array", size, |u, v| reals[u * size + v] > 0.0)?;
         let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).gather();
         let mut potentials = Potentials::new(size, &cost);
         potentials.settle(1.0, DONE);
-        potentials.check("array")?;
-        let (cells, ones) = (potentials.cells(), memory::filled(1.0, size));
-        return Dense::rounded("dense", "array", arguments, size, cells, &ones, &ones);
+        return Dense::settled("dense", "array", arguments, &potentials);
     }
-    Dense::rounded("dense", "array", arguments, size, reals, &x, &y)
+    Dense::rounded("dense", "array", arguments, reals, &x, &y)
 }
 
 /// The law as it is, if it is on the grid already.
@@ -101,29 +82,6 @@ fn on_grid(size: usize, reals: &[f64]) -> Option<Dense> {
     }
     let counts = reals.iter().map(|x| scaled(x) as i64).gather_shared();
     Dense::of_counts("dense", "array", size, counts, GRID.into()).ok()
-}
-
-/// An error that names the first entry that is not a non-negative number.
-pub fn refuse_negative(name: &str, must: &str, reals: &[f64], size: usize) -> Result<()> {
-    match reals.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
-        None => Ok(()),
-        Some(i) => Err(Error::value(
-            name,
-            must,
-            format!("{} at ({}, {})", reals[i], i / size, i % size),
-        )),
-    }
-}
-
-/// The sentence for a pattern that no bistochastic matrix has.
-pub fn unsupported(name: &str, why: Unsupported) -> Error {
-    let must = "have every positive entry on a positive diagonal";
-    match why {
-        Unsupported::NoDiagonal => Error::value(name, must, "no positive diagonal at all"),
-        Unsupported::Entry(u, v) => {
-            Error::value(name, must, format!("an entry on none at ({u}, {v})"))
-        }
-    }
 }
 
 impl Dense {
@@ -201,15 +159,14 @@ impl Dense {
         name: &'static str,
         parameter: &str,
         arguments: &mut Arguments,
-        size: usize,
         reals: Arc<[f64]>,
         x: &[f64],
         y: &[f64],
     ) -> Result<Self> {
+        let size = x.len();
         let mut cells: Vec<u64> = reals.iter().map(|p| p.to_bits()).gather();
-        rounding::round_matrix(&mut cells, size, x, y)
-            .map_err(|why| unsupported(parameter, why))?;
-        if parameter == "array" && name == "dense" {
+        rounding::round_matrix(parameter, &mut cells, size, x, y)?;
+        if name == "dense" {
             let moved = reals.iter().zip(&cells).fold(0.0, |m: f64, (p, &c)| {
                 m.max((c as f64 / GRID as f64 - p).abs())
             });
@@ -218,6 +175,18 @@ impl Dense {
         drop(reals);
         let counts = cells.into_iter().map(|c| c as i64).gather_shared();
         Ok(Dense::new(name, size, counts, GRID))
+    }
+
+    /// What potentials settled to, on the grid.
+    pub fn settled(
+        name: &'static str,
+        parameter: &str,
+        arguments: &mut Arguments,
+        potentials: &Potentials<'_>,
+    ) -> Result<Self> {
+        potentials.check(parameter)?;
+        let ones = memory::filled(1.0, potentials.size);
+        Dense::rounded(name, parameter, arguments, potentials.cells(), &ones, &ones)
     }
 
     /// Smallest and largest count of each column.
@@ -327,67 +296,5 @@ impl Family for Dense {
             let row = &self.counts[u * self.size..][..self.size];
             (0..self.size).filter(|&v| row[v] > 0).gather()
         })
-    }
-}
-
-/// Check the support of given non-negative numbers; a table without zeros needs none.
-pub fn check_support(name: &str, reals: &[f64], size: usize) -> Result<()> {
-    if reals.iter().all(|&p| p > 0.0) {
-        return Ok(());
-    }
-    support::check(size, |u, v| reals[u * size + v] > 0.0).map_err(|why| unsupported(name, why))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn table(size: usize, cells: Value) -> Value {
-        Value::Table(size, size, Box::new(cells))
-    }
-
-    fn dense(size: usize, reals: &[f64]) -> Result<Matrix> {
-        make(
-            "dense",
-            &[("array", table(size, Value::Reals(reals.into())))],
-        )
-    }
-
-    #[test]
-    fn laws() {
-        for (size, reals) in [
-            (1, &[1.0][..]),
-            (2, &[0.25, 0.75, 0.75, 0.25]),
-            (2, &[0.0, 1.0, 1.0, 0.0]),
-            (2, &[1.0 - 1e-10, 1e-10, 2e-10, 1.0 - 2e-10]),
-            (3, &[0.3, 0.3, 0.4, 0.3, 0.4, 0.3, 0.4, 0.3, 0.3]),
-            (3, &[1.0, 0.0, 0.0, 0.0, 0.1, 0.9, 0.0, 0.9, 0.1]),
-            (3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]),
-            (
-                3,
-                &[
-                    1.0, 1e-300, 1e-300, 1e-300, 1.0, 1e-300, 1e-300, 1e-300, 1.0,
-                ],
-            ),
-        ] {
-            check_laws(&dense(size, reals).unwrap());
-        }
-        let wholes = Value::Wholes([2, 1, 0, 1, 1, 1, 0, 1, 2].into());
-        check_laws(&make("dense", &[("array", table(3, wholes))]).unwrap());
-        let ratios = Value::Ratios([(1, 3), (2, 3), (2, 3), (1, 3)].into());
-        check_laws(&make("dense", &[("array", table(2, ratios))]).unwrap());
-    }
-
-    #[test]
-    fn a_law_on_the_grid_is_not_moved() {
-        let unit = 1.0 / GRID as f64;
-        let m = dense(2, &[unit, 1.0 - unit, 1.0 - unit, unit]).unwrap();
-        assert_eq!(m.family.entry(0, 0), Some((1, GRID.into())));
-        assert!(
-            m.requested
-                .contains(&("moved".to_owned(), Value::Real(0.0)))
-        );
     }
 }

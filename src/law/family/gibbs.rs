@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
-use crate::law::family::dense::{Dense, unsupported};
-use crate::law::family::randomized_response;
-use crate::law::parameters::{Arguments, Value};
+use crate::law::family::dense::Dense;
+use crate::law::family::randomized_response::RandomizedResponse;
+use crate::law::parameters::Arguments;
 use crate::law::rate;
-use crate::law::scaling::DONE;
-use crate::law::scaling::assignment;
 use crate::law::scaling::potentials::{COARSE, Potentials};
-use crate::law::scaling::support;
+use crate::law::scaling::{DONE, assignment, support};
 use crate::number::bits;
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 
 /// # Law
 /// `p_uv = x_u y_v exp(-cost_uv / T)` with all lines summing to 1, then on the grid. Among all
@@ -32,17 +30,8 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     if let Some(law) = Dense::realised("gibbs", arguments)? {
         return Ok(Arc::new(law));
     }
-    let (size, cells) = arguments.square("cost")?;
+    let (size, cost) = arguments.real_square("cost")?;
     arguments.exactly_one(&["temperature", "beta"])?;
-    let cost: Arc<[f64]> = match cells {
-        Value::Reals(reals) => reals,
-        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather_shared(),
-        Value::Ratios(ratios) => ratios
-            .iter()
-            .map(|&(n, d)| n as f64 / d as f64)
-            .gather_shared(),
-        other => return Err(Error::type_("cost", "be a table of numbers", other.kind())),
-    };
     if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
         let got = format!("{} at ({}, {})", cost[i], i / size, i % size);
         return Err(Error::value(
@@ -51,16 +40,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             got,
         ));
     }
-    if cost.iter().any(|c| c.is_infinite()) {
-        support::check(size, |u, v| cost[u * size + v].is_finite())
-            .map_err(|why| unsupported("cost", why))?;
-    }
+    support::check("cost", size, |u, v| cost[u * size + v].is_finite())?;
     let wanted = match arguments.real("temperature")? {
         Some(t) if !(t > 0.0) => return Err(Error::value("temperature", "be above 0", t)),
         Some(t) => Wanted::Temperature(t),
         None => Wanted::Beta(arguments.beta()?.unwrap_or(0.0)),
     };
-    if let Some(law) = as_randomized_response(size, &cost, &wanted)? {
+    if let Some(law) = as_randomized_response(size, &cost, &wanted) {
         return Ok(Arc::new(law));
     }
     match wanted {
@@ -68,10 +54,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             let (cost, t) = comparable(size, &cost, t)?;
             let mut state = Potentials::new(size, &cost);
             state.settle(t, DONE);
-            state.check("cost")?;
-            let cells = state.cells();
-            let ones = memory::filled(1.0, size);
-            Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
+            rounded(arguments, &state)
         }
         Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
     }
@@ -139,41 +122,32 @@ enum Wanted {
 
 /// If all lies cost the same and all truths, the law of the family that this is; perfect secrecy
 /// if the temperature says so and nothing is forbidden.
-fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<Option<Dense>> {
+fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Option<Dense> {
     let truth = cost[0];
     let lie = cost.get(1).copied().unwrap_or(truth);
-    let alike = cost.iter().enumerate().all(|(i, &c)| {
-        let diagonal = i / size == i % size;
-        c == if diagonal { truth } else { lie }
-    });
-    let allowed = cost.iter().all(|c| c.is_finite());
-    let law = match wanted {
-        Wanted::Beta(beta) if allowed && *beta == 1.0 => ("epsilon", 0.0),
-        Wanted::Temperature(t) if allowed && t.is_infinite() => ("epsilon", 0.0),
+    let on_diagonal = |i: usize| i / size == i % size;
+    let expected = |i: usize| if on_diagonal(i) { truth } else { lie };
+    let alike = cost.iter().enumerate().all(|(i, &c)| c == expected(i));
+    let by_epsilon = |epsilon| RandomizedResponse::by_epsilon(size as u64, epsilon);
+    let law = match *wanted {
+        _ if cost.iter().any(|c| c.is_infinite()) => return None,
+        Wanted::Beta(1.0) | Wanted::Temperature(f64::INFINITY) => by_epsilon(0.0),
+        _ if !alike || lie < truth => return None,
         // Finite costs leave every report possible, so not the identity.
-        Wanted::Temperature(t) if alike && allowed && lie >= truth => {
-            ("epsilon", ((lie - truth) / t).min(800.0))
-        }
-        Wanted::Beta(0.0) if alike && allowed && lie > truth => ("epsilon", 800.0),
-        Wanted::Beta(beta) if alike && allowed && lie > truth => ("beta", *beta),
-        _ if alike && allowed && lie == truth => ("epsilon", 0.0),
-        _ => return Ok(None),
+        Wanted::Temperature(t) => by_epsilon(((lie - truth) / t).min(800.0)),
+        Wanted::Beta(_) if lie == truth => by_epsilon(0.0),
+        Wanted::Beta(0.0) => by_epsilon(800.0),
+        Wanted::Beta(beta) => RandomizedResponse::by_beta(size as u64, beta),
     };
-    let given = vec![
-        ("size".to_owned(), Value::Whole(size as i128)),
-        (law.0.to_owned(), Value::Real(law.1)),
-    ];
-    let mut inner = Arguments::new("randomized_response", given);
-    let family = randomized_response::build(&mut inner)?;
-    let (Some((diag, total)), Some((off, _))) =
-        (family.entry(0, 0), family.entry(0, (size > 1).into()))
-    else {
-        return Ok(None);
-    };
-    let counts = (0..size * size)
-        .map(|i| if i / size == i % size { diag } else { off } as i64)
-        .gather_shared();
-    Dense::of_counts("gibbs", "cost", size, counts, total as i128).map(Some)
+    let (diag, total) = law.entry(0, 0)?;
+    let (off, _) = law.entry(0, (size > 1).into())?;
+    let count = |i: usize| if on_diagonal(i) { diag } else { off } as i64;
+    let counts = (0..size * size).map(count).gather_shared();
+    Some(Dense::new("gibbs", size, counts, total as u64))
+}
+
+fn rounded(arguments: &mut Arguments, state: &Potentials<'_>) -> Result<Dense> {
+    Dense::settled("gibbs", "cost", arguments, state)
 }
 
 /// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the
@@ -261,25 +235,12 @@ impl Search<'_> {
     /// fully settled ones. `None` if costs have to be reduced first.
     fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
         let (size, cost) = (self.size, self.cost);
-        let ones = memory::filled(1.0, size);
         let wanted = beta * bits::max_bits(size as u64);
         let mut tried = 0.0;
         let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
             tried += 1.0;
             state.settle(t, target);
             state.bits() - wanted
-        };
-        let rounded = |arguments: &mut Arguments, state: &Potentials<'_>| {
-            state.check("cost")?;
-            Dense::rounded(
-                "gibbs",
-                "cost",
-                arguments,
-                size,
-                state.cells(),
-                &ones,
-                &ones,
-            )
         };
         let mut state = Potentials::within(size, cost, self.reach);
         let largest = state.largest;
@@ -403,42 +364,5 @@ impl Search<'_> {
         // Perfect secrecy on what is allowed is never below.
         state.scale(f64::INFINITY, DONE);
         rounded(arguments, &state).map(Some)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn gibbs(size: usize, cost: &[f64], name: &str, value: f64) -> Result<Matrix> {
-        let cells = Box::new(Value::Reals(cost.into()));
-        make(
-            "gibbs",
-            &[
-                ("cost", Value::Table(size, size, cells)),
-                (name, Value::Real(value)),
-            ],
-        )
-    }
-
-    fn distance(size: usize) -> Vec<f64> {
-        (0..size * size)
-            .map(|i| (i / size).abs_diff(i % size) as f64)
-            .collect()
-    }
-
-    #[test]
-    fn laws() {
-        let inf = f64::INFINITY;
-        for t in [0.01, 0.3, 1.0, 10.0, 1e6, inf] {
-            check_laws(&gibbs(5, &distance(5), "temperature", t).unwrap());
-        }
-        let restricted = [0.0, 1.0, inf, 2.0, 0.0, 1.0, inf, 3.0, 0.0];
-        for t in [0.05, 1.0, inf] {
-            check_laws(&gibbs(3, &restricted, "temperature", t).unwrap());
-        }
-        check_laws(&gibbs(1, &[3.0], "temperature", 1.0).unwrap());
     }
 }

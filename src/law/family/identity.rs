@@ -13,16 +13,3 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let parameters = vec![("size", Value::Whole(size.into()))];
     Ok(Arc::new(Classes::new("identity", parameters, [(1, size)])))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::law::battery::{check_laws, make};
-    use crate::law::parameters::Value;
-
-    #[test]
-    fn laws() {
-        for size in [1, 2, 5] {
-            check_laws(&make("identity", &[("size", Value::Whole(size))]).unwrap());
-        }
-    }
-}

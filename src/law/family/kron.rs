@@ -170,8 +170,7 @@ impl Family for Kron {
             }
             return;
         }
-        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
-        composite::fill_row(self, u, self.total(), fill, out);
+        composite::fill_row(self, u, out);
     }
 
     fn structure(&self) -> Structure {
@@ -231,30 +230,5 @@ impl Family for Kron {
 
     fn is_exact(&self) -> bool {
         self.factors.iter().all(Matrix::is_exact)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::battery::{check_laws, make, sized, wholes};
-
-    fn kron(factors: &[Matrix]) -> Result<Matrix> {
-        make("kron", &[("matrices", Value::Matrices(factors.into()))])
-    }
-
-    #[test]
-    fn laws() {
-        let third = sized("uniform", 3);
-        let swap = wholes("permutation", "targets", &[1, 0]);
-        let circle = wholes("circulant", "first_row", &[3, 2, 1]);
-        for factors in [
-            &[third.clone()][..],
-            &[third.clone(), swap.clone()],
-            &[circle.clone(), third.clone()],
-            &[swap, circle, third],
-        ] {
-            check_laws(&kron(factors).unwrap());
-        }
     }
 }

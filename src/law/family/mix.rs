@@ -85,7 +85,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             ));
         }
     };
-    let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+    let sum: u128 = counts.iter().map(|&c| u128::from(c as u64)).sum();
     if sum != u128::from(total) {
         return Err(Error::value(
             "weights",
@@ -93,14 +93,11 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             format!("a sum of {sum}/{total}"),
         ));
     }
-    let g = counts
-        .iter()
-        .fold(u128::from(total), |g, &c| gcd(g, c.into()));
-    let counts = counts
-        .iter()
-        .map(|&c| (u128::from(c) / g) as i64)
-        .gather_shared();
-    Ok((counts, (u128::from(total) / g) as u64))
+    let g = (counts.iter()).fold(u128::from(total), |g, &c| gcd(g, c as u128)) as i64;
+    Ok((
+        counts.iter().map(|c| c / g).gather_shared(),
+        total / g as u64,
+    ))
 }
 
 impl Mix {
@@ -235,8 +232,7 @@ impl Family for Mix {
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
-        composite::fill_row(self, u, self.total(), fill, out);
+        composite::fill_row(self, u, out);
     }
 
     fn structure(&self) -> Structure {
@@ -323,65 +319,5 @@ impl Family for Mix {
 
     fn is_exact(&self) -> bool {
         self.measures().exact
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::battery::{check_laws, make, sized, wholes};
-
-    fn mix(parts: &[Matrix], weights: Value) -> Result<Matrix> {
-        let parts = Value::Matrices(parts.into());
-        make("mix", &[("matrices", parts), ("weights", weights)])
-    }
-
-    fn circle(row: &[i64]) -> Matrix {
-        wholes("circulant", "first_row", row)
-    }
-
-    #[test]
-    fn laws() {
-        let (i, u) = (sized("identity", 3), sized("uniform", 3));
-        let blocks = wholes("blocks", "sizes", &[1, 2]);
-        let half = || Value::Ratios([(1, 2), (1, 2)].into());
-        for parts in [
-            [i.clone(), u.clone()],
-            [u.clone(), u.clone()],
-            [blocks.clone(), u.clone()],
-            [circle(&[1, 2, 0]), circle(&[0, 1, 1])],
-            [circle(&[0, 1, 0]), circle(&[0, 0, 1])],
-            [blocks.clone(), circle(&[1, 2, 3])],
-        ] {
-            check_laws(&mix(&parts, half()).unwrap());
-        }
-        check_laws(
-            &mix(
-                &[i, u, blocks],
-                Value::Ratios([(1, 2), (1, 3), (1, 6)].into()),
-            )
-            .unwrap(),
-        );
-    }
-
-    #[test]
-    fn bounds_are_on_the_safe_side() {
-        let parts = [circle(&[5, 3, 1, 1]), wholes("blocks", "sizes", &[2, 2])];
-        let mixed = Mix {
-            weights: [1, 3].into(),
-            sum: 4,
-            nesting: Nesting::of(&parts, (1, 1)).unwrap(),
-            parts: parts.into(),
-            written: Written::default(),
-            measures: Kept::new(),
-        };
-        let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
-        assert!(exact.exact && !bound.exact);
-        let bits = |m: &Measures| match &m.entropy {
-            Entropy::Within(bits) => bits.value.hi,
-            Entropy::Exact(_) => f64::NAN,
-        };
-        assert!(bits(&bound) <= bits(&exact));
-        assert!(bound.epsilon >= exact.epsilon);
     }
 }

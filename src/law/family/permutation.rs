@@ -112,20 +112,3 @@ impl Family for Permutation {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::law::battery::{check_laws, make};
-    use crate::law::parameters::Value;
-
-    fn permutation(targets: &[i64]) -> crate::error::Result<crate::law::Matrix> {
-        make("permutation", &[("targets", Value::Wholes(targets.into()))])
-    }
-
-    #[test]
-    fn laws() {
-        for targets in [&[0][..], &[1, 0], &[0, 2, 1], &[3, 0, 1, 2]] {
-            check_laws(&permutation(targets).unwrap());
-        }
-    }
-}

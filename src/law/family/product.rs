@@ -269,8 +269,7 @@ impl Family for Product {
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
-        composite::fill_row(self, u, self.total(), fill, out);
+        composite::fill_row(self, u, out);
     }
 
     fn structure(&self) -> Structure {
@@ -364,34 +363,5 @@ impl Family for Product {
 
     fn is_exact(&self) -> bool {
         self.measures().exact
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::battery::{check_laws, make, sized, wholes, with};
-
-    fn product(a: &Matrix, b: &Matrix) -> Result<Matrix> {
-        let pair = Value::Matrices([a.clone(), b.clone()].into());
-        make("product", &[("matrices", pair)])
-    }
-
-    #[test]
-    fn laws() {
-        let all = [
-            sized("identity", 3),
-            sized("uniform", 3),
-            with("randomized_response", 3, "keep", Value::Ratio(1, 2)),
-            wholes("circulant", "first_row", &[2, 1, 0]),
-            wholes("circulant", "first_row", &[0, 1, 3]),
-            wholes("blocks", "sizes", &[1, 2]),
-            wholes("permutation", "targets", &[1, 2, 0]),
-        ];
-        for a in &all {
-            for b in &all {
-                check_laws(&product(a, b).unwrap());
-            }
-        }
     }
 }

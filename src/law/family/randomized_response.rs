@@ -7,7 +7,7 @@ use crate::law::Family;
 use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::rate;
-use crate::law::structure::Structure;
+use crate::law::structure::{Structure, TwoValued};
 use crate::number::bits::Entropy;
 use crate::number::calibrate;
 use crate::number::dd::Dd;
@@ -24,9 +24,8 @@ use crate::system::memory::Gather;
 #[derive(Debug)]
 pub struct RandomizedResponse {
     size: u64,
-    /// Coprime to `off`, so that equal laws are equal numbers.
-    diag: u128,
-    off: u128,
+    /// In lowest terms, so that equal laws are equal numbers.
+    law: TwoValued,
 }
 
 /// Sizes up to this one live on the grid.
@@ -38,23 +37,13 @@ const TOTAL: u64 = (1 << 63) - 1;
 impl RandomizedResponse {
     /// The law `diag : off`.
     pub fn new(size: u64, diag: u128, off: u128) -> Self {
-        // One category is always itself; no lie exists whose probability could be stored.
-        let (diag, off) = if size == 1 { (1, 0) } else { (diag, off) };
-        let g = gcd(diag, off);
-        RandomizedResponse {
-            size,
-            diag: diag / g,
-            off: off / g,
-        }
-    }
-
-    fn sum(&self) -> u128 {
-        self.diag + u128::from(self.size - 1) * self.off
+        let law = TwoValued::new(size, diag, off);
+        RandomizedResponse { size, law }
     }
 
     /// The probability of the truth in lowest terms.
     fn keep(&self) -> (u128, u128) {
-        let (n, d) = (self.diag, self.sum());
+        let (n, d) = (self.law.diag, self.law.total);
         let g = gcd(n, d);
         (n / g, d / g)
     }
@@ -87,7 +76,8 @@ impl RandomizedResponse {
         law(calibrate::largest(off, most, |diag| holds(&law(diag))))
     }
 
-    fn by_epsilon(size: u64, epsilon: f64) -> Self {
+    /// The most truthful law whose epsilon is not above this one.
+    pub fn by_epsilon(size: u64, epsilon: f64) -> Self {
         let holds = |law: &Self| law.epsilon() <= epsilon;
         if epsilon == 0.0 {
             Self::new(size, 1, 1)
@@ -100,7 +90,8 @@ impl RandomizedResponse {
         }
     }
 
-    fn by_beta(size: u64, beta: f64) -> Self {
+    /// The most truthful law whose beta is not below this one.
+    pub fn by_beta(size: u64, beta: f64) -> Self {
         let holds = |law: &Self| rate::beta(law) >= beta;
         if beta == 1.0 {
             Self::new(size, 1, 1)
@@ -247,8 +238,8 @@ impl Family for RandomizedResponse {
     }
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
-        let count = if u == v { self.diag } else { self.off };
-        Some((count, self.sum()))
+        let count = if u == v { self.law.diag } else { self.law.off };
+        Some((count, self.law.total))
     }
 
     fn canonical(&self) -> Option<Arc<dyn Family>> {
@@ -268,32 +259,32 @@ impl Family for RandomizedResponse {
     }
 
     fn total(&self) -> Option<u128> {
-        Some(self.sum())
+        Some(self.law.total)
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        out.fill(nearest(self.off, self.sum()));
-        out[u as usize] = nearest(self.diag, self.sum());
+        out.fill(nearest(self.law.off, self.law.total));
+        out[u as usize] = nearest(self.law.diag, self.law.total);
     }
 
     /// Every row holds the same numbers:
     /// `H = log2 total - (diag log2 diag + (size - 1) off log2 off) / total`.
     fn entropy_rate(&self) -> Entropy {
-        let lies = u128::from(self.size - 1) * self.off;
-        let total = self.sum();
+        let lies = u128::from(self.size - 1) * self.law.off;
+        let total = self.law.total;
         Entropy::Exact(LogSum {
             terms: vec![
                 (total as i128, total),
-                (-(self.diag as i128), self.diag),
-                (-(lies as i128), self.off),
+                (-(self.law.diag as i128), self.law.diag),
+                (-(lies as i128), self.law.off),
             ],
             denominator: total,
         })
     }
 
     fn extremes(&self) -> Option<(f64, f64)> {
-        let of_sum = |c: u128| nearest(c, self.sum());
-        let (a, b) = (of_sum(self.diag), of_sum(self.off));
+        let of_sum = |c: u128| nearest(c, self.law.total);
+        let (a, b) = (of_sum(self.law.diag), of_sum(self.law.off));
         Some((a.min(b).next_down().max(0.0), a.max(b).next_up()))
     }
 
@@ -302,22 +293,25 @@ impl Family for RandomizedResponse {
         if self.size == 1 {
             return 0.0;
         }
-        logarithms::log_ratio(self.diag.max(self.off), self.diag.min(self.off))
+        logarithms::log_ratio(
+            self.law.diag.max(self.law.off),
+            self.law.diag.min(self.law.off),
+        )
     }
 
     fn truthfulness(&self) -> f64 {
-        nearest(self.diag, self.sum())
+        nearest(self.law.diag, self.law.total)
     }
 
     /// Without lies nothing moves; without truth two codes swap for ever, and three do not.
     fn is_ergodic(&self) -> bool {
-        self.size == 1 || (self.off > 0 && (self.diag > 0 || self.size > 2))
+        self.size == 1 || (self.law.off > 0 && (self.law.diag > 0 || self.size > 2))
     }
 
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let (diag, off) = (
-            u64::try_from(self.diag).ok()?,
-            u64::try_from(self.off).ok()?,
+            u64::try_from(self.law.diag).ok()?,
+            u64::try_from(self.law.off).ok()?,
         );
         let bits = self.entropy_rate().bits_down();
         // One truth and size - 1 equal lies in every column.
@@ -339,9 +333,12 @@ impl Family for RandomizedResponse {
             worst_column: (0, bits),
             worst_exact: true,
             row_bits: RowBits::Same(bits),
-            peaks: (self.diag.max(self.off) * u128::from(self.size), self.sum()),
+            peaks: (
+                self.law.diag.max(self.law.off) * u128::from(self.size),
+                self.law.total,
+            ),
             peaks_exact: true,
-            least_diagonal: (self.diag, self.sum()),
+            least_diagonal: (self.law.diag, self.law.total),
             deniability: gammas.iter().map(|&g| (deniable(g), true)).gather(),
             witness: truth_first,
         })
@@ -351,54 +348,13 @@ impl Family for RandomizedResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn rr(size: i128, name: &str, value: Value) -> Result<Matrix> {
-        make(
-            "randomized_response",
-            &[("size", Value::Whole(size)), (name, value)],
-        )
-    }
-
-    const EPSILONS: [f64; 12] = [
-        0.0,
-        1e-300,
-        1e-17,
-        1e-12,
-        1e-6,
-        0.1,
-        1.0,
-        5.0,
-        20.0,
-        36.0,
-        800.0,
-        f64::INFINITY,
-    ];
-
-    #[test]
-    fn laws() {
-        for size in [1, 2, 3, 12] {
-            for epsilon in EPSILONS {
-                check_laws(&rr(size, "epsilon", Value::Real(epsilon)).unwrap());
-            }
-            for beta in [0.0, 1e-12, 0.3, 0.6, 0.999_999, 1.0] {
-                check_laws(&rr(size, "beta", Value::Real(beta)).unwrap());
-            }
-        }
-        for size in [2, 3, 12] {
-            for keep in [0.0, 1e-300, 0.05, 1.0 / 12.0, 1.0 / 3.0, 0.5, 0.9, 1.0] {
-                check_laws(&rr(size, "keep", Value::Real(keep)).unwrap());
-            }
-            check_laws(&rr(size, "keep", Value::Ratio(2, 7)).unwrap());
-        }
-    }
+    use crate::law::battery::with;
 
     #[test]
     fn keep_moves_towards_secrecy_by_less_than_the_grid_step() {
         for size in [3, 12, 65_536, 65_537, 10_000_000] {
             for keep in [1e-12, 1e-9, 1e-5, 0.01, 0.3, 0.65, 0.999_999] {
-                let m = rr(size, "keep", Value::Real(keep)).unwrap();
+                let m = with("randomized_response", size, "keep", Value::Real(keep));
                 let (n, d) = m.family.entry(0, 0).unwrap();
                 let got = Dd::from(n) / Dd::from(d);
                 let up = (got - Dd::from(keep)).hi;

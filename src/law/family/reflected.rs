@@ -11,7 +11,6 @@ use crate::law::structure::Structure;
 use crate::number::bits::Entropy;
 use crate::number::lattice::{self, gcd};
 use crate::system::kept::Kept;
-use crate::system::memory::Gather;
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -53,17 +52,13 @@ impl Reflected {
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total("kernel", &ratios)?;
-                (
-                    counts.iter().map(|&k| k as i64).gather_shared(),
-                    total.into(),
-                )
+                (counts, total.into())
             }
             Value::Reals(reals) if reals.len() >= 2 => {
                 let rounded = lattice::round_even("kernel", &reals)?;
                 arguments.note("sum", rounded.sum);
                 arguments.note("moved", rounded.moved);
-                let counts = rounded.counts.iter().map(|&k| k as i64).gather_shared();
-                return Ok(Reflected::new(name, counts, lattice::GRID));
+                return Ok(Reflected::new(name, rounded.counts, lattice::GRID));
             }
             Value::Reals(_) => (Arc::new([]), 1),
             _ => return Err(Error::type_("kernel", must, "no vector")),
@@ -223,43 +218,5 @@ impl Family for Reflected {
 
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         (self.size() > lines::SIZE).then(|| self.kernel().lines(gammas))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn reflected(kernel: &[f64]) -> Result<Matrix> {
-        make("reflected", &[("kernel", Value::Reals(kernel.into()))])
-    }
-
-    fn wholes(kernel: &[i64]) -> Matrix {
-        make("reflected", &[("kernel", Value::Wholes(kernel.into()))]).unwrap()
-    }
-
-    #[test]
-    fn laws() {
-        for kernel in [
-            &[1.0, 0.0][..],
-            &[0.3, 0.7],
-            &[0.4, 0.3, 0.0],
-            &[0.0, 0.5, 0.0],
-            &[0.0, 0.0, 0.5, 0.0, 0.0],
-            &[0.0, 0.5, 0.0, 0.0, 0.0, 0.0],
-            &[0.5, 0.1, 0.1, 0.05, 0.0],
-        ] {
-            check_laws(&reflected(kernel).unwrap());
-        }
-        for kernel in [
-            &[1, 1, 1, 1][..],
-            &[0, 0, 0, 1],
-            &[5, 3, 2, 1, 1, 1, 1, 1],
-            &[0, 0, 1, 0, 1],
-        ] {
-            check_laws(&wholes(kernel));
-        }
     }
 }

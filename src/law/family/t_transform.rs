@@ -180,32 +180,3 @@ impl Family for TTransform {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn t(size: i128, i: i128, j: i128, keep: Value) -> Result<Matrix> {
-        let whole = Value::Whole;
-        make(
-            "t_transform",
-            &[
-                ("size", whole(size)),
-                ("i", whole(i)),
-                ("j", whole(j)),
-                ("keep", keep),
-            ],
-        )
-    }
-
-    #[test]
-    fn laws() {
-        for keep in [0.0, 1e-300, 0.3, 0.5, 1.0f64.next_down(), 1.0] {
-            check_laws(&t(2, 0, 1, Value::Real(keep)).unwrap());
-            check_laws(&t(5, 3, 1, Value::Real(keep)).unwrap());
-        }
-        check_laws(&t(3, 0, 2, Value::Ratio(1, 3)).unwrap());
-    }
-}

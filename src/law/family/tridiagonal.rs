@@ -127,7 +127,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         Value::Ratio(n, d) => {
             let (counts, total) = lattice::common_total("alphas", &[(n, d)])?;
-            constant(size.ok_or_else(need_size)?, counts[0], total)?
+            constant(size.ok_or_else(need_size)?, counts[0] as u64, total)?
         }
         Value::Real(x) => {
             let size = size.ok_or_else(need_size)?;
@@ -145,7 +145,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Value::Wholes(counts) => vector(counts, whole_total)?,
         Value::Ratios(ratios) => {
             let (counts, total) = lattice::common_total("alphas", &ratios)?;
-            vector(counts.iter().map(|&c| c as i64).gather_shared(), total)?
+            vector(counts, total)?
         }
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
@@ -428,85 +428,5 @@ impl Family for Tridiagonal {
             deniability: deniable.into_iter().map(|k| (k, true)).gather(),
             witness: Some((u64::from(self.diagonal(0) == 0), self.size - 1, 0)),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::Matrix;
-    use crate::law::battery::{check_laws, make};
-
-    fn vector(alphas: &[f64]) -> Result<Matrix> {
-        make("tridiagonal", &[("alphas", Value::Reals(alphas.into()))])
-    }
-
-    fn constant(alpha: Value, size: i128) -> Result<Matrix> {
-        make(
-            "tridiagonal",
-            &[("alphas", alpha), ("size", Value::Whole(size))],
-        )
-    }
-
-    #[test]
-    fn laws() {
-        for alphas in [
-            &[][..],
-            &[0.3],
-            &[1.0],
-            &[0.0],
-            &[0.1, 0.2, 0.3],
-            &[0.3, 0.7, 0.3],
-            &[1.0, 0.0, 1.0],
-            &[0.1, 0.0, 0.4],
-            &[1e-300, 0.5, 0.5],
-            &[1.0, 1e-300],
-            &[1e-300, 1.0],
-            &[1e-300, 1.0, 1e-300],
-        ] {
-            check_laws(&vector(alphas).unwrap());
-        }
-        for size in [1, 2, 3, 12] {
-            for alpha in [Value::Real(0.3), Value::Ratio(1, 3), Value::Whole(0)] {
-                check_laws(&constant(alpha, size).unwrap());
-            }
-        }
-    }
-
-    #[test]
-    fn no_positive_entry_is_rounded_away() {
-        let m = constant(Value::Real(0.5f64.next_down()), 5).unwrap();
-        assert!(m.family.entry(1, 1).unwrap().0 > 0);
-        for alphas in [[1.0, 1e-300], [0.3, 0.7], [0.7, 0.3]] {
-            let m = vector(&alphas).unwrap();
-            assert!(m.family.entry(0, 1).unwrap().0 > 0 && m.family.entry(1, 2).unwrap().0 > 0);
-        }
-        assert!(vector(&[0.3, 0.7]).unwrap().family.entry(1, 1).unwrap().0 > 0);
-        assert_eq!(
-            vector(&[0.25, 0.75]).unwrap().family.entry(1, 1).unwrap().0,
-            0
-        );
-    }
-
-    #[test]
-    fn one_alpha_repeated_is_the_vector_of_it() {
-        let (a, b) = (vector(&[0.3; 4]), constant(Value::Real(0.3), 5));
-        assert_eq!(
-            a.unwrap().family.parameters(),
-            b.unwrap().family.parameters()
-        );
-    }
-
-    #[test]
-    fn long_vectors_agree_with_the_closed_form() {
-        // Not all equal by one unit only, so that the sum is taken term by term.
-        let mut alphas = vec![0.3; 5000];
-        alphas[0] += 2f64.powi(-52);
-        let (long, short) = (
-            vector(&alphas).unwrap(),
-            constant(Value::Real(0.3), 5001).unwrap(),
-        );
-        let (a, b) = (rate::beta(&*long.family), rate::beta(&*short.family));
-        assert!((a - b).abs() < 1e-14, "{a} {b}");
     }
 }

@@ -13,16 +13,3 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let parameters = vec![("size", Value::Whole(size.into()))];
     Ok(Arc::new(Classes::new("uniform", parameters, [(size, 1)])))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::law::battery::{check_laws, make};
-    use crate::law::parameters::Value;
-
-    #[test]
-    fn laws() {
-        for size in [1, 2, 5] {
-            check_laws(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
-        }
-    }
-}

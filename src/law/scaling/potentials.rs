@@ -27,7 +27,8 @@ const RAISED: f64 = 1e-36;
 
 /// The potentials at some temperature, and the matrix they make.
 pub struct Potentials<'a> {
-    size: usize,
+    /// Number of rows.
+    pub size: usize,
     cost: &'a [f64],
     /// `kernel = exp((row + column - cost) / temperature)`, lines summing to 1 once settled.
     row: Vec<f64>,
@@ -214,25 +215,5 @@ impl<'a> Potentials<'a> {
             .zip(self.cost)
             .map(|(&p, c)| if c.is_finite() { p.max(LEAST) } else { 0.0 })
             .gather_shared()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_over_four_hundred_orders_of_magnitude_are_balanced() {
-        let table = [
-            [1e-12, 1e-12, 1e-12, 0.625],
-            [1e-200, 0.147, 1e-12, 1e-12],
-            [1e-12, 1e-200, 0.625, 1e-12],
-            [1e-200, 0.99999, 1e-200, 1e-200],
-        ];
-        let cost: Vec<f64> = table.iter().flatten().map(|p: &f64| -p.ln()).collect();
-        let mut potentials = Potentials::new(4, &cost);
-        potentials.settle(1.0, DONE);
-        assert!(potentials.off <= 1e-15, "{:e}", potentials.off);
-        assert!(potentials.passes < 5000, "{}", potentials.passes);
     }
 }

@@ -1,13 +1,14 @@
 //! A square matrix of doubles onto the grid, with exact line sums and unchanged support.
 
-use crate::law::scaling::support::{self, Unsupported};
+use crate::error::Result;
+use crate::law::scaling::support;
 use crate::number::lattice::GRID;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop;
 
 /// Round `diag(x) P diag(y)`, whose lines sum to nearly 1, to counts whose lines sum to [`GRID`].
-/// `cells` holds the doubles of P as bits, row by row, and the counts afterwards.
+/// `cells`, named `name` in errors, holds the doubles of P as bits, row by row, and the counts afterwards.
 ///
 /// # Law
 /// Every line sums to 2^53; zero stays zero; a positive entry is at least one unit.
@@ -26,11 +27,12 @@ use crate::system::stop;
 /// # Errors
 /// A positive entry on no positive diagonal.
 pub fn round_matrix(
+    name: &str,
     cells: &mut [u64],
     size: usize,
     x: &[f64],
     y: &[f64],
-) -> Result<(), Unsupported> {
+) -> Result<()> {
     pool::for_each_chunk(cells, size, cells.len() < 1 << 14, |u, row| {
         round_row(row, x[u], y);
     });
@@ -39,7 +41,7 @@ pub fn round_matrix(
         move_within_rows(cells, size, &mut excess);
     }
     if excess.iter().any(|&e| e != 0) {
-        move_along_paths(cells, size, &mut excess)?;
+        move_along_paths(name, cells, size, &mut excess)?;
     }
     Ok(())
 }
@@ -139,7 +141,7 @@ fn move_within_rows(cells: &mut [u64], size: usize, excess: &mut [i64]) {
 
 /// The same along shortest alternating paths: out of a column where an entry exceeds one unit, into
 /// another where the row has an entry, and on.
-fn move_along_paths(cells: &mut [u64], size: usize, excess: &mut [i64]) -> Result<(), Unsupported> {
+fn move_along_paths(name: &str, cells: &mut [u64], size: usize, excess: &mut [i64]) -> Result<()> {
     let lists = |transposed: bool| -> Vec<Vec<u32>> {
         let at = |i: usize, j: usize| {
             if transposed {
@@ -191,9 +193,8 @@ fn move_along_paths(cells: &mut [u64], size: usize, excess: &mut [i64]) -> Resul
             }
         }
         let Some(end) = end else {
-            return Err(support::check(size, |u, v| cells[u * size + v] > 0)
-                .err()
-                .unwrap_or(Unsupported::NoDiagonal));
+            support::check(name, size, |u, v| cells[u * size + v] > 0)?;
+            return Err(support::unsupported(name, None));
         };
         let path = |mut w: usize| {
             std::iter::from_fn(move || {

@@ -277,27 +277,19 @@ pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     }
 }
 
-/// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into
-/// zeroed numbers, else entry by entry.
-pub fn fill_row(
-    family: &dyn Family,
-    u: u64,
-    total: Option<u128>,
-    fill: impl FnOnce(u128, &mut [u128]) -> bool,
-    out: &mut [f64],
-) {
-    let mut counts = memory::zeros(if total.is_some() { out.len() } else { 0 });
-    match total {
-        Some(total) if fill(total, &mut counts) => {
+/// A row as the nearest doubles: from exact counts if there are any, else from 30 digits.
+pub fn fill_row(family: &dyn Family, u: u64, out: &mut [f64]) {
+    if let Some(total) = family.total() {
+        let mut counts = memory::zeros(out.len());
+        if family.add_counts(u, total, 1, &mut counts) {
             for (x, &c) in out.iter_mut().zip(&counts) {
                 *x = nearest(c, total);
             }
+            return;
         }
-        _ => {
-            for (x, p) in out.iter_mut().zip(family.precise_row(u)) {
-                *x = p.hi;
-            }
-        }
+    }
+    for (x, p) in out.iter_mut().zip(family.precise_row(u)) {
+        *x = p.hi;
     }
 }
 

@@ -1,5 +1,7 @@
 //! Fractions as they are: a common total, lowest terms, the nearest double.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::number::dd::{Dd, RELATIVE_ERROR};
 use crate::system::memory;
@@ -12,11 +14,12 @@ pub fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Non-negative fractions over their least common denominator: counts and that total.
+/// Non-negative fractions over their least common denominator: counts and that total. A count of 2^63 or more, which
+/// no total reaches, is a negative number.
 ///
 /// # Errors
 /// A negative fraction, or a common denominator of 2^63 or more.
-pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u64)> {
+pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Arc<[i64]>, u64)> {
     let mut total: u128 = 1;
     for (i, &(n, d)) in ratios.iter().enumerate() {
         if n < 0 {
@@ -42,10 +45,11 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
         (n.unsigned_abs())
             .checked_mul(total / d.unsigned_abs())
             .and_then(|c| u64::try_from(c).ok())
+            .map(|c| c as i64)
             .ok_or_else(|| Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}")))
     };
     let counts = memory::all(ratios.iter().enumerate().map(count))?;
-    Ok((counts, total as u64))
+    Ok((memory::shared(counts), total as u64))
 }
 
 /// The double nearest to `numerator / denominator`.
@@ -85,7 +89,7 @@ mod tests {
     #[test]
     fn fractions_keep_their_value() {
         let (counts, total) = common_total("p", &[(1, 2), (1, 3), (1, 6)]).unwrap();
-        assert_eq!((counts, total), (vec![3, 2, 1], 6));
+        assert_eq!((&*counts, total), (&[3, 2, 1][..], 6));
         assert!(common_total("p", &[(1, 1 << 62), (1, 3)]).is_err());
         assert!(common_total("p", &[(-1, 2)]).is_err());
     }

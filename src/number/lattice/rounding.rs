@@ -1,5 +1,7 @@
 //! A vector of doubles onto the grid, with an exact sum.
 
+use std::sync::Arc;
+
 use super::{GRID, TOLERANCE};
 use crate::error::{Error, Result};
 use crate::number::dd::Dd;
@@ -14,7 +16,7 @@ const TASK: usize = 1 << 16;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounded {
     /// Counts that sum to [`GRID`].
-    pub counts: Vec<u64>,
+    pub counts: Arc<[i64]>,
     /// The sum of the numbers given.
     pub sum: f64,
     /// The largest change of an entry, as a probability.
@@ -101,7 +103,7 @@ pub fn round_vector(name: &str, p: &[f64]) -> Result<Rounded> {
     .into_iter()
     .fold(0.0, f64::max);
     Ok(Rounded {
-        counts,
+        counts: counts.into_iter().map(|c| c as i64).gather_shared(),
         sum: sum.hi,
         moved,
     })
@@ -168,7 +170,7 @@ pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
         m.max((counts[i] as f64 / GRID as f64 - c[i]).abs())
     });
     Ok(Rounded {
-        counts,
+        counts: counts.into_iter().map(|c| c as i64).gather_shared(),
         sum: sum.hi,
         moved,
     })
@@ -297,9 +299,11 @@ pub fn round_number(x: f64) -> u64 {
 mod tests {
     use super::*;
 
-    fn rounded(p: &[f64]) -> Vec<u64> {
+    const ALL: i64 = GRID as i64;
+
+    fn rounded(p: &[f64]) -> Arc<[i64]> {
         let counts = round_vector("p", p).unwrap().counts;
-        assert_eq!(counts.iter().sum::<u64>(), GRID);
+        assert_eq!(counts.iter().sum::<i64>(), ALL);
         for (c, x) in counts.iter().zip(p) {
             assert_eq!(*c > 0, *x > 0.0);
         }
@@ -308,9 +312,9 @@ mod tests {
 
     #[test]
     fn a_vector_on_the_grid_is_not_touched() {
-        let counts = [GRID - 12, 5, 7, 0];
+        let counts = [ALL - 12, 5, 7, 0];
         let p = counts.map(|c| c as f64 / GRID as f64);
-        assert_eq!(rounded(&p), counts);
+        assert_eq!(*rounded(&p), counts);
     }
 
     #[test]
@@ -327,16 +331,15 @@ mod tests {
         p[4] = 0.5;
         let counts = rounded(&p);
         assert_eq!(counts[0], 1);
-        assert_eq!(counts[3], GRID / 2 - 499);
-        assert_eq!(counts[4], GRID / 2 - 499);
-        assert_eq!(rounded(&[1.0, 1e-300]), [GRID - 1, 1]);
+        assert_eq!(counts[3..5], [ALL / 2 - 499; 2]);
+        assert_eq!(*rounded(&[1.0, 1e-300]), [ALL - 1, 1]);
     }
 
     #[test]
     fn a_sum_that_is_nearly_one_is_scaled() {
         let p = [0.5 + 4e-10, 0.25, 0.25];
         let r = round_vector("p", &p).unwrap();
-        assert_eq!(r.counts.iter().sum::<u64>(), GRID);
+        assert_eq!(r.counts.iter().sum::<i64>(), ALL);
         assert!(r.moved < 1e-9);
     }
 }
