@@ -151,10 +151,14 @@ pub fn derive(
     path: &[u64],
     digest: &[u8; 32],
 ) -> Secret {
-    let mut derived = erase::empty();
     let mut hasher = Hasher::new_from_context_key(context());
     encode_all(&mut hasher, (key, purpose, labels, path, digest));
-    // The first 32 bytes of the output are the hash, written where they stay.
+    finish(&mut hasher)
+}
+
+/// The first 32 bytes of a hash, written where they stay; the hasher is erased.
+pub(super) fn finish(hasher: &mut Hasher) -> Secret {
+    let mut derived = erase::empty();
     let mut output = hasher.finalize_xof();
     output.fill(&mut derived[..]);
     output.zeroize();

@@ -128,7 +128,7 @@ pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
     Ok(f(&mut Words(&mut buffer)))
 }
 
-/// Draw the answer of one person, as [`Randomizer::run`](crate::draw::randomize::Randomizer::run) does. Traces of keys
+/// Draw the answer of one person, as [`randomize`](crate::draw::randomize::randomize) does. Traces of keys
 /// stay on the caller's stack alone: see [`erase`].
 ///
 /// # Errors

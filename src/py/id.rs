@@ -29,7 +29,7 @@ pub fn one_id<'a>(
             Ok(text) if text.ends_with('\0') => {
                 Err(Error::value(name, NO_ZERO, at("a string that does")).into())
             }
-            Ok(text) => Ok(Id::Text(text)),
+            Ok(text) => Ok(Id::Text(text.as_bytes())),
             Err(_) => Err(Error::value(name, ONE_ID, at("a string that is not Unicode")).into()),
         };
     }

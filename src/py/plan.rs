@@ -19,7 +19,7 @@ use crate::draw::code::each;
 use crate::draw::derive::{Label, Purpose};
 use crate::draw::key;
 use crate::draw::plan::{Pseudonyms, column_key, own_key};
-use crate::draw::randomize::block::{self, Labels, Refused};
+use crate::draw::randomize::block::{self, Labels};
 use crate::draw::respond::keyed;
 use crate::draw::tally;
 use crate::error::Error;
@@ -78,17 +78,21 @@ pub fn plan_blocks<'py>(
         pairs.push(pair(&given.1, &out)?);
         answers.push(out);
     }
+    let matrices = columns
+        .iter()
+        .map(|given| given.4.iter().map(|m| m.get().inner()).collect());
+    let matrices: Vec<Vec<_>> = matrices.collect();
     let mut blocks = Vec::new();
-    for ((given, labels), pair) in columns.iter().zip(&labels).zip(&mut pairs) {
+    for (i, (given, pair)) in columns.iter().zip(&mut pairs).enumerate() {
         let codes = each!(pair, as_such, (codes, out) => {
             as_such((codes.as_slice()?, out.as_slice_mut()?))
         });
         blocks.push(block::Column {
-            names: labels,
+            names: &labels[i],
             codes,
             missing: given.2.as_ref().map(|array| array.as_slice()).transpose()?,
             strata: given.3.as_ref().map(|array| array.as_slice()).transpose()?,
-            matrices: given.4.iter().map(|m| m.get().inner()).collect(),
+            matrices: &matrices[i],
         });
     }
     let labels = Labels { plan, release };
@@ -96,14 +100,7 @@ pub fn plan_blocks<'py>(
     let drawn = detached(py, u64::MAX, || {
         erase::after(|| block::run(key, labels, blocks, (first, last), threads))
     })?;
-    drawn.map_err(|refused| match refused {
-        Refused::Call(error) => error,
-        Refused::Code(column, row) => Error::value(
-            "codes",
-            "exist in their matrix and stratum",
-            format!("one outside in column {column}, row {row}"),
-        ),
-    })?;
+    drawn?;
     Ok(answers)
 }
 

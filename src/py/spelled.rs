@@ -144,7 +144,7 @@ pub fn of_items(py: Python<'_>, items: &[Bound<'_, PyAny>]) -> PyResult<Option<S
         let alike = guarded(|| -> PyResult<bool> {
             for (i, item) in some.iter().enumerate() {
                 let (text, id) = match one_id("ids", item, Some(n * OBJECTS + i))? {
-                    Id::Text(id) => (true, id.as_bytes()),
+                    Id::Text(id) => (true, id),
                     Id::Bytes(id) => (false, id),
                     Id::Integer(_) => return Ok(false),
                 };

@@ -80,6 +80,16 @@ pub enum Parts {
     Product(Box<[Matrix; 2]>),
 }
 
+impl Parts {
+    /// All of them.
+    fn matrices(&self) -> &[Matrix] {
+        match self {
+            Parts::Kron(parts) | Parts::Mix(_, parts) => parts,
+            Parts::Product(pair) => &**pair,
+        }
+    }
+}
+
 impl Shelved for Sampler {
     const SHELF: Shelf = Shelf::Sampler;
 }
@@ -137,15 +147,13 @@ impl Sampler {
                 size,
             } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
             Structure::Certain(targets) => return Sampler::Certain(targets),
-            Structure::Kron(parts) => {
-                return Self::composite(Parts::Kron(Arc::clone(&parts)), &parts, 0);
-            }
+            Structure::Kron(parts) => return Self::composite(Parts::Kron(parts), 0),
             Structure::Product(parts) => {
                 let [first, second] = &*parts else {
                     unreachable!("a product is of two matrices");
                 };
                 let pair = Box::new([first.clone(), second.clone()]);
-                return Self::composite(Parts::Product(pair), &parts, 0);
+                return Self::composite(Parts::Product(pair), 0);
             }
             Structure::Mix {
                 parts,
@@ -154,23 +162,44 @@ impl Sampler {
             } => {
                 // The width follows what is drawn here: the number of parts.
                 let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
-                return Self::composite(Parts::Mix(pick, Arc::clone(&parts)), &parts, 1);
+                return Self::composite(Parts::Mix(pick, parts), 1);
             }
         })
     }
 
     /// With `own` draws beside those of the parts.
-    fn composite(joined: Parts, parts: &[Matrix], own: u64) -> Self {
+    fn composite(joined: Parts, own: u64) -> Self {
         let sum = |start, each: fn(&Sampler) -> u64| {
-            parts.iter().fold(start, |sum: u64, part| {
+            let parts = joined.matrices().iter();
+            parts.fold(start, |sum: u64, part| {
                 sum.saturating_add(each(part.sampler()))
             })
         };
+        let (draws, parts) = (sum(own, Sampler::draws), sum(1, Sampler::parts));
         Sampler::Composite(Composite {
             joined,
-            draws: sum(own, Sampler::draws),
-            parts: sum(1, Sampler::parts),
+            draws,
+            parts,
         })
+    }
+
+    /// Hand the path of each draw to `enter`, in the order of their numbers: those of the parts, then the choice of one.
+    pub(super) fn each_draw(&self, path: &mut Vec<u64>, enter: &mut dyn FnMut(&[u64])) {
+        if let Sampler::Composite(composite) = self {
+            for (i, part) in (0..).zip(composite.joined.matrices()) {
+                path.push(i);
+                part.sampler().each_draw(path, enter);
+                path.pop();
+            }
+        }
+        if let Sampler::Leaf(_)
+        | Sampler::Composite(Composite {
+            joined: Parts::Mix(..),
+            ..
+        }) = self
+        {
+            enter(path);
+        }
     }
 
     /// Number of draws per record.
