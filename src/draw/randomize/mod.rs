@@ -275,45 +275,12 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
-    use crate::draw::derive::Purpose;
-    use crate::draw::keystream::{BLOCK, Keystream};
     use crate::draw::spelled::Spelled;
-    use crate::law::battery::{joined, make, response, with};
-    use crate::law::parameters::Value;
+    use crate::law::battery::{joined, mix, response};
 
-    fn matrices() -> Vec<Matrix> {
-        let rr = |size| response(size, 0.6);
-        let mix = |a: Matrix, b: Matrix| {
-            let weights = ("weights", Value::Ratios([(1, 3), (2, 3)].into()));
-            let parts = Value::Matrices([a, b].into());
-            make("mix", &[("matrices", parts), weights]).unwrap()
-        };
-        let geometric = |size| with("geometric", size, "temperature", Value::Real(2.0));
-        let nested = joined("product", &[mix(rr(12), geometric(12)), rr(12)]);
-        vec![
-            rr(12),
-            rr(200),
-            rr(70_000),
-            geometric(12),
-            geometric(300),
-            with("k_anonymous", 12, "k", Value::Whole(5)),
-            with("tridiagonal", 12, "alphas", Value::Real(0.3)),
-            joined("kron", &[rr(3), geometric(4)]),
-            joined("kron", &[nested.clone(), rr(2)]),
-            mix(nested.clone(), rr(12)),
-            nested,
-        ]
-    }
-
-    fn codes(size: u64, n: u64) -> Vec<u32> {
-        (0..n).map(|i| (i * 7919 % size) as u32).collect()
-    }
-
-    fn run(m: &Matrix, codes: &[u32], at: Ids<'_>, threads: usize) -> Vec<u32> {
-        let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(at));
+    fn run(m: &Matrix, codes: &[u32], ids: Ids<'_>, threads: usize) -> Vec<u32> {
+        let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(ids));
         let mut out = codes.to_vec();
         randomize(m, &key, &labels, None, &mut out, at, threads).unwrap();
         out
@@ -321,11 +288,15 @@ mod tests {
 
     #[test]
     fn ids_address_people_and_the_code_enters() {
-        for m in matrices() {
-            let size = m.family.size();
+        let twelve = mix(&[response(12, 0.6), response(12, 0.3)]);
+        for m in [
+            response(70_000, 0.6),
+            joined("kron", &[twelve, response(2, 0.5)]),
+        ] {
             // More than a block.
             let n = RECORDS as i64 + 200;
-            let codes = codes(size, n as u64);
+            let size = m.family.size() as i64;
+            let codes: Vec<u32> = (0..n).map(|i| (i * 7919 % size) as u32).collect();
             let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
             let signed = run(&m, &codes, Ids::Signed(&ids), 1);
             // Another order, the same people.
@@ -338,116 +309,75 @@ mod tests {
             let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
             assert_eq!(run(&m, &codes, Ids::Mixed(&one), 2), signed);
             let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t.as_bytes())).collect();
-            let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
-            let by_text = run(&m, &codes, Ids::Mixed(&text), 2);
-            let by_bytes = run(&m, &codes, Ids::Mixed(&bytes), 2);
-            assert_ne!(by_text, by_bytes);
-            assert_ne!(by_text, signed);
+            let mixed = |kind: for<'a> fn(&'a [u8]) -> Id<'a>| {
+                let ids: Vec<Id<'_>> = texts.iter().map(|t| kind(t.as_bytes())).collect();
+                run(&m, &codes, Ids::Mixed(&ids), 2)
+            };
+            let (by_text, by_bytes) = (mixed(|t| Id::Text(t)), mixed(|t| Id::Bytes(t)));
+            assert!(by_text != by_bytes && by_text != signed);
             // And many at a time.
             let spelled = Spelled::of(texts.iter().map(|t| t.as_bytes()));
-            let all = spelled.all();
-            for (ids, want) in [(Ids::Texts(all), &by_text), (Ids::Bytes(all), &by_bytes)] {
-                for threads in [1, 2, 7] {
-                    assert_eq!(run(&m, &codes, ids, threads), *want);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_negative_id_is_not_the_large_one_with_its_bits() {
-        let m = &matrices()[0];
-        let n = 500;
-        let codes = vec![3; n];
-        let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
-        let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
-        assert_ne!(
-            run(m, &codes, Ids::Signed(&signed), 1),
-            run(m, &codes, Ids::Unsigned(&unsigned), 1)
-        );
-        let small: Vec<u64> = (0..n as u64).collect();
-        let same: Vec<i64> = (0..n as i64).collect();
-        assert_eq!(
-            run(m, &codes, Ids::Signed(&same), 1),
-            run(m, &codes, Ids::Unsigned(&small), 1)
-        );
-    }
-
-    /// Purposes, labels, paths and matrices: no two streams have a word in common.
-    #[test]
-    fn no_words_are_shared() {
-        let (a, b) = (&matrices()[0], &matrices()[1]);
-        let key = Key::insecure(1);
-        let mut seen = HashSet::new();
-        for purpose in Purpose::ALL {
-            for label in ["sex", "race"] {
-                for path in [&[][..], &[0], &[1], &[0, 0]] {
-                    for matrix in [a, b] {
-                        let labels = Label::stream(label);
-                        let secret = derive(&key, purpose, &labels, path, matrix.digest());
-                        let mut bytes = [0; 16 * BLOCK];
-                        Keystream::new(&secret).fill(0, 0, &mut bytes);
-                        for word in bytes.chunks_exact(8) {
-                            assert!(seen.insert(word.to_vec()), "{purpose:?} {label} {path:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn refused(m: &Matrix, codes: Option<&[u8]>, at: Addresses<'_>) -> String {
-        match randomize(m, &Key::insecure(1), &[], codes, &mut [0u8; 2], at, 1) {
-            Err(Refused::Call(error)) => error.to_string(),
-            other => panic!("{other:?}"),
+            assert_eq!(run(&m, &codes, Ids::Texts(spelled.all()), 7), by_text);
+            assert_eq!(run(&m, &codes, Ids::Bytes(spelled.all()), 1), by_bytes);
         }
     }
 
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
-        let (small, large) = (&matrices()[0], &matrices()[4]);
-        // A report of 299 would be cut to 43.
-        assert_eq!(
-            refused(large, None, Addresses::Rows(0)),
-            "`codes` must have a type that holds 299; got one of 1 bytes"
-        );
-        assert_eq!(
-            refused(small, Some(&[0; 3]), Addresses::Rows(0)),
-            "`codes` must be one for each of the 2 records; got 3"
-        );
+        use Addresses::{Ids as People, Rows};
         let three = Spelled::of([&b"a"[..]; 3].into_iter());
-        let errors = [
-            refused(small, None, Addresses::Ids(Ids::Signed(&[1]))),
-            refused(
-                small,
-                None,
-                Addresses::Ids(Ids::Mixed(&[Id::Text(b"a"); 3])),
-            ),
-            refused(small, None, Addresses::Ids(Ids::Texts(three.all()))),
-        ];
-        for error in errors {
-            assert!(
-                error.starts_with("`addresses` must be one for each"),
-                "{error}"
-            );
-        }
+        let one_each = "`addresses` must be one for each of the 2 records; got";
         // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
-        let last = refused(small, None, Addresses::Rows(u64::MAX));
-        assert!(
-            last.starts_with("`addresses` must end before row 2^64"),
-            "{last}"
-        );
-        for id in [1 << 64, -(1 << 63) - 1] {
-            let error = refused(
-                small,
-                None,
-                Addresses::Ids(Ids::Mixed(&[Id::Integer(0), Id::Integer(id)])),
-            );
-            assert_eq!(
-                error,
-                "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1"
-            );
+        let outside =
+            "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1";
+        let pair = |id| [Id::Integer(0), Id::Integer(id)];
+        for (size, codes, at, want) in [
+            // A report of 299 would be cut to 43.
+            (
+                300,
+                2,
+                Rows(0),
+                "`codes` must have a type that holds 299; got one of 1 bytes".into(),
+            ),
+            (
+                12,
+                3,
+                Rows(0),
+                "`codes` must be one for each of the 2 records; got 3".into(),
+            ),
+            (12, 2, People(Ids::Signed(&[1])), format!("{one_each} 1")),
+            (
+                12,
+                2,
+                People(Ids::Mixed(&[Id::Text(b"a"); 3])),
+                format!("{one_each} 3"),
+            ),
+            (
+                12,
+                2,
+                People(Ids::Texts(three.all())),
+                format!("{one_each} 3"),
+            ),
+            (
+                12,
+                2,
+                Rows(u64::MAX),
+                format!(
+                    "`addresses` must end before row 2^64; got 2 from {}",
+                    u64::MAX
+                ),
+            ),
+            (12, 2, People(Ids::Mixed(&pair(1 << 64))), outside.into()),
+            (
+                12,
+                2,
+                People(Ids::Mixed(&pair(-(1 << 63) - 1))),
+                outside.into(),
+            ),
+        ] {
+            let (m, key, codes) = (response(size, 0.6), Key::insecure(1), &[0; 3][..codes]);
+            let found = randomize(&m, &key, &[], Some(codes), &mut [0u8; 2], at, 1);
+            assert_eq!(refuse(found.unwrap_err(), 0, 12).to_string(), want);
         }
     }
 }
