@@ -169,7 +169,7 @@ impl Source for Keyed<'_> {
     fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
         let make = |purpose| derive(self.key, purpose, self.labels, &self.path, self.digest);
         let mut block = self.id.block(self.code, make);
-        let bytes = leaf.width().bytes();
+        let bytes = leaf.bytes();
         let v = match leaf.decide(&block[..bytes], u) {
             (v, false) => v,
             (_, true) => leaf.resolve(&block[..bytes], u, &mut Further::of_block(block)),

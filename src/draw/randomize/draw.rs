@@ -10,6 +10,7 @@ use super::address::{Records, Which};
 use crate::draw::code::{Code, Spare, Width, typed};
 use crate::draw::keystream::BLOCK;
 use crate::draw::loops::{self, Undecided, digits};
+use crate::draw::sampler::kind::of_leaf;
 use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
 use crate::system::erase::Erased;
@@ -191,15 +192,11 @@ fn leaf_draw<C: Code>(
     dst: &mut [C],
     scratch: &mut Scratch,
 ) {
-    let bytes = leaf.width().bytes();
+    let bytes = leaf.bytes();
     let skip = at.records.first_words(number, at.which, bytes, scratch);
     let words = &scratch.words[skip..skip + src.len() * bytes];
     let undecided = &mut scratch.undecided;
-    match leaf {
-        Leaf::Two(kind) => loops::draw(kind, words, src, dst, undecided),
-        Leaf::Four(kind) => loops::draw(kind, words, src, dst, undecided),
-        Leaf::Eight(kind) => loops::draw(kind, words, src, dst, undecided),
-    }
+    of_leaf!(leaf, kind => loops::draw(kind, words, src, dst, undecided));
     at.records
         .further(number, at.which, scratch, &mut |i, more| {
             let word = &scratch.words[skip + i * bytes..][..bytes];

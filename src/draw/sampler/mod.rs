@@ -18,23 +18,22 @@
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
 //! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides, [`leaf`]
-//! which width that word has.
+//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word of some width decides.
 
 use std::sync::Arc;
 
-use crate::draw::alias::More;
+use crate::draw::alias::{Law, More};
 use crate::draw::word::Width;
 use crate::error::{Error, Result};
 use crate::law::{Matrix, Shelf, Shelved};
 use classes::Classes;
-use leaf::leaf;
+use kind::leaf;
 use neighbours::Neighbours;
+use one::{One, Then};
 use rows::Rows;
 
 pub mod classes;
 pub mod kind;
-pub mod leaf;
 pub mod lies;
 pub mod neighbours;
 pub mod one;
@@ -44,8 +43,7 @@ pub mod rows;
 mod counted;
 
 pub use crate::law::structure::{self, Alphas, Structure};
-pub use kind::Kind;
-pub use leaf::Leaf;
+pub use kind::{Kind, Leaf};
 
 /// A structure with its tables.
 #[derive(Debug)]
@@ -121,14 +119,22 @@ impl Sampler {
 
     /// With a first word of this width, if there is one draw.
     pub(crate) fn with(structure: Structure, width: Width) -> Self {
+        let one = |width, law, total, then| leaf!(width, Kind::One(One::new(law, total, then)));
         Sampler::Leaf(match structure {
             Structure::Circulant { first_row, total } => {
-                leaf!(width, Kind::circulant(first_row, total))
+                let then = Then::Shift(first_row.len() as u64);
+                one(width, Law::Row(first_row), total, then)
             }
-            Structure::Even { kernel, total } => leaf!(width, Kind::even(kernel, total)),
+            Structure::Even { kernel, total } => {
+                let then = Then::Fold(kernel.len() as u64 - 1);
+                one(width, Law::Even(kernel), total, then)
+            }
             Structure::Swap {
                 i, j, stay, sum, ..
-            } => leaf!(width, Kind::swap((i, j), stay, sum)),
+            } => {
+                let law = Law::Row([stay as i64, (sum - stay) as i64].into());
+                one(width, law, sum, Then::Swap(i, j))
+            }
             Structure::Lies { size, keep } => leaf!(width, Kind::lies(size, keep)),
             Structure::Classes { size, runs } => {
                 leaf!(width, Kind::Classes(Classes::new(size, runs)))
@@ -161,7 +167,8 @@ impl Sampler {
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
-                let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
+                let width = Width::of(parts.len() as u64);
+                let pick = one(width, Law::Row(weights), sum, Then::Pick);
                 return Self::composite(Parts::Mix(pick, parts), 1);
             }
         })
@@ -286,7 +293,11 @@ pub trait Source {
 /// Words that are never used again: no draw needs words of its own.
 impl<M: More> Source for M {
     fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
-        leaf.respond(u, self)
+        let word = &self.next().to_le_bytes()[..leaf.bytes()];
+        match leaf.decide(word, u) {
+            (v, false) => v,
+            (_, true) => leaf.resolve(word, u, self),
+        }
     }
 }
 
