@@ -67,11 +67,10 @@ pub fn cross<'py>(
     }
     let found = detached(py, rows as u64, || table(&columns, cells as usize, weights))?;
     match found {
-        Ok(table) => Ok((
-            PyArray1::from_vec(py, table.records),
-            PyArray1::from_vec(py, table.sums),
-            PyArray1::from_vec(py, table.squares),
-        )),
+        Ok(table) => {
+            let [sums, squares] = table.sums.map(|sums| PyArray1::from_vec(py, sums));
+            Ok((PyArray1::from_vec(py, table.records), sums, squares))
+        }
         Err((column, row)) => {
             let must = format!("hold integers from 0 to {}", sizes[column].wrapping_sub(1));
             let got = format!("one outside in row {row} of column {column}");
