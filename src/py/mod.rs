@@ -37,7 +37,6 @@ mod numeric;
 mod operator;
 mod package;
 mod plan;
-mod processor;
 mod randomize;
 mod rebuild;
 mod secret;
@@ -93,7 +92,6 @@ mod _core {
             Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key,
             plan_pseudonyms, plan_respond, plan_row_key, plan_unit_key,
         },
-        processor::processor,
         rebuild::{arrays, restore, restore_parts},
         spelled::{SpelledIds, spelled_ids},
         structure::{
