@@ -22,11 +22,8 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
-mod cross;
-mod entropy;
 mod exact;
 mod gradients;
-mod id;
 mod ids;
 mod key;
 mod law;
@@ -72,9 +69,7 @@ mod _core {
     use super::{
         birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::{as_path, as_real, as_whole, code, flag},
-        count::count,
-        cross::cross,
-        entropy::entropy_rate,
+        count::{count, cross},
         gradients::Equations,
         ids::{hold_ids, joined_ids},
         key::Key,
@@ -98,7 +93,7 @@ mod _core {
             classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,
             targets_of, two_values_of, vector_of,
         },
-        survey::{metric_epsilon, of_lines, quick_rate},
+        survey::{entropy_rate, metric_epsilon, of_lines, quick_rate},
         texts::Texts,
         widths::plan_recode,
     };

@@ -5,7 +5,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::id::{NO_ZERO, ONE_ID, one_id};
+use super::ids::{NO_ZERO, ONE_ID, one_id};
 use super::package;
 use super::widths::readable;
 use super::work::{detached, guarded};
