@@ -207,11 +207,7 @@ def test_what_is_drawn_does_not_depend_on_the_code(m: bs.Matrix) -> None:
     assert len(set(noise[0].tolist())) > 5
     for other in noise[1:]:
         assert np.array_equal(noise[0], other)
-
-
-def test_a_uniform_report_does_not_depend_on_the_code() -> None:
-    key = bs.Key.from_bytes(bytes(range(32)))
-    reports = [
-        bs.uniform(12).randomize(np.full(5000, u), key=key, stream="s", start=0) for u in range(12)
-    ]
-    assert all(np.array_equal(reports[0], other) for other in reports)
+    # A uniform report is the noise itself.
+    uniform = bs.uniform(12)
+    reports = [uniform.randomize([u] * 5000, key=key, stream="s", start=0) for u in (0, 11)]
+    assert np.array_equal(*reports)
