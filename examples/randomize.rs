@@ -5,7 +5,7 @@
 
 use bistochastic::draw::derive::Label;
 use bistochastic::draw::key::Key;
-use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows, refuse};
+use bistochastic::draw::randomize::{Addresses, randomize, refuse};
 use bistochastic::error::Result;
 use bistochastic::law::{self, parameters::Value};
 
@@ -22,8 +22,8 @@ fn main() -> Result<()> {
     let key = Key::insecure(1);
     let true_codes = [0u8, 1, 2, 3, 0, 1, 2, 3];
     let mut reported = true_codes;
-    let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &Label::stream("answer"))?;
-    let done = randomizer.run(None, &mut reported, Rows(0), 1);
+    let (labels, rows) = (Label::stream("answer"), Addresses::Rows(0));
+    let done = randomize(&matrix, &key, &labels, None, &mut reported, rows, 1);
     done.map_err(|refused| refuse(refused, 0, 4))?;
     println!("{true_codes:?} became {reported:?}");
     Ok(())

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use bistochastic::draw::derive::Label;
 use bistochastic::draw::key::Key;
-use bistochastic::draw::randomize::{Code, Randomizer, RowKeys, Rows, refuse};
+use bistochastic::draw::randomize::{Addresses, Code, randomize, refuse};
 use bistochastic::error::Result;
 use bistochastic::law::{self, Matrix, parameters::Value};
 
@@ -83,11 +83,10 @@ fn draw<T: Code>(matrix: &Matrix, column: u64) -> Result<()> {
             .wrapping_add(0x1405_7b7e_f767_814f);
         *code = T::low(((state >> 32) * size) >> 32);
     }
-    let randomizer =
-        Randomizer::<RowKeys>::new(matrix, &Key::insecure(1), &Label::stream("trace"))?;
+    let (key, labels) = (Key::insecure(1), Label::stream("trace"));
     let codes = std::hint::black_box(&mut codes);
     MARK.store(1, Ordering::SeqCst);
-    let done = randomizer.run(None, codes, Rows(0), 1);
+    let done = randomize(matrix, &key, &labels, None, codes, Addresses::Rows(0), 1);
     MARK.store(0, Ordering::SeqCst);
     done.map_err(|refused| refuse(refused, 0, size))
 }

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,10 +22,9 @@ import bistochastic as bs
 from bistochastic.plan import definitions
 
 
-def child(code: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout, check=False
-    )
+def child(code: str, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 # --- memory --------------------------------------------------------------------------------
@@ -163,13 +163,7 @@ PARTS = (
 @pytest.mark.parametrize("part", PARTS)
 def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: str) -> None:
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", SWEEP, part],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        done = child(SWEEP, part, timeout=240)
         # Where a limit leaves nothing at all, a few bytes that grow with nothing are missing too,
         # and Rust ends the process. Whether that happens depends on addresses: they differ by run.
         small = re.search(r"memory allocation of \d{1,3} bytes failed", done.stderr)
@@ -396,11 +390,9 @@ def test_threads_that_find_a_property_at_once_get_one_object() -> None:
         gate.wait()
         found.append(estimate.standard_errors)
 
-    threads = [threading.Thread(target=find) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(8):
+            pool.submit(find)
     assert {id(each) for each in found} == {id(estimate.standard_errors)}
 
 

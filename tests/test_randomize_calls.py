@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -66,20 +67,9 @@ def test_other_threads_run_meanwhile() -> None:
     assert ticks > before + 2
     done.set()
     thread.join()
-    seen: list[bool] = []
-    threads = [
-        threading.Thread(
-            target=lambda: seen.append(
-                np.array_equal(m.randomize(codes, key=KEY, stream="a", start=0), want)
-            )
-        )
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [True] * 4
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(m.randomize, codes, key=KEY, stream="a", start=0) for _ in range(4)]
+    assert all(np.array_equal(call.result(), want) for call in calls)
 
 
 def in_child(work: Any) -> bytes:

@@ -11,9 +11,8 @@ import bistochastic as bs
 from drawn import KEY, MATRICES
 
 SECRET = bs.Key.from_bytes(bytes(range(32)))
-
-
 CODES = np.array([0, 1, 2, 3])
+KEYED: dict[str, Any] = {"key": KEY, "stream": "a"}
 
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -21,11 +20,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"codes": np.array([3, -1])}, ValueError, "from 0 to 11; got one outside at position 1"),
     ({"codes": np.array([0, 0, 200], np.uint8)}, ValueError, "position 2"),
     ({"codes": np.array([0, 77], ">i4")}, ValueError, "position 1"),
-    (
-        {"codes": [0.0, 1.0]},
-        TypeError,
-        "`codes` must be an array of integers; got dtype float",
-    ),
+    ({"codes": [0.0, 1.0]}, TypeError, "`codes` must be an array of integers; got dtype float"),
     ({"codes": [0, np.nan]}, TypeError, "got dtype float64"),
     ({"codes": np.array([0, None])}, TypeError, "got dtype object"),
     ({"codes": ["a"]}, TypeError, "`codes` must be an array of integers; got dtype str"),
@@ -33,13 +28,16 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"codes": np.zeros(0)}, TypeError, "got dtype float64"),
     ({"codes": np.ma.array([0, 1], mask=[False, True])}, ValueError, "must hold no missing values"),
     # One rule for all keys: an example that works is a release that works.
-    ({"key": KEY}, ValueError, "`stream` must name what a key is used for; got none"),
-    ({"key": KEY, "start": 0}, ValueError, "`stream` must name"),
     ({"key": KEY, "ids": CODES}, ValueError, "`stream` must name"),
-    ({"key": KEY, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
-    ({"key": SECRET}, ValueError, "`stream` must name what a key is used for; got none"),
-    ({"key": SECRET, "start": 0}, ValueError, "`stream` must name"),
-    ({"key": SECRET, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
+    *(
+        case
+        for key in (KEY, SECRET)
+        for case in (
+            ({"key": key}, ValueError, "`stream` must name what a key is used for; got none"),
+            ({"key": key, "start": 0}, ValueError, "`stream` must name"),
+            ({"key": key, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
+        )
+    ),
     (
         {"key": SECRET, "stream": b"a", "start": 0},
         TypeError,
@@ -51,40 +49,20 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         "`start` must be left out where ids address the records; got both",
     ),
     ({"ids": CODES}, ValueError, "`key` must be given with ids; got none"),
-    ({"key": KEY, "stream": "a", "start": -1}, ValueError, "`start` must be an integer from 0"),
-    ({"key": KEY, "stream": "a", "start": 0.5}, TypeError, "`start` must be an integer"),
-    ({"key": KEY, "stream": "a", "start": 2**70}, ValueError, "`start` must be an integer"),
+    ({**KEYED, "start": -1}, ValueError, "`start` must be an integer from 0"),
+    ({**KEYED, "start": 0.5}, TypeError, "`start` must be an integer"),
+    ({**KEYED, "start": 2**70}, ValueError, "`start` must be an integer"),
     ({"threads": 0}, ValueError, "`threads` must be an integer from 1 to 1024; got 0"),
     ({"threads": True}, TypeError, "`threads` must be an integer"),
-    (
-        {"key": KEY, "stream": "a", "ids": CODES[:3]},
-        ValueError,
-        "`ids` must be one for each of the 4 records; got 3",
-    ),
-    ({"key": KEY, "stream": "a", "ids": [0, None, 77, 1]}, TypeError, "got none at position 1"),
-    ({"key": KEY, "stream": "a", "ids": [0, 1.5, 77, 1]}, TypeError, "got float at position 1"),
-    (
-        {"key": KEY, "stream": "a", "ids": ["a", float("nan"), "b", "c"]},
-        TypeError,
-        "float at position 1",
-    ),
-    (
-        {"key": KEY, "stream": "a", "ids": [0, 1, 2, 2**64]},
-        ValueError,
-        "a number outside at position 3",
-    ),
-    (
-        {"key": KEY, "stream": "a", "ids": [0, 1, 2, 2**200]},
-        ValueError,
-        "a number outside at position 3",
-    ),
-    ({"key": KEY, "stream": "a", "ids": [0, 1, 2, True]}, TypeError, "bool at position 3"),
-    (
-        {"key": KEY, "stream": "a", "ids": CODES / 2},
-        TypeError,
-        "`ids` must hold one integer, string or bytes",
-    ),
-    ({"key": KEY, "stream": "a", "ids": "abcd"}, TypeError, "`ids` must hold one integer"),
+    ({**KEYED, "ids": CODES[:3]}, ValueError, "`ids` must be one for each of the 4 records; got 3"),
+    ({**KEYED, "ids": [0, None, 77, 1]}, TypeError, "got none at position 1"),
+    ({**KEYED, "ids": [0, 1.5, 77, 1]}, TypeError, "got float at position 1"),
+    ({**KEYED, "ids": ["a", float("nan"), "b", "c"]}, TypeError, "float at position 1"),
+    ({**KEYED, "ids": [0, 1, 2, 2**64]}, ValueError, "a number outside at position 3"),
+    ({**KEYED, "ids": [0, 1, 2, 2**200]}, ValueError, "a number outside at position 3"),
+    ({**KEYED, "ids": [0, 1, 2, True]}, TypeError, "bool at position 3"),
+    ({**KEYED, "ids": CODES / 2}, TypeError, "`ids` must hold one integer, string or bytes"),
+    ({**KEYED, "ids": "abcd"}, TypeError, "`ids` must hold one integer"),
     ({"key": b"0" * 32, "stream": "a", "start": 0}, TypeError, "`key` must be a Key; got bytes"),
     (
         {"key": bs.KeySource.file("/none", fingerprint="0" * 16), "stream": "a", "start": 0},
@@ -98,7 +76,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 def test_bad_input_is_one_sentence(given: Any, error: type[Exception], text: str) -> None:
     m: Any = MATRICES["rr"]
     with pytest.raises(error) as caught:
-        m.randomize(given.pop("codes", CODES), **given)
+        m.randomize(**{"codes": CODES, **given})
     assert text in str(caught.value)
     assert "77" not in str(caught.value)
 

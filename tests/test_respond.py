@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -69,15 +69,7 @@ def test_integers_of_any_kind_are_codes() -> None:
 
 def test_respond_is_shared_by_many_threads() -> None:
     m = bs.uniform(2**53)
-    seen: list[int] = []
-
-    def ask() -> None:
-        seen.extend([m.respond(0) for _ in range(2000)])
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: m.respond(0), range(16_000)))
     # 16,000 of 2^53: a repetition by chance has probability 1.4e-8.
     assert len(set(seen)) == 16_000

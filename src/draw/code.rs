@@ -27,8 +27,7 @@ pub trait Code: Unsigned {
     /// The buffers of this width.
     fn spare(all: &mut Spare) -> &mut Vec<Erased<Self>>;
 
-    /// The quotient and the rest of a division by `d = size`, given `m` and `s` of
-    /// [`Divisor`](crate::draw::loops::digits::Divisor).
+    /// The quotient and the rest of a division by `d`, given `m` and `s` of `loops::digits::divisor`.
     fn divide(self, d: Self, m: Self, s: u32) -> (Self, Self);
 
     /// `self + place digit`.

@@ -41,10 +41,8 @@ impl Column<'_> {
 pub struct Table {
     /// Records in each cell.
     pub records: Vec<u64>,
-    /// The sum of their weights; empty without weights.
-    pub sums: Vec<f64>,
-    /// The sum of the squares of their weights; empty without weights.
-    pub squares: Vec<f64>,
+    /// The sums of their weights and of the squares of their weights; empty without weights.
+    pub sums: [Vec<f64>; 2],
 }
 
 /// Rows whose joint codes are held at a time.
@@ -77,8 +75,7 @@ pub fn table(
         .map(|_| Band {
             table: Table {
                 records: memory::zeros(cells),
-                sums: memory::zeros(weighed),
-                squares: memory::zeros(weighed),
+                sums: [memory::zeros(weighed), memory::zeros(weighed)],
             },
             joint: memory::zeros(HELD),
             wrong: false,
@@ -97,11 +94,10 @@ pub fn table(
         for (a, b) in total.table.records.iter_mut().zip(&band.table.records) {
             *a += b;
         }
-        for (a, b) in total.table.sums.iter_mut().zip(&band.table.sums) {
-            *a += b;
-        }
-        for (a, b) in total.table.squares.iter_mut().zip(&band.table.squares) {
-            *a += b;
+        for (sums, more) in total.table.sums.iter_mut().zip(&band.table.sums) {
+            for (a, b) in sums.iter_mut().zip(more) {
+                *a += b;
+            }
         }
     }
     if total.wrong {
@@ -136,23 +132,18 @@ impl Band {
             if self.wrong {
                 return;
             }
-            let table = &mut self.table;
+            let Table {
+                records,
+                sums: [sums, squares],
+            } = &mut self.table;
+            let cells = joint.iter().map(|&cell| cell as usize);
             match weights {
-                None => {
-                    for &cell in joint.iter() {
-                        if let Some(count) = table.records.get_mut(cell as usize) {
-                            *count += 1;
-                        }
-                    }
-                }
+                None => cells.for_each(|cell| records[cell] += 1),
                 Some(weights) => {
-                    for (&cell, &w) in joint.iter().zip(&weights[start..start + n]) {
-                        let cell = cell as usize;
-                        if let Some(count) = table.records.get_mut(cell) {
-                            *count += 1;
-                            table.sums[cell] += w;
-                            table.squares[cell] += w * w;
-                        }
+                    for (cell, &w) in cells.zip(&weights[start..start + n]) {
+                        records[cell] += 1;
+                        sums[cell] += w;
+                        squares[cell] += w * w;
                     }
                 }
             }
@@ -202,14 +193,13 @@ mod tests {
             squares[cell] += w[i] * w[i];
         }
         let plain = table(&columns, 330, None).unwrap();
-        assert_eq!((plain.records, plain.sums.len()), (records.clone(), 0));
+        assert_eq!((plain.records, plain.sums[0].len()), (records.clone(), 0));
         let weighed = table(&columns, 330, Some(&w)).unwrap();
         assert_eq!(
             weighed,
             Table {
                 records,
-                sums,
-                squares
+                sums: [sums, squares]
             }
         );
     }
@@ -219,20 +209,12 @@ mod tests {
         let a = [0u8, 1, 2];
         let b = [0u64, 1 << 32, 1];
         let columns = [
-            Column {
-                codes: Given::One(&a),
-                size: 3,
-            },
-            Column {
-                codes: Given::Eight(&b),
-                size: 2,
-            },
+            (Given::One(&a), 3),
+            (Given::Eight(&b), 2),
+            (Given::One(&a), 2),
         ];
-        assert_eq!(table(&columns, 6, None), Err((1, 1)));
-        let few = [Column {
-            codes: Given::One(&a),
-            size: 2,
-        }];
-        assert_eq!(table(&few, 2, Some(&[1.0; 3])), Err((0, 2)));
+        let columns = columns.map(|(codes, size)| Column { codes, size });
+        assert_eq!(table(&columns[..2], 6, None), Err((1, 1)));
+        assert_eq!(table(&columns[2..], 2, Some(&[1.0; 3])), Err((0, 2)));
     }
 }

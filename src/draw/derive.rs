@@ -27,93 +27,66 @@ use crate::system::kept::Kept;
 /// The one context. Changing it changes every release.
 const CONTEXT: &str = "bistochastic 2026-11-16 every derivation, version 1";
 
-/// What derived words are for. No two purposes share words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// The fixed words of a record by position.
-    Words,
-    /// Further words of a record that those left undecided.
-    More,
-    /// Words of a record by an integer id and its code.
-    IdInteger,
-    /// The same by a string.
-    IdText,
-    /// The same by bytes.
-    IdBytes,
-    /// The words of one permutation of a matrix.
-    Permutation,
-    /// The words that draw terms of a decomposition.
-    Terms,
-    /// The words that make the tables of Anatomy.
-    Anatomy,
-    /// The words that put equal values in order.
-    Ties,
-    /// What identifies a key.
-    Fingerprint,
-    /// A key from a small seed.
-    Insecure,
-    /// What a plan's block of rows holds.
-    Block,
-    /// What a plan's numeric column holds.
-    Column,
-    /// The order of a plan's numeric column.
-    Order,
-    /// The pseudonyms of a plan's people.
-    Pseudonym,
-    /// The key of the rows of one release of a plan, addressed by what they hold.
-    Rows,
-    /// The key of the units of one column of a plan.
-    Units,
-    /// The key of the numbers inside one reported class of a plan's column.
-    Numbers,
+/// Declares each purpose with the name that is hashed.
+macro_rules! purposes {
+    ($($(#[$doc:meta])* $purpose:ident = $name:literal,)*) => {
+        /// What derived words are for. No two purposes share words.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Purpose {
+            $($(#[$doc])* $purpose,)*
+        }
+
+        impl Purpose {
+            /// All of them, for tests that no two meet.
+            pub const ALL: &[Purpose] = &[$(Purpose::$purpose),*];
+
+            /// The name that is hashed.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Purpose::$purpose => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Purpose {
-    /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 18] = [
-        Purpose::Words,
-        Purpose::More,
-        Purpose::IdInteger,
-        Purpose::IdText,
-        Purpose::IdBytes,
-        Purpose::Permutation,
-        Purpose::Terms,
-        Purpose::Anatomy,
-        Purpose::Ties,
-        Purpose::Fingerprint,
-        Purpose::Insecure,
-        Purpose::Block,
-        Purpose::Column,
-        Purpose::Order,
-        Purpose::Pseudonym,
-        Purpose::Rows,
-        Purpose::Units,
-        Purpose::Numbers,
-    ];
-
-    /// The name that is hashed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Words => "randomize words",
-            Purpose::More => "randomize more",
-            Purpose::IdInteger => "randomize id integer",
-            Purpose::IdText => "randomize id text",
-            Purpose::IdBytes => "randomize id bytes",
-            Purpose::Permutation => "permutation",
-            Purpose::Terms => "decomposition terms",
-            Purpose::Anatomy => "anatomy",
-            Purpose::Ties => "ties",
-            Purpose::Fingerprint => "fingerprint",
-            Purpose::Insecure => "insecure",
-            Purpose::Block => "plan block",
-            Purpose::Column => "plan column",
-            Purpose::Order => "plan order",
-            Purpose::Pseudonym => "plan pseudonym",
-            Purpose::Rows => "plan rows",
-            Purpose::Units => "plan units",
-            Purpose::Numbers => "plan numbers",
-        }
-    }
+purposes! {
+    /// The fixed words of a record by position.
+    Words = "randomize words",
+    /// Further words of a record that those left undecided.
+    More = "randomize more",
+    /// Words of a record by an integer id and its code.
+    IdInteger = "randomize id integer",
+    /// The same by a string.
+    IdText = "randomize id text",
+    /// The same by bytes.
+    IdBytes = "randomize id bytes",
+    /// The words of one permutation of a matrix.
+    Permutation = "permutation",
+    /// The words that draw terms of a decomposition.
+    Terms = "decomposition terms",
+    /// The words that make the tables of Anatomy.
+    Anatomy = "anatomy",
+    /// The words that put equal values in order.
+    Ties = "ties",
+    /// What identifies a key.
+    Fingerprint = "fingerprint",
+    /// A key from a small seed.
+    Insecure = "insecure",
+    /// What a plan's block of rows holds.
+    Block = "plan block",
+    /// What a plan's numeric column holds.
+    Column = "plan column",
+    /// The order of a plan's numeric column.
+    Order = "plan order",
+    /// The pseudonyms of a plan's people.
+    Pseudonym = "plan pseudonym",
+    /// The key of the rows of one release of a plan, addressed by what they hold.
+    Rows = "plan rows",
+    /// The key of the units of one column of a plan.
+    Units = "plan units",
+    /// The key of the numbers inside one reported class of a plan's column.
+    Numbers = "plan numbers",
 }
 
 /// What the caller called the draw: `[Text("stream"), Text(name)]` for methods of a matrix.
@@ -151,10 +124,23 @@ pub fn derive(
     path: &[u64],
     digest: &[u8; 32],
 ) -> Secret {
-    let mut derived = erase::empty();
     let mut hasher = Hasher::new_from_context_key(context());
-    encode_all(&mut hasher, (key, purpose, labels, path, digest));
-    // The first 32 bytes of the output are the hash, written where they stay.
+    hasher.take(key.expose());
+    let mut tuple = Encoder(&mut hasher);
+    tuple.list(4);
+    tuple.text(purpose.name());
+    encode(&mut tuple, labels);
+    tuple.list(path.len());
+    for &index in path {
+        tuple.integer(index.into());
+    }
+    tuple.bytes(digest);
+    finish(&mut hasher)
+}
+
+/// The first 32 bytes of a hash, written where they stay; the hasher is erased.
+pub(super) fn finish(hasher: &mut Hasher) -> Secret {
+    let mut derived = erase::empty();
     let mut output = hasher.finalize_xof();
     output.fill(&mut derived[..]);
     output.zeroize();
@@ -168,25 +154,8 @@ fn context() -> &'static [u8; SECRET] {
     FOUND.get_or_make(|| hash_derive_key_context(CONTEXT))
 }
 
-/// The key and the tuple.
-fn encode_all<S: Sink>(
-    sink: &mut S,
-    (key, purpose, labels, path, digest): (&Key, Purpose, &[Label], &[u64], &[u8; 32]),
-) {
-    sink.take(key.expose());
-    let mut tuple = Encoder(sink);
-    tuple.list(4);
-    tuple.text(purpose.name());
-    encode(&mut tuple, labels);
-    tuple.list(path.len());
-    for &index in path {
-        tuple.integer(index.into());
-    }
-    tuple.bytes(digest);
-}
-
 /// Labels, in the same encoding.
-fn encode<S: Sink>(tuple: &mut Encoder<'_, S>, labels: &[Label]) {
+fn encode(tuple: &mut Encoder<'_, Hasher>, labels: &[Label]) {
     tuple.list(labels.len());
     for label in labels {
         match label {
@@ -249,11 +218,11 @@ mod tests {
     /// A change here changes every release: an entry under "Values" in the changelog.
     #[test]
     fn golden() {
-        let derived = |purpose| {
+        let derived = |&purpose: &Purpose| {
             let labels = Label::stream("survey");
             hex(&derive(&counting(), purpose, &labels, &[], &[0; 32])[..])
         };
-        let golden: Vec<String> = Purpose::ALL.map(derived).into();
+        let golden: Vec<String> = Purpose::ALL.iter().map(derived).collect();
         assert_eq!(
             golden,
             [
@@ -300,7 +269,7 @@ mod tests {
         ];
         let paths: [&[u64]; 6] = [&[], &[0], &[1], &[0, 0], &[0, 1], &[1, 0]];
         let mut seen = HashSet::new();
-        for purpose in Purpose::ALL {
+        for &purpose in Purpose::ALL {
             for labels in &labels {
                 for path in paths {
                     for digest in [[0; 32], [1; 32]] {

@@ -61,7 +61,8 @@ impl Key {
         Self::of(own)
     }
 
-    fn of(bytes: Secret) -> Self {
+    /// The key with the bytes of a secret.
+    pub(super) fn of(bytes: Secret) -> Self {
         Key {
             bytes,
             insecure: false,

@@ -1,11 +1,12 @@
 //! What a plan derives from its key beside reports: keys of numeric columns, rows, units and classes,
 //! pseudonyms, and ids of several columns.
 
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
-use super::derive::{Label, Purpose, derive};
+use super::derive::{Label, Purpose, derive, finish};
 use super::hashing::{BLOCK, Hashing, Messages};
 use super::key::Key;
+use super::randomize::block::words;
 use super::randomize::{Id, Ids};
 use super::spelled::{Part, Prefixed, Spelled};
 use crate::system::stop::Paced;
@@ -27,27 +28,18 @@ pub fn column_key(
         let mut hasher = blake3::Hasher::new_keyed(&secret);
         hasher.update(&(kind.len() as u64).to_le_bytes());
         hasher.update(kind.as_bytes());
-        let mut buffer = memory::zeros::<u8>(1 << 16);
-        for some in values.chunks(buffer.len() / 8) {
-            for (cell, value) in buffer.chunks_exact_mut(8).zip(some) {
-                cell.copy_from_slice(&value.to_le_bytes());
-            }
-            hasher.update(&buffer[..8 * some.len()]);
-        }
-        buffer.zeroize();
-        let mut digest = erase::empty();
-        hasher.finalize_xof().fill(&mut digest[..]);
-        hasher.zeroize();
-        let digest = Key::from_bytes(**digest);
-        let order = derive(&digest, Purpose::Order, &labels, &[], &[0; 32]);
-        Key::from_bytes(**order)
+        let mut buffer = Zeroizing::new(memory::zeros::<u8>(1 << 16));
+        let values = values.iter().map(|value| value.to_le_bytes());
+        words(values, &mut hasher, &mut buffer);
+        let digest = Key::of(finish(&mut hasher));
+        Key::of(derive(&digest, Purpose::Order, &labels, &[], &[0; 32]))
     })
 }
 
 /// A key of its own for one purpose: `labels` tell those under one plan apart.
 pub fn own_key(key: &Key, purpose: Purpose, plan: &str, labels: Vec<Label>) -> Key {
     let labels = Label::plan(plan, labels);
-    erase::after(|| Key::from_bytes(**derive(key, purpose, &labels, &[], &[0; 32])))
+    erase::after(|| Key::of(derive(key, purpose, &labels, &[], &[0; 32])))
 }
 
 /// Records that a thread hashes at a time.
@@ -75,7 +67,7 @@ impl Pseudonyms {
                 for (id, to) in ids.iter().zip(to.chunks_exact_mut(16)).paced() {
                     let block = match id {
                         Id::Integer(n) => self.0.one(&[&[0], &n.to_le_bytes()]),
-                        Id::Text(text) => self.0.one(&[&[1], text.as_bytes()]),
+                        Id::Text(text) => self.0.one(&[&[1], text]),
                         Id::Bytes(bytes) => self.0.one(&[&[2], bytes]),
                     };
                     to.copy_from_slice(&block[..16]);
@@ -139,32 +131,22 @@ pub fn joined(columns: &[Ids<'_>]) -> Spelled {
     let mut all = Spelled::room(rows, rows.saturating_mul(17 * columns.len()));
     for row in (0..rows).paced() {
         for column in columns {
-            match column {
-                Ids::Signed(ids) => join_integer(ids[row].into(), &mut all),
-                Ids::Unsigned(ids) => join_integer(ids[row].into(), &mut all),
-                Ids::Texts(ids) => join_bytes(b't', ids.id(row), &mut all),
-                Ids::Bytes(ids) => join_bytes(b'b', ids.id(row), &mut all),
-                Ids::Mixed(ids) => match ids[row] {
-                    Id::Integer(id) => join_integer(id, &mut all),
-                    Id::Text(id) => join_bytes(b't', id.as_bytes(), &mut all),
-                    Id::Bytes(id) => join_bytes(b'b', id, &mut all),
-                },
-            }
+            let (kind, id) = match column.at(row) {
+                Id::Integer(id) => {
+                    all.write(b"i");
+                    all.write(&id.to_le_bytes());
+                    continue;
+                }
+                Id::Text(id) => (b"t", id),
+                Id::Bytes(id) => (b"b", id),
+            };
+            all.write(kind);
+            all.write(&(id.len() as u64).to_le_bytes());
+            all.write(id);
         }
         all.end();
     }
     all.finish()
-}
-
-fn join_integer(id: i128, to: &mut Spelled) {
-    to.write(b"i");
-    to.write(&id.to_le_bytes());
-}
-
-fn join_bytes(kind: u8, id: &[u8], to: &mut Spelled) {
-    to.write(&[kind]);
-    to.write(&(id.len() as u64).to_le_bytes());
-    to.write(id);
 }
 
 #[cfg(test)]
@@ -180,7 +162,7 @@ mod tests {
 
     #[test]
     fn joined_rows_differ_if_their_parts_do() {
-        let (a, ab, b) = (Id::Text("a"), Id::Text("ab"), Id::Text("b"));
+        let (a, ab, b) = (Id::Text(b"a"), Id::Text(b"ab"), Id::Text(b"b"));
         let first = [a, ab, Id::Bytes(b"a"), Id::Integer(97)];
         let found = rows(&[Ids::Mixed(&first), Ids::Mixed(&[ab, b, ab, ab])]);
         assert_eq!(found[0], b"t\x01\0\0\0\0\0\0\0at\x02\0\0\0\0\0\0\0ab");

@@ -4,8 +4,6 @@
 //! One pass over memory, shared among threads. A string of up to 16 bytes is known by its length and two words: its first
 //! eight bytes and its last eight. So it is looked up by comparing three numbers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::word::Unsigned;
 use crate::system::{memory, pool};
 
@@ -144,20 +142,15 @@ impl Texts {
         threads: usize,
     ) -> bool {
         assert_eq!(views.len(), 2 * out.len(), "two words for each text");
-        let good = AtomicBool::new(true);
-        let parts = out.chunks_mut(PART).enumerate();
-        let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
-        pool::share_out(parts, &mut states, |(), (part, out)| {
-            for (i, out) in (part * PART..).zip(out) {
+        pool::every(out.chunks_mut(PART).enumerate(), threads, |(part, out)| {
+            (part * PART..).zip(out).all(|(i, out)| {
                 let none = missing.is_some_and(|missing| missing[i]);
                 let code = || self.viewed([views[2 * i], views[2 * i + 1]], buffers);
-                match if none { Some(0) } else { code() } {
-                    Some(code) => *out = C::low(code),
-                    None => return good.store(false, Ordering::Relaxed),
-                }
-            }
-        });
-        good.into_inner()
+                let code = if none { Some(0) } else { code() };
+                *out = C::low(code.unwrap_or(0));
+                code.is_some()
+            })
+        })
     }
 }
 

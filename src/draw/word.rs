@@ -46,15 +46,6 @@ impl Width {
             _ => Width::Eight,
         }
     }
-
-    /// Of a word.
-    pub fn bytes(self) -> usize {
-        match self {
-            Width::Two => 2,
-            Width::Four => 4,
-            Width::Eight => 8,
-        }
-    }
 }
 
 /// A record's first word.

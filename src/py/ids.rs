@@ -1,17 +1,53 @@
-//! Ids of a caller, one per record, from whatever holds them.
+//! Ids of a caller, one or one per record, from whatever holds them.
 
 use numpy::{PyReadonlyArray1, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::convert::{as_array, type_name};
-use super::id::one_id;
+use super::convert::{as_array, integer, type_name};
 use super::spelled::{SpelledIds, of_array, of_column, of_items};
 use super::widths::readable;
 use super::work::detached;
 use crate::draw::plan::joined;
 use crate::draw::randomize::{Id, Ids};
 use crate::error::Error;
+
+/// What an id must be.
+pub const ONE_ID: &str = "be an integer from -2^63 to 2^64 - 1, a string or bytes";
+
+/// What a string must not do: an array of strings would drop the zero, and address another person.
+pub const NO_ZERO: &str = "not end in the character U+0000";
+
+/// Read one id. `position` is its place in an array, if there is one.
+pub fn one_id<'a>(
+    name: &str,
+    item: &'a Bound<'_, PyAny>,
+    position: Option<usize>,
+) -> PyResult<Id<'a>> {
+    let at = |got: &str| match position {
+        Some(position) => format!("{got} at position {position}"),
+        None => got.to_owned(),
+    };
+    if let Ok(text) = item.cast::<PyString>() {
+        // Half of a surrogate pair has no UTF-8. The id itself stays out of the error.
+        return match text.to_str() {
+            Ok(text) if text.ends_with('\0') => {
+                Err(Error::value(name, NO_ZERO, at("a string that does")).into())
+            }
+            Ok(text) => Ok(Id::Text(text.as_bytes())),
+            Err(_) => Err(Error::value(name, ONE_ID, at("a string that is not Unicode")).into()),
+        };
+    }
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok(Id::Bytes(bytes.as_bytes()));
+    }
+    match integer(item)? {
+        Some(Some(n)) if (-(1 << 63)..1 << 64).contains(&n) => Ok(Id::Integer(n)),
+        Some(_) => Err(Error::value(name, ONE_ID, at("a number outside")).into()),
+        None if item.is_none() => Err(Error::type_(name, ONE_ID, at("none")).into()),
+        None => Err(Error::type_(name, ONE_ID, at(&type_name(item))).into()),
+    }
+}
 
 /// What ids must be.
 const IDS: &str = "hold one integer, string or bytes per record";

@@ -30,19 +30,10 @@ fn wholes<'py>(py: Python<'py>, numbers: &[u32]) -> PyResult<Wholes<'py>> {
 /// Integers below `most` as the core counts them.
 fn codes(given: &[i64], most: usize) -> Result<Vec<u32>, Error> {
     let code = |&n: &i64| u32::try_from(n).ok().filter(|&n| (n as usize) < most);
-    let outside = |i| {
-        Error::value(
-            "codes",
-            format!("be from 0 to below {most}"),
-            format!("one outside, at {i}"),
-        )
-    };
-    memory::all(
-        (0..)
-            .zip(given)
-            .paced()
-            .map(|(i, n)| code(n).ok_or_else(|| outside(i))),
-    )
+    let must = format!("be from 0 to below {most}");
+    let outside = |i| Error::value("codes", &*must, format!("one outside, at {i}"));
+    let given = (0..).zip(given).paced();
+    memory::all(given.map(|(i, n)| code(n).ok_or_else(|| outside(i))))
 }
 
 /// Refuses what the core would have no room to count.
@@ -142,7 +133,7 @@ pub fn anatomy<'py>(
     key: Option<&Bound<'py, PyAny>>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Wholes<'py>, Wholes<'py>, Wholes<'py>)> {
-    let secret = Secret::new(key, stream, true, "stream")?;
+    let secret = Secret::new(key, stream)?;
     countable(records, k)?;
     let columns = columns.as_slice()?;
     let given = classes.as_ref().map(|classes| classes.as_slice());

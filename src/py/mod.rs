@@ -22,11 +22,8 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
-mod cross;
-mod entropy;
 mod exact;
 mod gradients;
-mod id;
 mod ids;
 mod key;
 mod law;
@@ -37,7 +34,6 @@ mod numeric;
 mod operator;
 mod package;
 mod plan;
-mod processor;
 mod randomize;
 mod rebuild;
 mod secret;
@@ -73,9 +69,7 @@ mod _core {
     use super::{
         birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::{as_path, as_real, as_whole, code, flag},
-        count::count,
-        cross::cross,
-        entropy::entropy_rate,
+        count::{count, cross},
         gradients::Equations,
         ids::{hold_ids, joined_ids},
         key::Key,
@@ -93,14 +87,13 @@ mod _core {
             Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key,
             plan_pseudonyms, plan_respond, plan_row_key, plan_unit_key,
         },
-        processor::processor,
         rebuild::{arrays, restore, restore_parts},
         spelled::{SpelledIds, spelled_ids},
         structure::{
             classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,
             targets_of, two_values_of, vector_of,
         },
-        survey::{metric_epsilon, of_lines, quick_rate},
+        survey::{entropy_rate, metric_epsilon, of_lines, quick_rate},
         texts::Texts,
         widths::plan_recode,
     };

@@ -11,21 +11,25 @@ use super::work::detached;
 use crate::draw::code::each;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
+use crate::law;
 use crate::law::structure::Run;
 use crate::numeric::bits;
 use crate::numeric::{self, Item, Streams, shared, shuffle};
 use crate::system::erase;
 use crate::system::memory::Gather;
 
-/// Runs `work` with the words of all parts of a matrix.
-fn with_streams<T>(
+/// Run `work` with the words of all parts of a matrix, without the GIL.
+fn with_streams<T: Send>(
+    py: Python<'_>,
     matrix: &Matrix,
     secret: &Secret<'_>,
-    work: impl FnOnce(&mut Streams<'_>) -> T,
-) -> T {
-    let digest = matrix.inner().digest();
-    let of = |path: &[u64]| secret.keystream_at(Purpose::Permutation, path, digest);
-    erase::after(|| work(&mut Streams::new(&of)))
+    work: impl FnOnce(&law::Matrix, &mut Streams<'_>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let matrix = matrix.inner();
+    let of = |path: &[u64]| secret.keystream_at(Purpose::Permutation, path, matrix.digest());
+    Ok(detached(py, u64::MAX, || {
+        erase::after(|| work(matrix, &mut Streams::new(&of)))
+    })??)
 }
 
 #[pymethods]
@@ -52,14 +56,8 @@ impl Matrix {
         key: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let secret = Secret::new(key, stream, true, "stream")?;
-        let drawn = detached(py, u64::MAX, || {
-            let places = with_streams(self, &secret, |streams| {
-                numeric::targets(self.inner(), streams)
-            })?;
-            Ok::<_, Error>(places)
-        })??;
-        Ok(drawn.into_pyarray(py))
+        let secret = Secret::new(key, stream)?;
+        Ok(with_streams(py, self, &secret, numeric::targets)?.into_pyarray(py))
     }
 
     /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole. Never above the true number.
@@ -96,11 +94,13 @@ impl Matrix {
     }
 }
 
-fn allowed(matrix: &Matrix, allow_shift: bool) -> Result<(), Error> {
-    if allow_shift {
-        return Ok(());
-    }
-    shared::check(matrix.inner())
+/// Refuse what the whole column would share, unless it is allowed.
+fn check(py: Python<'_>, matrix: &Matrix, allow_shift: bool) -> PyResult<()> {
+    let check = || match allow_shift {
+        true => Ok(()),
+        false => shared::check(matrix.inner()),
+    };
+    Ok(detached(py, u64::MAX, check)??)
 }
 
 fn moved<'py, T: Item + Element>(
@@ -112,12 +112,9 @@ fn moved<'py, T: Item + Element>(
 ) -> PyResult<()> {
     let (values, mut out) = (values.readonly(), out.readwrite());
     let (x, out) = (values.as_slice()?, out.as_slice_mut()?);
-    detached(py, u64::MAX, || {
-        with_streams(matrix, secret, |streams| {
-            numeric::permute(matrix.inner(), streams, x, out)
-        })
-    })??;
-    Ok(())
+    with_streams(py, matrix, secret, |matrix, streams| {
+        numeric::permute(matrix, streams, x, out)
+    })
 }
 
 /// The values, unsigned integers of any width without gaps, each moved to its place into ``out``.
@@ -132,8 +129,8 @@ pub fn permute_into<'py>(
     key: Option<&Bound<'py, PyAny>>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
-    let secret = Secret::new(key, stream, true, "stream")?;
+    check(py, matrix, allow_shift)?;
+    let secret = Secret::new(key, stream)?;
     let values = array("values", "be an array of unsigned integers", values)?;
     each!(values, values => moved(py, matrix, &values, out.cast()?, &secret))
 }
@@ -148,14 +145,9 @@ pub fn origins<'py>(
     key: Option<&Bound<'py, PyAny>>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
-    let secret = Secret::new(key, stream, true, "stream")?;
-    let drawn = detached(py, u64::MAX, || {
-        with_streams(matrix, &secret, |streams| {
-            numeric::origins(matrix.inner(), streams)
-        })
-    })??;
-    Ok(drawn.into_pyarray(py))
+    check(py, matrix, allow_shift)?;
+    let secret = Secret::new(key, stream)?;
+    Ok(with_streams(py, matrix, &secret, numeric::origins)?.into_pyarray(py))
 }
 
 /// ``order`` with each of the runs of equal values, from ``starts`` on and of ``lengths``, shuffled in itself.
@@ -170,7 +162,7 @@ pub fn shuffle_ties<'py>(
     key: Option<&Bound<'py, PyAny>>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let secret = Secret::new(key, stream, true, "stream")?;
+    let secret = Secret::new(key, stream)?;
     let (x, starts, lengths) = (order.as_slice()?, starts.as_slice()?, lengths.as_slice()?);
     let digest = matrix.inner().digest();
     memory::written(py, "order", &[x.len() as u64], u64::MAX, |out| {

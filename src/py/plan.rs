@@ -3,34 +3,24 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::convert::type_name;
-use super::id::one_id;
-use super::ids::HeldIds;
+use super::ids::{HeldIds, one_id};
 use super::key::Key;
 use super::law::Matrix;
+use super::memory::written;
 use super::randomize::{Column, Draws};
-use super::secret::Secret;
+use super::secret::{self, Secret};
 use super::widths::pair;
 use super::work::detached;
 use crate::draw::code::each;
 use crate::draw::derive::{Label, Purpose};
-use crate::draw::key;
 use crate::draw::plan::{Pseudonyms, column_key, own_key};
-use crate::draw::randomize::block::{self, Labels, Refused};
+use crate::draw::randomize::block::{self, Labels};
 use crate::draw::respond::keyed;
 use crate::draw::tally;
-use crate::error::Error;
 use crate::system::{erase, pool};
-
-fn held<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a key::Key> {
-    match key.cast::<Key>() {
-        Ok(key) => Ok(key.get().inner()),
-        Err(_) => Err(Error::type_("key", "be a Key", type_name(key)).into()),
-    }
-}
 
 fn names(columns: &[String]) -> Vec<Label> {
     columns.iter().cloned().map(Label::Text).collect()
@@ -68,7 +58,7 @@ pub fn plan_blocks<'py>(
     first: u64,
     last: bool,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let key = held(key)?;
+    let key = secret::given(key)?;
     let labels: Vec<Vec<Label>> = columns.iter().map(|given| names(&given.0)).collect();
     let numpy = py.import("numpy")?;
     let (mut answers, mut pairs) = (Vec::new(), Vec::new());
@@ -78,17 +68,21 @@ pub fn plan_blocks<'py>(
         pairs.push(pair(&given.1, &out)?);
         answers.push(out);
     }
+    let matrices = columns
+        .iter()
+        .map(|given| given.4.iter().map(|m| m.get().inner()).collect());
+    let matrices: Vec<Vec<_>> = matrices.collect();
     let mut blocks = Vec::new();
-    for ((given, labels), pair) in columns.iter().zip(&labels).zip(&mut pairs) {
+    for (i, (given, pair)) in columns.iter().zip(&mut pairs).enumerate() {
         let codes = each!(pair, as_such, (codes, out) => {
             as_such((codes.as_slice()?, out.as_slice_mut()?))
         });
         blocks.push(block::Column {
-            names: labels,
+            names: &labels[i],
             codes,
             missing: given.2.as_ref().map(|array| array.as_slice()).transpose()?,
             strata: given.3.as_ref().map(|array| array.as_slice()).transpose()?,
-            matrices: given.4.iter().map(|m| m.get().inner()).collect(),
+            matrices: &matrices[i],
         });
     }
     let labels = Labels { plan, release };
@@ -96,14 +90,7 @@ pub fn plan_blocks<'py>(
     let drawn = detached(py, u64::MAX, || {
         erase::after(|| block::run(key, labels, blocks, (first, last), threads))
     })?;
-    drawn.map_err(|refused| match refused {
-        Refused::Call(error) => error,
-        Refused::Code(column, row) => Error::value(
-            "codes",
-            "exist in their matrix and stratum",
-            format!("one outside in column {column}, row {row}"),
-        ),
-    })?;
+    drawn?;
     Ok(answers)
 }
 
@@ -125,7 +112,7 @@ pub fn plan_ids<'py>(
     let matrix = matrix.get().inner();
     let draws = Draws {
         matrix,
-        secret: &Secret::labelled(held(key)?, labels),
+        secret: &Secret::labelled(secret::given(key)?, labels),
         column: Column::into(codes, matrix.family.size(), out)?,
         threads: pool::threads(),
     };
@@ -143,15 +130,10 @@ pub fn plan_respond(
     id: &Bound<'_, PyAny>,
 ) -> PyResult<u64> {
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
-    let secret = Secret::labelled(held(key)?, labels);
+    let secret = Secret::labelled(secret::given(key)?, labels);
     let id = one_id("id", id, None)?;
-    Ok(keyed(
-        matrix.get().inner(),
-        secret.key(),
-        &secret.labels,
-        code,
-        id,
-    )?)
+    let matrix = matrix.get().inner();
+    Ok(keyed(matrix, secret.key(), &secret.labels, code, id)?)
 }
 
 /// The key of the order of a numeric column: another for other values.
@@ -167,7 +149,7 @@ pub fn plan_column_key(
     kind: &str,
     values: PyReadonlyArray1<'_, u64>,
 ) -> PyResult<Key> {
-    let key = held(key)?;
+    let key = secret::given(key)?;
     let values = values.as_slice()?;
     let derived = detached(py, values.len() as u64, || {
         column_key(key, (plan, release, column), kind, values)
@@ -179,14 +161,14 @@ pub fn plan_column_key(
 #[pyfunction]
 pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
     let labels = vec![Label::Text(release.into())];
-    Ok(own_key(held(key)?, Purpose::Rows, plan, labels).into())
+    Ok(own_key(secret::given(key)?, Purpose::Rows, plan, labels).into())
 }
 
 /// The key of the units of one column: all of a unit's draws and its pseudonym follow the law of ids under it.
 #[pyfunction]
 pub fn plan_unit_key(key: &Bound<'_, PyAny>, plan: &str, column: &str) -> PyResult<Key> {
     let labels = vec![Label::Text(column.into())];
-    Ok(own_key(held(key)?, Purpose::Units, plan, labels).into())
+    Ok(own_key(secret::given(key)?, Purpose::Units, plan, labels).into())
 }
 
 /// The key of the numbers inside one reported class of a binned column.
@@ -198,7 +180,7 @@ pub fn plan_number_key(
     place: u64,
 ) -> PyResult<Key> {
     let labels = vec![Label::List(names(&columns)), Label::Integer(place.into())];
-    Ok(own_key(held(key)?, Purpose::Numbers, plan, labels).into())
+    Ok(own_key(secret::given(key)?, Purpose::Numbers, plan, labels).into())
 }
 
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.
@@ -208,20 +190,16 @@ pub fn plan_pseudonyms<'py>(
     key: &Bound<'py, PyAny>,
     plan: &str,
     ids: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray2<u8>>> {
-    let pseudonyms = Pseudonyms::new(held(key)?, plan);
+) -> PyResult<Bound<'py, PyAny>> {
+    let pseudonyms = Pseudonyms::new(secret::given(key)?, plan);
     let ids = HeldIds::new(ids)?;
-    let numpy = py.import("numpy")?;
-    let out = numpy.call_method1("empty", ((ids.len(), 16), "uint8"))?;
-    let out = out.cast_into::<PyArray2<u8>>()?;
-    {
-        let mut to = out.readwrite();
-        let (to, read) = (to.as_slice_mut()?, ids.read(0, ids.len())?);
-        let ids = read.ids();
-        detached(py, u64::MAX, || pseudonyms.fill(ids, to))?;
-    }
+    let (shape, read) = ([ids.len() as u64, 16], ids.read(0, ids.len())?);
+    let ids = read.ids();
+    let out = written(py, "pseudonyms", &shape, u64::MAX, |to| {
+        pseudonyms.fill(ids, to)
+    });
     erase::stack();
-    Ok(out)
+    out
 }
 
 /// Rows of an id, in bounded memory: Misra and Gries.
@@ -230,6 +208,19 @@ pub fn plan_pseudonyms<'py>(
 /// to about 2^20 ids.
 #[pyclass(frozen, module = "bistochastic._core")]
 pub struct Tally(Mutex<tally::Tally>);
+
+impl Tally {
+    /// Never with the GIL: the thread that holds the lock may be waiting for it.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut tally::Tally) -> T + Send,
+    ) -> PyResult<T> {
+        detached(py, u64::MAX, || {
+            work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+}
 
 #[pymethods]
 impl Tally {
@@ -241,19 +232,12 @@ impl Tally {
     /// Count rows by their pseudonyms; the position of the first that is one too many, if any.
     fn add(&self, py: Python<'_>, pseudonyms: PyReadonlyArray2<'_, u8>) -> PyResult<Option<usize>> {
         let bytes = pseudonyms.as_slice()?;
-        // Never with the GIL: the thread that holds the lock may be waiting for it.
-        detached(py, u64::MAX, || {
-            let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.add(bytes.as_chunks().0)
-        })
+        self.with(py, |tally| tally.add(bytes.as_chunks().0))
     }
 
     /// More rows than this would have been found.
     #[getter]
-    fn bound(&self, py: Python<'_>) -> u64 {
-        py.detach(|| {
-            let tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.bound()
-        })
+    fn bound(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |tally| tally.bound())
     }
 }

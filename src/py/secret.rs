@@ -27,13 +27,17 @@ pub fn missing(address: &str) -> PyErr {
     Error::value(address, "be given with a key", "none").into()
 }
 
-/// What was given in the place of a key. A source of one is a class of the package's Python part.
-fn no_key(given: &Bound<'_, PyAny>) -> Error {
-    let mut got = type_name(given);
+/// The core's key of a caller.
+pub fn given<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a key::Key> {
+    if let Ok(key) = key.cast::<Key>() {
+        return Ok(key.get().inner());
+    }
+    let mut got = type_name(key);
+    // A source of a key is a class of the package's Python part.
     if got == "KeySource" {
         got += ", of which read() gives the key";
     }
-    Error::type_("key", "be a Key", got)
+    Err(Error::type_("key", "be a Key", got).into())
 }
 
 /// The call is over: what it did with keys on the stack is overwritten.
@@ -45,33 +49,17 @@ impl Drop for Secret<'_> {
 
 impl<'a> Secret<'a> {
     /// Without a key a fresh one is drawn and forgotten. With one, words must not be used twice, so
-    /// the call has to say what they are for (`stream`) and where (`addressed`).
+    /// the call has to say what they are for (`stream`), and where if they have addresses: see [`missing`].
     pub fn new(
         key: Option<&'a Bound<'_, PyAny>>,
         stream: Option<&Bound<'_, PyAny>>,
-        addressed: bool,
-        address: &str,
     ) -> PyResult<Self> {
-        let name = match stream {
-            None => None,
-            Some(stream) => Some(text("stream", "be a string", stream)?),
-        };
-        let key = match key {
-            None => None,
-            Some(key) => match key.cast::<Key>() {
-                Ok(key) => Some(key.get().inner()),
-                Err(_) => return Err(no_key(key).into()),
-            },
-        };
+        let name = stream.map(|stream| text("stream", "be a string", stream));
+        let (name, key) = (name.transpose()?, key.map(given).transpose()?);
         // For every key, an insecure one too: an example that works is a release that works.
-        if key.is_some() {
-            if name.is_none() {
-                let must = "name what a key is used for";
-                return Err(Error::value("stream", must, "none").into());
-            }
-            if !addressed {
-                return Err(missing(address));
-            }
+        if key.is_some() && name.is_none() {
+            let must = "name what a key is used for";
+            return Err(Error::value("stream", must, "none").into());
         }
         Ok(Secret {
             key: match key {

@@ -5,7 +5,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::id::{NO_ZERO, ONE_ID, one_id};
+use super::ids::{NO_ZERO, ONE_ID, one_id};
 use super::package;
 use super::widths::readable;
 use super::work::{detached, guarded};
@@ -144,7 +144,7 @@ pub fn of_items(py: Python<'_>, items: &[Bound<'_, PyAny>]) -> PyResult<Option<S
         let alike = guarded(|| -> PyResult<bool> {
             for (i, item) in some.iter().enumerate() {
                 let (text, id) = match one_id("ids", item, Some(n * OBJECTS + i))? {
-                    Id::Text(id) => (true, id.as_bytes()),
+                    Id::Text(id) => (true, id),
                     Id::Bytes(id) => (false, id),
                     Id::Integer(_) => return Ok(false),
                 };

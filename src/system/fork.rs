@@ -6,9 +6,9 @@
 //! a new namespace may have the same one. So forks are counted, by a handler that the system runs in the
 //! child before anything else.
 
-use std::marker::PhantomData;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::kept::Kept;
 
 /// How often this process, or one it came from, has been forked into being.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -34,61 +34,43 @@ fn generation() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
+/// The value of one process, and a place for that of a child.
 struct Owned<T> {
     generation: u64,
     value: T,
+    next: Kept<Owned<T>>,
 }
 
 /// One value a process, made at first use. A child makes its own and never touches its parent's but through
 /// `leave`.
-pub struct PerProcess<T> {
-    current: AtomicPtr<Owned<T>>,
-    // Shared between threads where `OnceLock` would be.
-    _shared: PhantomData<OnceLock<T>>,
-}
+pub struct PerProcess<T>(Kept<Owned<T>>);
 
 impl<T: 'static> PerProcess<T> {
     /// Nothing made yet.
+    #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
-        PerProcess {
-            current: AtomicPtr::new(std::ptr::null_mut()),
-            _shared: PhantomData,
-        }
+        PerProcess(Kept::new())
     }
 
     /// This process's value. `leave` sees the parent's, if this is a child that has none of its own yet. Two
     /// threads may make it at the same time; one of them is dropped.
     pub fn get(&'static self, make: impl FnOnce() -> T, leave: impl FnOnce(&T)) -> &'static T {
-        let generation = generation();
-        let seen = self.current.load(Ordering::Acquire);
-        // SAFETY: the pointer is null or came from `Box::into_raw` below, and is never freed.
-        let found = unsafe { seen.as_ref() };
-        match found {
-            Some(owned) if owned.generation == generation => return &owned.value,
-            Some(theirs) => leave(&theirs.value),
-            None => {}
+        let (mut cell, mut theirs, generation) = (&self.0, None, generation());
+        while let Some(owned) = cell.get() {
+            if owned.generation == generation {
+                return &owned.value;
+            }
+            (cell, theirs) = (&owned.next, Some(&owned.value));
         }
-        let value = make();
-        let fresh = Box::into_raw(Box::new(Owned { generation, value }));
-        let published =
-            self.current
-                .compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire);
-        match published {
-            // SAFETY: `fresh` was made just above and is never freed once published.
-            Ok(_) => unsafe { &(*fresh).value },
-            // SAFETY: another thread of this process won; `fresh` was not published, so it is ours to drop,
-            // and `winner` is published and so never freed.
-            Err(winner) => unsafe {
-                drop(Box::from_raw(fresh));
-                &(*winner).value
-            },
+        if let Some(theirs) = theirs {
+            leave(theirs);
         }
-    }
-}
-
-impl<T: 'static> Default for PerProcess<T> {
-    fn default() -> Self {
-        PerProcess::new()
+        let owned = cell.get_or_make(|| Owned {
+            generation,
+            value: make(),
+            next: Kept::new(),
+        });
+        &owned.value
     }
 }
 

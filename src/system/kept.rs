@@ -115,19 +115,4 @@ mod tests {
         assert!(stopped.is_err());
         assert_eq!(*cell.get_or_make(|| 5), 5);
     }
-
-    #[test]
-    fn threads_agree() {
-        let cell = Kept::new();
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|i| {
-                    let cell = &cell;
-                    scope.spawn(move || *cell.get_or_make(|| i))
-                })
-                .collect();
-            let seen: Vec<i32> = threads.into_iter().map(|t| t.join().unwrap()).collect();
-            assert!(seen.iter().all(|&x| x == seen[0]));
-        });
-    }
 }

@@ -77,46 +77,20 @@ pub fn available() -> Option<u128> {
     groups.chain([machine]).min()
 }
 
-/// Whether `bytes` more can be had, as far as the system says.
-///
-/// # Errors
-/// They cannot.
-pub fn look(bytes: u128) -> Result<(), Shortage> {
-    // If the system does not say, the allocation itself will tell.
-    if bytes < LOOK_FROM {
-        return Ok(());
-    }
-    match available() {
-        Some(available) if bytes > available => Err(Shortage {
-            bytes,
-            available: Some(available),
-        }),
-        _ => Ok(()),
-    }
-}
-
 fn bytes_of<T>(n: usize) -> u128 {
     n as u128 * size_of::<T>() as u128
 }
 
-/// Stops unless `bytes` can be had: for what others allocate.
-pub fn require(bytes: u128) {
-    if let Err(shortage) = look(bytes) {
-        Stop::Memory(shortage).throw();
-    }
-}
-
-fn refused(bytes: u128) -> ! {
-    let available = available();
-    Stop::Memory(Shortage { bytes, available }).throw()
-}
-
-/// Room for exactly `n` more.
+/// Room for exactly `n` more. If the system does not say what it has, the allocation itself will tell.
 pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
     let bytes = bytes_of::<T>(n);
-    require(bytes);
-    if vector.try_reserve_exact(n).is_err() || (bytes >= LARGE && !is_spare()) {
-        refused(bytes);
+    let said = || available().is_some_and(|available| bytes > available);
+    if (bytes >= LOOK_FROM && said())
+        || vector.try_reserve_exact(n).is_err()
+        || (bytes >= LARGE && !is_spare())
+    {
+        let available = available();
+        Stop::Memory(Shortage { bytes, available }).throw()
     }
 }
 
@@ -282,7 +256,6 @@ mod tests {
             guarded(|| false, || drop(zeros::<u64>(usize::MAX))),
             guarded(|| false, || drop(filled(1u8, usize::MAX / 2))),
             guarded(|| false, || drop(collected((0u64..1 << 50).map(|_| 0u64)))),
-            guarded(|| false, || require(1 << 90)),
         ] {
             let Err(Stop::Memory(shortage)) = stop else {
                 panic!("{stop:?}");
@@ -290,20 +263,6 @@ mod tests {
             let text = shortage.to_string();
             assert!(text.starts_with("`memory` must hold "), "{text}");
         }
-    }
-
-    #[test]
-    fn the_same_as_without() {
-        assert_eq!(zeros::<f64>(3), [0.0; 3]);
-        assert!(zeros::<u32>(0).is_empty());
-        assert_eq!(filled(2.5, 3), [2.5; 3]);
-        assert_eq!(copied(&[1, 2]), [1, 2]);
-        // Filters announce nothing.
-        let odd: Vec<u32> = collected((0..1000).filter(|i| i % 2 == 1));
-        assert_eq!(odd, (0..1000).filter(|i| i % 2 == 1).collect::<Vec<_>>());
-        assert_eq!(*shared(vec![1, 2, 3]), [1, 2, 3]);
-        assert_eq!(all([Ok(1), Err("no"), Ok(2)]), Err("no"));
-        assert_eq!(all::<_, ()>([Ok(1), Ok(2)]), Ok(vec![1, 2]));
     }
 
     #[test]

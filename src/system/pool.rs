@@ -7,15 +7,17 @@
 //! Every task is a [`point`](stop::point) where work may stop. The caller's thread works as well, and asks at its
 //! points whether it should.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::system::erase;
 use crate::system::fork::PerProcess;
+use crate::system::kept::Kept;
 use crate::system::memory;
-use crate::system::stop::{self, Payload};
+use crate::system::stop;
 
 /// Most threads. A larger number counts as this one.
 pub const MOST: usize = 1024;
@@ -32,15 +34,8 @@ pub fn threads() -> usize {
 
 /// Asked once: the answer takes reading files of the system, longer than many a small job.
 fn cores() -> usize {
-    static CORES: AtomicUsize = AtomicUsize::new(0);
-    match CORES.load(Ordering::Relaxed) {
-        0 => {
-            let cores = std::thread::available_parallelism().map_or(1, Into::into);
-            CORES.store(cores, Ordering::Relaxed);
-            cores
-        }
-        cores => cores,
-    }
+    static CORES: Kept<usize> = Kept::new();
+    *CORES.get_or_make(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
 
 /// This process's pool. It has one thread fewer than are used, since the caller works too; `None` if that leaves none.
@@ -172,12 +167,11 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
     if others == 0 {
         return work();
     }
-    let (handed, stopped) = (&stop::handed(), &Payload::default());
-    let help = move || stopped.catch(|| handed.with(work));
+    let handed = &stop::handed();
     match current().filter(|pool| others <= pool.current_num_threads()) {
         Some(pool) => pool.in_place_scope(|scope| {
             for _ in 0..others {
-                scope.spawn(move |_| help());
+                scope.spawn(move |_| handed.with(work));
             }
             work();
         }),
@@ -185,13 +179,31 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
         None => std::thread::scope(|scope| {
             // As where the pool is made.
             erase::stack();
-            for _ in 0..others {
-                let _ = std::thread::Builder::new().spawn_scoped(scope, help);
-            }
+            let start = || std::thread::Builder::new().spawn_scoped(scope, || handed.with(work));
+            let helpers = memory::collected((0..others).map(|_| start().ok()));
             work();
+            for helper in helpers.into_iter().flatten() {
+                // What a thread unwound with goes on here, as it does from the pool.
+                helper
+                    .join()
+                    .unwrap_or_else(|payload| resume_unwind(payload));
+            }
         }),
     }
-    stopped.rethrow();
+}
+
+/// `f` of every part, shared out among threads; whether it holds for all of them.
+pub fn every<T: Send>(
+    parts: impl ExactSizeIterator<Item = T> + Send,
+    threads: usize,
+    f: impl Fn(T) -> bool + Sync,
+) -> bool {
+    let good = AtomicBool::new(true);
+    let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
+    share_out(parts, &mut states, |(), part| {
+        good.fetch_and(f(part), Ordering::Relaxed);
+    });
+    good.into_inner()
 }
 
 #[cfg(test)]

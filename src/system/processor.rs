@@ -123,16 +123,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_processor_has_what_lower_levels_need() {
-        // SSE2 and NEON are part of these architectures.
-        assert!(
-            Level::Base.is_had() || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
-        );
-        let had: Vec<bool> = Level::ALL.iter().map(|l| l.is_had()).collect();
-        assert!(had.is_sorted_by(|a, b| a >= b), "{had:?}");
-    }
-
     /// `make sanitize` compiles for AVX2 and interprets it, so that it is tested on any processor.
     #[test]
     fn a_level_that_the_compiler_was_told_of_is_had() {

@@ -11,7 +11,6 @@
 //! Looking at the clock takes longer than what many loops do between two points. Where points follow
 //! each other quickly, only every eighth one looks: `SKIPPED`.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -39,21 +38,8 @@ impl Stop {
 /// How often the caller is asked whether to go on.
 pub const PULSE: Duration = Duration::from_millis(50);
 
-/// Whether a piece of work is to stop. Shared by all threads that do it.
-#[derive(Debug, Default)]
-pub struct Wish(AtomicBool);
-
-impl Wish {
-    /// Stop at the next [`point`].
-    pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether to stop.
-    pub fn is_stop(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+/// Whether a piece of work is to stop at the next [`point`]. Shared by all threads that do it.
+type Wish = Arc<AtomicBool>;
 
 /// Who waits for work on this thread.
 struct Caller {
@@ -67,7 +53,7 @@ struct Caller {
 
 /// What a thread is doing.
 struct Current {
-    wish: Arc<Wish>,
+    wish: Wish,
     /// On the thread of who waits.
     caller: Option<Caller>,
 }
@@ -148,12 +134,16 @@ fn look() -> bool {
                     caller.last = Instant::now();
                 }
                 if stop {
-                    current.wish.stop();
+                    current.wish.store(true, Ordering::Relaxed);
                 }
             }
         });
     }
-    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|c| c.wish.is_stop()))
+    CURRENT.with_borrow(|current| {
+        current
+            .as_ref()
+            .is_some_and(|c| c.wish.load(Ordering::Relaxed))
+    })
 }
 
 /// A place where work may stop.
@@ -172,46 +162,9 @@ pub fn point() {
 /// Items of a loop between two places where it may stop.
 const STRETCH: u32 = 1 << 12;
 
-/// Iterators with a place to stop every few thousand items, for loops that do a little with each.
-pub trait Paced: Iterator + Sized {
-    /// The same items.
-    fn paced(self) -> Pace<Self> {
-        Pace {
-            items: self,
-            left: STRETCH,
-        }
-    }
-}
-
-impl<I: Iterator> Paced for I {}
-
-/// See [`Paced`].
-pub struct Pace<I> {
-    items: I,
-    left: u32,
-}
-
-impl<I: Iterator> Iterator for Pace<I> {
-    type Item = I::Item;
-
-    #[inline]
-    fn next(&mut self) -> Option<I::Item> {
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = STRETCH;
-            point();
-        }
-        self.items.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.items.size_hint()
-    }
-}
-
-/// The same for loops that belong to others, such as a sort: the comparison ticks.
+/// Steps of a loop that belongs to others, such as a sort: the comparison ticks. Every few thousand are a place to stop.
 #[derive(Debug, Default)]
-pub struct Tick(std::cell::Cell<u32>);
+pub struct Tick(Cell<u32>);
 
 impl Tick {
     /// One step.
@@ -225,57 +178,51 @@ impl Tick {
     }
 }
 
+/// The same for loops that do a little with each item of an iterator.
+pub trait Paced: Iterator + Sized {
+    /// The same items.
+    fn paced(self) -> Pace<Self> {
+        Pace(self, Tick::default())
+    }
+}
+
+impl<I: Iterator> Paced for I {}
+
+/// See [`Paced`].
+pub struct Pace<I>(I, Tick);
+
+impl<I: Iterator> Iterator for Pace<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        self.1.tick();
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
 /// What this thread is doing, to be handed to others that help.
 #[derive(Clone)]
-pub struct Handed {
-    wish: Option<Arc<Wish>>,
-}
+pub struct Handed(Option<Wish>);
 
 impl Handed {
     /// Do `work` as a part of it.
     pub fn with<T>(&self, work: impl FnOnce() -> T) -> T {
-        let same = CURRENT.with_borrow(|current| {
-            let own = current.as_ref().map(|current| Arc::as_ptr(&current.wish));
-            own == self.wish.as_ref().map(Arc::as_ptr)
-        });
-        if same {
+        if handed().0.as_ref().map(Arc::as_ptr) == self.0.as_ref().map(Arc::as_ptr) {
             return work();
         }
-        let _turn = Turn::new(self.wish.as_ref().map(|wish| Current {
-            wish: wish.clone(),
-            caller: None,
-        }));
+        let _turn = Turn::new(self.0.clone().map(|wish| Current { wish, caller: None }));
         work()
     }
 }
 
 /// What this thread is doing.
 pub fn handed() -> Handed {
-    CURRENT.with_borrow(|current| Handed {
-        wish: current.as_ref().map(|current| current.wish.clone()),
-    })
-}
-
-/// The first of several payloads that threads unwound with, to go on with it elsewhere.
-#[derive(Default)]
-pub struct Payload(std::sync::Mutex<Option<Box<dyn Any + Send>>>);
-
-impl Payload {
-    /// Do `work`; keep what it unwinds with.
-    pub fn catch(&self, work: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-            let mut kept = self.0.lock().unwrap_or_else(|e| e.into_inner());
-            kept.get_or_insert(payload);
-        }
-    }
-
-    /// Unwind with what was kept, if anything was.
-    pub fn rethrow(&self) {
-        let kept = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
-        if let Some(payload) = kept {
-            resume_unwind(payload);
-        }
-    }
+    CURRENT.with_borrow(|current| Handed(current.as_ref().map(|current| current.wish.clone())))
 }
 
 #[cfg(test)]
@@ -321,12 +268,10 @@ mod tests {
 
     #[test]
     fn threads_that_help_stop_too() {
-        let wish = Arc::new(Wish::default());
-        let helper = Handed {
-            wish: Some(wish.clone()),
-        };
+        let wish = Wish::default();
+        let helper = Handed(Some(wish.clone()));
         assert_eq!(caught(|| helper.with(point)), Ok(()));
-        wish.stop();
+        wish.store(true, Ordering::Relaxed);
         assert_eq!(caught(|| helper.with(point)), Err(Stop::Interrupted));
     }
 

@@ -3,7 +3,7 @@
 A case is a function of a seed and a number, and is source code: what fails is printed as a call
 that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
 
-    watch.py       children that run the cases, watched: crashes, hangs, and where to go on
+    watch.py       children that run the cases, watched: crashes, hangs, and what was found
     child.py       one case after the other: build, call, judge, laws
     case.py        a case: what is called on what with which source
     surface.py     what there is to call, by introspection
@@ -16,6 +16,5 @@ that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
     judge.py       which exceptions, warnings and words are fine
     laws.py        what holds for every call; of_matrix.py for a matrix, of_result.py for the rest
     oracle.py      the law of a matrix and its measures, by definition
-    report.py      what was found, with the command that shows it again
     prelude.py     names that sources may use
 """

@@ -34,17 +34,25 @@ def main() -> int:
         child.main(given.seed, given.child, Path(given.home), *given.range)
         return 0
     seed = given.seed or secrets.token_hex(4)
-    from fuzz.report import one, whole
-    from fuzz.watch import Watch
+    from fuzz import case
+    from fuzz.watch import Watch, report
 
     if given.case is not None:
-        return one(Watch(seed, given.limit), given.case)
+        print(case.make(seed, given.case).source)
+        watch = Watch(seed, given.limit)
+        watch._child(given.case, 1, given.case + 1)
+        for failure in watch.found.values():
+            print(f"\n{failure.what}")
+        print("\nfails" if watch.found else "\nholds")
+        return 1 if watch.found else 0
     until = float("inf") if given.cases else time.monotonic() + given.seconds
     watch = Watch(seed, given.limit, until, given.cases or sys.maxsize)
     print(f"seed {seed}", flush=True)
     watch.run(given.children)
     watch.again()
-    return whole(watch)
+    print(report(watch))
+    print(f"\nseed {seed}: {watch.count:,} cases, {len(watch.found)} distinct failures")
+    return 1 if watch.found else 0
 
 
 if __name__ == "__main__":

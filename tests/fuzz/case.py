@@ -13,8 +13,7 @@ from fuzz.surface import MAKERS, Target, targets, weights
 # Arguments that hold many numbers and may come in any container.
 _VECTORS = {
     "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids",
-    "counts", "prior",
-    "x", "y", "p", "q", "betas", "X",
+    "counts", "prior", "x", "y", "p", "q", "betas", "X",
 }  # fmt: skip
 _CLOSED = {
     "uniform",

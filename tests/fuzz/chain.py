@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
-from fuzz.broken import hold
+from fuzz.prelude import hold
 
 Cell = str | None
 

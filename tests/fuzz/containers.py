@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import array
+from collections import deque
+from collections.abc import Callable
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-# Those that must give what a list gives, or be refused.
-ALIKE = (
-    "plain", "strided", "swapped", "frozen", "misaligned", "unmasked", "objects", "tuples",
-    "fortran", "subclassed", "series", "shuffled_series", "extension", "polars", "chunked",
-    "arrow", "arrow_chunks", "arrow_slice", "arrow_views", "arrow_large", "arrow_entries", "buffer",
-)  # fmt: skip
-# Those with a missing value, which must be refused.
-MISSING = ("masked", "with_na", "with_null", "with_none", "with_nan")
-# Those that hold something else.
-OTHERS = (
-    "half", "longdouble", "complexes", "bools", "texts", "byte_texts", "dates", "spans",
-    "structured",
-    "records", "cube", "column", "row", "empty", "ragged", "generator", "mapping", "a_set",
-    "zero_d", "frame", "polars_frame", "table", "categorical", "view", "deque", "np_matrix",
-    "dictionary",
-    "void", "twice", "arrow_text", "dated_series", "lists",
-)  # fmt: skip
+from fuzz.prelude import Later
+
+pd, pl, pa = Later("pandas"), Later("polars"), Later("pyarrow")
 
 
 class UnbuiltError(Exception):
@@ -36,41 +23,27 @@ class Shelf:
     """The containers by name."""
 
     def __getattr__(self, name: str) -> Any:
-        build = globals()[name]
-
         def built(v: Any) -> Any:
             try:
-                return build(v)
+                return (ALIKE | MISSING | OTHERS)[name](v)
             except Exception as error:
                 raise UnbuiltError(name) from error
 
         return built
 
 
-def plain(v: Any) -> Any:
-    return np.asarray(v)
-
-
-def lists(v: Any) -> Any:
-    return [[x] for x in v]
-
-
-def strided(v: Any) -> Any:
-    return np.repeat(np.asarray(v), 2, axis=0)[::2]
-
-
-def swapped(v: Any) -> Any:
+def _swapped(v: Any) -> Any:
     a = np.asarray(v)
     return a.astype(a.dtype.newbyteorder())
 
 
-def frozen(v: Any) -> Any:
+def _frozen(v: Any) -> Any:
     a = np.array(v)
     a.flags.writeable = False
     return a
 
 
-def misaligned(v: Any) -> Any:
+def _misaligned(v: Any) -> Any:
     a = np.asarray(v)
     if a.dtype.hasobject:
         return a
@@ -80,154 +53,23 @@ def misaligned(v: Any) -> Any:
     return b
 
 
-def fortran(v: Any) -> Any:
-    return np.asfortranarray(v)
-
-
-def unmasked(v: Any) -> Any:
-    return np.ma.array(v)
-
-
-def masked(v: Any) -> Any:
+def _masked(v: Any) -> Any:
     a = np.ma.array(v)
     if a.size:
         a[(0,) * a.ndim] = np.ma.masked
     return a
 
 
-def objects(v: Any) -> Any:
-    return np.array(v, dtype=object)
-
-
-def tuples(v: Any) -> Any:
-    return tuple(tuple(x) if isinstance(x, list) else x for x in v)
-
-
-def subclassed(v: Any) -> Any:
-    return np.asarray(v).view(type("Sub", (np.ndarray,), {}))
-
-
-def np_matrix(v: Any) -> Any:
-    return np.asarray(v).view(np.matrix)
-
-
-def longdouble(v: Any) -> Any:
-    return np.asarray(v).astype(np.longdouble)
-
-
-def half(v: Any) -> Any:
-    return np.asarray(v).astype(np.float16)
-
-
-def complexes(v: Any) -> Any:
-    return np.asarray(v).astype(complex) + 1j
-
-
-def bools(v: Any) -> Any:
-    return np.asarray(v).astype(bool)
-
-
-def texts(v: Any) -> Any:
-    return np.asarray(v).astype(str)
-
-
-def byte_texts(v: Any) -> Any:
-    return np.asarray(v).astype(str).astype("S")
-
-
-def dates(v: Any) -> Any:
-    return np.asarray(v).astype(int, casting="unsafe").astype("M8[s]")
-
-
-def spans(v: Any) -> Any:
-    return np.asarray(v).astype(int, casting="unsafe").astype("m8[ns]")
-
-
-def structured(v: Any) -> Any:
-    return np.zeros(np.shape(v), dtype=[("a", "f8"), ("b", "i4")])
-
-
-def records(v: Any) -> Any:
-    return structured(v).view(np.recarray)
-
-
-def void(v: Any) -> Any:
-    return np.zeros(np.shape(v), dtype="V5")
-
-
-def cube(v: Any) -> Any:
-    return np.asarray(v)[None, ..., None]
-
-
-def column(v: Any) -> Any:
-    return np.asarray(v)[:, None]
-
-
-def row(v: Any) -> Any:
-    return np.asarray(v)[None]
-
-
-def zero_d(v: Any) -> Any:
+def _zero_d(v: Any) -> Any:
     a = np.asarray(v).ravel()
     return np.array(a[0] if a.size else 0)
 
 
-def empty(v: Any) -> Any:
-    return np.asarray(v)[:0]
-
-
-def ragged(v: Any) -> Any:
-    return [list(np.atleast_1d(v[0])), [1, 2, 3]] if len(v) else [[1], [1, 2]]
-
-
-def twice(v: Any) -> Any:
-    return [v, v]
-
-
-def generator(v: Any) -> Any:
-    return (x for x in v)
-
-
-def mapping(v: Any) -> Any:
-    return dict(enumerate(v))
-
-
-def a_set(v: Any) -> Any:
-    return {str(x) for x in v}
-
-
-def deque(v: Any) -> Any:
-    from collections import deque as double_ended
-
-    return double_ended(v)
-
-
-def dictionary(v: Any) -> Any:
-    return dict(enumerate(v)).values()
-
-
-def buffer(v: Any) -> Any:
+def _buffer(v: Any) -> Any:
     a = np.asarray(v)
     if a.ndim != 1 or a.dtype.kind not in "iuf" or a.dtype.itemsize != 8:
         return a
     return array.array({"i": "q", "u": "Q", "f": "d"}[a.dtype.kind], a.tolist())
-
-
-def view(v: Any) -> Any:
-    plain: Any = np.ascontiguousarray(v)
-    return memoryview(plain)
-
-
-def _pandas() -> Any:
-    return import_module("pandas")
-
-
-def _polars() -> Any:
-    return import_module("polars")
-
-
-def _arrow() -> Any:
-    return import_module("pyarrow")
 
 
 def _flat(v: Any) -> Any:
@@ -238,111 +80,140 @@ def _flat(v: Any) -> Any:
     return a.tolist() if a.ndim == 1 else a.ravel().tolist()
 
 
-def series(v: Any) -> Any:
-    return _pandas().Series(_flat(v)) if np.ndim(v) == 1 else _pandas().DataFrame(np.asarray(v))
+def _series(v: Any) -> Any:
+    return pd.Series(_flat(v)) if np.ndim(v) == 1 else pd.DataFrame(np.asarray(v))
 
 
-def shuffled_series(v: Any) -> Any:
+def _shuffled_series(v: Any) -> Any:
     """The numbers stand in the order given; the labels do not."""
     flat = _flat(v)
-    return _pandas().Series(flat, index=range(len(flat), 0, -1)) if np.ndim(v) == 1 else series(v)
+    return pd.Series(flat, index=range(len(flat), 0, -1)) if np.ndim(v) == 1 else _series(v)
 
 
-def extension(v: Any) -> Any:
+def _extension(v: Any) -> Any:
     # Floats stay floats: whole numbers are taken as they are, and would be another matrix.
     whole = np.asarray(v).dtype.kind != "f"
-    return series(v).convert_dtypes(convert_integer=whole) if np.ndim(v) == 1 else series(v)
+    return _series(v).convert_dtypes(convert_integer=whole) if np.ndim(v) == 1 else _series(v)
 
 
-def with_na(v: Any) -> Any:
-    s = extension(_flat(v))
+def _with_na(v: Any) -> Any:
+    s = _extension(_flat(v))
     if len(s):
         s.iloc[0] = None
     return s
 
 
-def with_none(v: Any) -> Any:
-    return [None, *_flat(v)[1:]]
+def _polars(v: Any) -> Any:
+    return pl.Series(_flat(v)) if np.ndim(v) == 1 else pl.DataFrame(np.asarray(v))
 
 
-def with_nan(v: Any) -> Any:
-    return _pandas().Series([float("nan"), *_flat(v)[1:]])
-
-
-def dated_series(v: Any) -> Any:
-    return _pandas().Series(np.zeros(len(_flat(v)), dtype="M8[ns]"))
-
-
-def categorical(v: Any) -> Any:
-    return _pandas().Series(_flat(v)).astype("category")
-
-
-def frame(v: Any) -> Any:
-    return _pandas().DataFrame({"a": _flat(v)})
-
-
-def polars(v: Any) -> Any:
-    return _polars().Series(_flat(v)) if np.ndim(v) == 1 else _polars().DataFrame(np.asarray(v))
-
-
-def polars_frame(v: Any) -> Any:
-    return _polars().DataFrame({"a": _flat(v)})
-
-
-def with_null(v: Any) -> Any:
-    return _polars().Series([None, *_flat(v)[1:]])
-
-
-def chunked(v: Any) -> Any:
+def _chunked(v: Any) -> Any:
     if np.ndim(v) != 1:
-        return polars(v)
+        return _polars(v)
     flat = _flat(v)
-    first, rest = _polars().Series(flat[:1]), _polars().Series(flat[1:], dtype=None)
+    first, rest = pl.Series(flat[:1]), pl.Series(flat[1:], dtype=None)
     return first.append(rest) if len(flat) > 1 else first
 
 
-def arrow(v: Any) -> Any:
-    return _arrow().array(_flat(v)) if np.ndim(v) == 1 else _arrow().table(polars(v).to_arrow())
+def _arrow(v: Any) -> Any:
+    return pa.array(_flat(v)) if np.ndim(v) == 1 else pa.table(_polars(v).to_arrow())
 
 
-def arrow_chunks(v: Any) -> Any:
+def _arrow_chunks(v: Any) -> Any:
     flat = _flat(v)
     if np.ndim(v) != 1 or len(flat) < 2:
-        return arrow(v)
-    return _arrow().chunked_array([flat[:1], flat[1:]])
+        return _arrow(v)
+    return pa.chunked_array([flat[:1], flat[1:]])
 
 
-def arrow_slice(v: Any) -> Any:
+def _arrow_slice(v: Any) -> Any:
     """With something before and behind it."""
     flat = _flat(v)
-    return arrow([*flat[:1], *flat, *flat[:1]])[1:-1] if np.ndim(v) == 1 and flat else arrow(v)
+    return _arrow([*flat[:1], *flat, *flat[:1]])[1:-1] if np.ndim(v) == 1 and flat else _arrow(v)
 
 
-def _spelled_as(v: Any, kinds: dict[str, str]) -> Any:
+def _laid_out(how: str) -> Callable[[Any], Any]:
     """Texts and bytes in another layout; numbers as they are."""
-    found = arrow(v)
-    kind = kinds.get(str(getattr(found, "type", "")))
-    return found if kind is None else found.cast(getattr(_arrow(), kind)())
+
+    def laid_out(v: Any) -> Any:
+        found = _arrow(v)
+        kind = str(getattr(found, "type", ""))
+        if kind not in ("string", "binary"):
+            return found
+        if how == "entries":
+            # Each different text or bytes once, and which one it is.
+            return found.dictionary_encode()
+        return found.cast(getattr(pa, how.format(kind))())
+
+    return laid_out
 
 
-def arrow_views(v: Any) -> Any:
-    return _spelled_as(v, {"string": "string_view", "binary": "binary_view"})
-
-
-def arrow_large(v: Any) -> Any:
-    return _spelled_as(v, {"string": "large_string", "binary": "large_binary"})
-
-
-def arrow_entries(v: Any) -> Any:
-    """Each different text or bytes once, and which one it is; numbers as they are."""
-    found = arrow(v)
-    is_spelled = str(getattr(found, "type", "")) in ("string", "binary")
-    return found.dictionary_encode() if is_spelled else found
-
-
-def arrow_text(v: Any) -> Any:
-    return _arrow().array([str(x) for x in _flat(v)])
-
-
-def table(v: Any) -> Any:
-    return _arrow().table({"a": _flat(v)})
+# Those that must give what a list gives, or be refused.
+ALIKE: dict[str, Callable[[Any], Any]] = {
+    "plain": np.asarray,
+    "strided": lambda v: np.repeat(np.asarray(v), 2, axis=0)[::2],
+    "swapped": _swapped,
+    "frozen": _frozen,
+    "misaligned": _misaligned,
+    "unmasked": np.ma.array,
+    "objects": lambda v: np.array(v, dtype=object),
+    "tuples": lambda v: tuple(tuple(x) if isinstance(x, list) else x for x in v),
+    "fortran": np.asfortranarray,
+    "subclassed": lambda v: np.asarray(v).view(type("Sub", (np.ndarray,), {})),
+    "series": _series,
+    "shuffled_series": _shuffled_series,
+    "extension": _extension,
+    "polars": _polars,
+    "chunked": _chunked,
+    "arrow": _arrow,
+    "arrow_chunks": _arrow_chunks,
+    "arrow_slice": _arrow_slice,
+    "arrow_views": _laid_out("{}_view"),
+    "arrow_large": _laid_out("large_{}"),
+    "arrow_entries": _laid_out("entries"),
+    "buffer": _buffer,
+}
+# Those with a missing value, which must be refused.
+MISSING: dict[str, Callable[[Any], Any]] = {
+    "masked": _masked,
+    "with_na": _with_na,
+    "with_null": lambda v: pl.Series([None, *_flat(v)[1:]]),
+    "with_none": lambda v: [None, *_flat(v)[1:]],
+    "with_nan": lambda v: pd.Series([float("nan"), *_flat(v)[1:]]),
+}
+_STRUCTURE = np.dtype([("a", "f8"), ("b", "i4")])
+# Those that hold something else.
+OTHERS: dict[str, Callable[[Any], Any]] = {
+    "half": lambda v: np.asarray(v).astype(np.float16),
+    "longdouble": lambda v: np.asarray(v).astype(np.longdouble),
+    "complexes": lambda v: np.asarray(v).astype(complex) + 1j,
+    "bools": lambda v: np.asarray(v).astype(bool),
+    "texts": lambda v: np.asarray(v).astype(str),
+    "byte_texts": lambda v: np.asarray(v).astype(str).astype("S"),
+    "dates": lambda v: np.asarray(v).astype(int, casting="unsafe").astype("M8[s]"),
+    "spans": lambda v: np.asarray(v).astype(int, casting="unsafe").astype("m8[ns]"),
+    "structured": lambda v: np.zeros(np.shape(v), dtype=_STRUCTURE),
+    "records": lambda v: np.zeros(np.shape(v), dtype=_STRUCTURE).view(np.recarray),
+    "cube": lambda v: np.asarray(v)[None, ..., None],
+    "column": lambda v: np.asarray(v)[:, None],
+    "row": lambda v: np.asarray(v)[None],
+    "empty": lambda v: np.asarray(v)[:0],
+    "ragged": lambda v: [list(np.atleast_1d(v[0])), [1, 2, 3]] if len(v) else [[1], [1, 2]],
+    "generator": lambda v: (x for x in v),
+    "mapping": lambda v: dict(enumerate(v)),
+    "a_set": lambda v: {str(x) for x in v},
+    "zero_d": _zero_d,
+    "frame": lambda v: pd.DataFrame({"a": _flat(v)}),
+    "polars_frame": lambda v: pl.DataFrame({"a": _flat(v)}),
+    "table": lambda v: pa.table({"a": _flat(v)}),
+    "categorical": lambda v: pd.Series(_flat(v)).astype("category"),
+    "view": lambda v: memoryview(np.ascontiguousarray(v)),
+    "deque": deque,
+    "np_matrix": lambda v: np.asarray(v).view(np.matrix),
+    "dictionary": lambda v: dict(enumerate(v)).values(),
+    "void": lambda v: np.zeros(np.shape(v), dtype="V5"),
+    "twice": lambda v: [v, v],
+    "arrow_text": lambda v: pa.array([str(x) for x in _flat(v)]),
+    "dated_series": lambda v: pd.Series(np.zeros(len(_flat(v)), dtype="M8[ns]")),
+    "lists": lambda v: [[x] for x in v],
+}

@@ -13,9 +13,9 @@ import numpy as np
 
 import bistochastic as bs
 from fuzz import judge
-from fuzz.broken import hold
 from fuzz.of_matrix import OF_DEEP_MATRIX, OF_MATRIX
 from fuzz.of_result import OF_RESULT
+from fuzz.prelude import hold
 
 
 @dataclass
@@ -68,45 +68,10 @@ def _sample(run: Run) -> None:
         hold(sorted(one.tolist()) == list(range(n)), "a sample is no permutation")
 
 
-def _majorizes(run: Run) -> None:
-    hold(isinstance(run.result, bool), "majorizes is no bool")
-
-
 def _transforms(run: Run) -> None:
     p, q = run.given["p"], run.given["q"]
     if all(isinstance(x, int) for x in (*p, *q)):
         hold(run.result.apply(p) == list(q), "T-transforms do not carry p into q")
-
-
-def _apply(run: Run) -> None:
-    hold(
-        run.result.dtype == np.float64 and run.result.shape == np.shape(run.given["x"]),
-        "shape of apply",
-    )
-
-
-def _exact_row(run: Run) -> None:
-    hold(sum(run.result) == 1 and min(run.result) >= 0, "a row does not sum to 1")
-
-
-def _required_records(run: Run) -> None:
-    hold(isinstance(run.result, int) and run.result >= 1, "required records")
-
-
-def _standard_error(run: Run) -> None:
-    hold((run.result >= 0).all(), "a standard error below 0")
-
-
-def _posterior(run: Run) -> None:
-    hold(abs(run.result.sum() - 1) < 1e-9 and (run.result >= 0).all(), "a posterior is no law")
-
-
-def _pickled(run: Run) -> None:
-    hold(run.result == run.it, "a pickle gives another")
-
-
-def _shown(run: Run) -> None:
-    hold(not judge.secret(run.result), "a secret is shown")
 
 
 def _table(given: Any) -> tuple[list[str], int]:
@@ -146,25 +111,44 @@ def _plan_respond(run: Run) -> None:
     hold(set(run.result) <= set(run.given["record"]), "a column that was not there")
 
 
-def _html(run: Run) -> None:
-    hold("<script" not in run.result.lower(), "a label that a page takes for code")
-    hold(not judge.secret(run.result), "a value in what a notebook shows")
-
-
 OF_CALL: dict[str, Callable[[Run], None]] = {
-    "Matrix.randomize": _randomize, "Matrix.respond": _respond, "Matrix.require": _require,
-    "Matrix.apply": _apply,
-    "Matrix.exact_row": _exact_row, "Matrix.required_records": _required_records,
-    "Matrix.posterior": _posterior,
-    "Matrix.standard_error": _standard_error, "Matrix.pickled": _pickled, "Matrix.copied": _pickled,
-    "Matrix.deep_copied": _pickled,
-    "TTransforms.pickled": _pickled,
-    "Point.pickled": _pickled, "Key.shown": _shown, "Decomposition.sample": _sample,
-    "bs.theory.majorizes": _majorizes, "Plan.protect": _protect, "Plan.respond": _plan_respond,
-    "Plan.require": _require, "Plan.pickled": _pickled, "Categorical.pickled": _pickled,
-    "Joint.pickled": _pickled, "Numeric.pickled": _pickled, "Certificate.pickled": _pickled,
+    "Matrix.randomize": _randomize,
+    "Matrix.respond": _respond,
+    "Matrix.require": _require,
+    "Plan.require": _require,
+    "Plan.protect": _protect,
+    "Plan.respond": _plan_respond,
+    "Decomposition.sample": _sample,
     "bs.theory.t_transforms": _transforms,
+    "bs.theory.majorizes": lambda run: hold(isinstance(run.result, bool), "majorizes is no bool"),
+    "Matrix.apply": lambda run: hold(
+        run.result.dtype == np.float64 and run.result.shape == np.shape(run.given["x"]),
+        "shape of apply",
+    ),
+    "Matrix.exact_row": lambda run: hold(
+        sum(run.result) == 1 and min(run.result) >= 0, "a row does not sum to 1"
+    ),
+    "Matrix.required_records": lambda run: hold(
+        isinstance(run.result, int) and run.result >= 1, "required records"
+    ),
+    "Matrix.posterior": lambda run: hold(
+        abs(run.result.sum() - 1) < 1e-9 and (run.result >= 0).all(), "a posterior is no law"
+    ),
+    "Matrix.standard_error": lambda run: hold((run.result >= 0).all(), "a standard error below 0"),
+    "Key.shown": lambda run: hold(not judge.secret(run.result), "a secret is shown"),
+}
+# Classes of which a pickle or a copy is equal.
+_COPIED = {
+    "Matrix", "TTransforms", "Point", "Plan", "Categorical", "Joint", "Numeric", "Certificate",
 }  # fmt: skip
+
+
+def _shown_or_copied(run: Run) -> None:
+    if run.name == "as_html":
+        hold("<script" not in run.result.lower(), "a label that a page takes for code")
+        hold(not judge.secret(run.result), "a value in what a notebook shows")
+    elif run.owner in _COPIED and run.name in ("pickled", "copied", "deep_copied"):
+        hold(run.deep or run.result == run.it, "a pickle gives another")
 
 
 def of(run: Run, *, valid: bool) -> list[tuple[str, Callable[[], None]]]:
@@ -180,8 +164,7 @@ def of(run: Run, *, valid: bool) -> list[tuple[str, Callable[[], None]]]:
         out.append((kind, lambda: OF_RESULT[kind](run.result, rng)))
     if valid and words in OF_CALL and not run.deep:
         out.append((words, lambda: OF_CALL[words](run)))
-    if run.name == "as_html":
-        out.append((words, lambda: _html(run)))
+    out.append((words, lambda: _shown_or_copied(run)))
     if isinstance(run.it, bs.Matrix) and rng.random() < 0.3:
         law = rng.choice(known)
         out.append((law.__name__, lambda: law(run.it, rng)))
@@ -191,17 +174,13 @@ def of(run: Run, *, valid: bool) -> list[tuple[str, Callable[[], None]]]:
 def alike(a: Any, b: Any) -> bool:
     """Whether two results are the same, numbers to the last bit."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(
-            np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f"
-        )
+        a, b = np.asarray(a), np.asarray(b)
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (a != a and b != b)
     if type(a).__name__ == "Estimate":
         return alike(a.frequencies, b.frequencies) and a.records == b.records
     if type(a).__name__ in ("Profile", "Comparison", "Figure", "Decomposition"):
         return bool(repr(a) == repr(b))
-    if type(a).__name__ == "TTransforms" or isinstance(
-        a, bs.Matrix | int | str | bool | tuple | list
-    ):
-        return bool(a == b)
-    return True
+    compared = isinstance(a, bs.Matrix | int | str | bool | tuple | list)
+    return bool(a == b) if compared or type(a).__name__ == "TTransforms" else True

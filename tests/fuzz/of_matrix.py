@@ -15,8 +15,8 @@ import numpy as np
 import bistochastic as bs
 from bistochastic import _core
 from fuzz import oracle
-from fuzz.broken import hold
 from fuzz.of_result import of_decomposition, of_estimate, summed
+from fuzz.prelude import hold
 
 KEY = bs.Key.insecure(12)
 
@@ -260,18 +260,14 @@ def tells_beliefs(m: Any, rng: Random) -> None:
 
 OF_MATRIX: tuple[Callable[[Any, Random], None], ...] = (
     rows_and_columns_sum_to_one, is_what_its_parameters_say, dense_rows_and_entries_agree,
-    measures_are_safe_and_close,
-    survives_a_round_trip, requests_are_kept, can_be_shown,
-    draws_do_not_depend_on_threads_or_pieces,
-    responds_as_it_randomizes_by_id, reports_are_possible, draws_permutations, decomposes_exactly,
-    applies_and_solves, estimates_sum_to_one,
-    tells_beliefs,
+    measures_are_safe_and_close, survives_a_round_trip, requests_are_kept, can_be_shown,
+    draws_do_not_depend_on_threads_or_pieces, responds_as_it_randomizes_by_id, reports_are_possible,
+    draws_permutations, decomposes_exactly, applies_and_solves, estimates_sum_to_one, tells_beliefs,
 )  # fmt: skip
 
 
 # Those that ask for no exact entries.
 OF_DEEP_MATRIX = (
     survives_a_round_trip, can_be_shown, draws_do_not_depend_on_threads_or_pieces,
-    responds_as_it_randomizes_by_id,
-    applies_and_solves,
+    responds_as_it_randomizes_by_id, applies_and_solves,
 )  # fmt: skip

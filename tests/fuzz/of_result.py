@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.broken import hold
+from fuzz.prelude import hold
 
 
 def summed(d: Any) -> list[list[Fraction]]:

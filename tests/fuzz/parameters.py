@@ -34,9 +34,8 @@ class Scene:
 
     def same(self) -> str:
         """Several matrices of one size."""
-        return (
-            "[" + ", ".join(matrices.matrix(self.rng, self.size, 2) for _ in range(self.many)) + "]"
-        )
+        some = [matrices.matrix(self.rng, self.size, 2) for _ in range(self.many)]
+        return f"[{', '.join(some)}]"
 
 
 def codes(s: Scene) -> str:
@@ -50,9 +49,8 @@ def codes(s: Scene) -> str:
         return f"np.arange({many}, dtype=np.uint32) % {min(s.size, 2**31)}"
     high = min(s.size, 2**40)
     plain = repr([s.rng.randrange(high) for _ in range(n)])
-    kinds = [k for k, most in (("u1", 2**8), ("i1", 2**7), ("u2", 2**16), ("i4", 2**31),
-    ("u8", 2**63), ("i8", 2**63))
-             if high <= most]  # fmt: skip
+    most = {"u1": 2**8, "i1": 2**7, "u2": 2**16, "i4": 2**31, "u8": 2**63, "i8": 2**63}
+    kinds = [kind for kind in most if high <= most[kind]]
     return plain if luck < 0.5 else f"np.array({plain}, dtype='{s.rng.choice(kinds)}')"
 
 
@@ -72,16 +70,10 @@ def ids(s: Scene) -> str:
     ])  # fmt: skip
 
 
-def key(s: Scene) -> str:
-    return s.rng.choice(
-        [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
-    )
-
-
 def one_id(s: Scene) -> str:
-    return s.rng.choice(["7", "-2**63", "2**64 - 1", f"'{values.SECRET_TEXT}'",
-    f"b'{values.SECRET_TEXT}'", "''", "b''",
-                         str(values.SECRET_CODES[0])])  # fmt: skip
+    text = repr(values.SECRET_TEXT)
+    some = ["7", "-2**63", "2**64 - 1", text, f"b{text}", "''", "b''", str(values.SECRET_CODES[0])]
+    return s.rng.choice(some)
 
 
 def counts(s: Scene) -> str:
@@ -101,12 +93,8 @@ def vector(s: Scene) -> str:
 
 def pair(s: Scene) -> str:
     """``p``; ``q`` is ``p`` smoothed, so that the one majorizes the other."""
-    p = (
-        [float(x) for x in matrices.wholes(s.rng, s.size)]
-        if s.rng.random() < 0.5
-        else matrices.wholes(s.rng, s.size)
-    )
-    s.drawn["p"] = repr(p)
+    kind = float if s.rng.random() < 0.5 else int
+    s.drawn["p"] = repr([kind(x) for x in matrices.wholes(s.rng, s.size)])
     return s.drawn["p"]
 
 
@@ -131,17 +119,6 @@ def points(s: Scene) -> str:
     return f"np.array({row}).reshape({n}, {d})" if d else repr(row)
 
 
-def prior(s: Scene) -> str:
-    return matrices.distribution(s.rng, min(s.size, 600))
-
-
-def path(s: Scene) -> str:
-    return s.rng.choice(["path('new')", "str(path('new.npz'))", "path('.')",
-    "path('no/such/folder')", "path('key')",
-                         "os.fsencode(path('new'))", "'/dev/full'", "'/dev/null'",
-                         "'\\ud800'"])  # fmt: skip
-
-
 def audited(s: Scene, which: int) -> str:
     """A table, its release or the plan of both."""
     if "audited" not in s.drawn:
@@ -149,43 +126,49 @@ def audited(s: Scene, which: int) -> str:
     return s.drawn[("audited", "1", "2")[which]]
 
 
-def page(s: Scene) -> str:
-    return s.rng.choice(["path('page.html')", "path('page.html')", "str(path('page.HTM'))",
-                         "path('.')", "path('no/such/folder/x.html')", "'\\ud800.html'",
-                         "'a\\0.html'", "folder('a.html')", "path('key')"])  # fmt: skip
-
-
 def _of(*sources: str) -> Callable[[Scene], str]:
     return lambda s: s.rng.choice(sources)
 
 
+path = _of("path('new')", "str(path('new.npz'))", "path('.')", "path('no/such/folder')",
+           "path('key')", "os.fsencode(path('new'))", "'/dev/full'", "'/dev/null'",
+           "'\\ud800'")  # fmt: skip
+page = _of("path('page.html')", "path('page.html')", "str(path('page.HTM'))", "path('.')",
+           "path('no/such/folder/x.html')", "'\\ud800.html'", "'a\\0.html'", "folder('a.html')",
+           "path('key')")  # fmt: skip
+# Methods of plans that make tables of a frame.
+_TABLES = (
+    "estimate", "count", "ratio", "mean", "covariance", "correlation", "regress", "transitions",
+    "change",
+)  # fmt: skip
 DRAW: dict[str, Callable[[Scene], str]] = {
     "size": lambda s: str(s.size),
     "epsilon": _of("0", "0.1", "1", "2.5", "Fraction(7, 2)", "30", "36.8", "800", "math.inf"),
-    "beta": lambda s: matrices.unit(s.rng),
-    "keep": lambda s: matrices.unit(s.rng),
+    **dict.fromkeys((
+        "beta", "keep", "row_beta", "column_beta", "truthfulness", "min_beta",
+    ), lambda s: matrices.unit(s.rng)),
     "k": lambda s: str(s.rng.randint(1, s.size)),
-    "temperature": _of("0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf",
-    "0"),
+    "temperature": _of(
+        "0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf", "0",
+    ),
     "targets": lambda s: matrices.targets(s.rng, s.size),
     "sizes": lambda s: matrices.sizes(s.rng, s.size),
     "first_row": lambda s: matrices.distribution(s.rng, s.size),
     "alphas": lambda s: s.rng.choice([matrices.alphas(s.rng, s.size), "0.3", "Fraction(1, 7)"]),
     "kernel": lambda s: matrices.kernel(s.rng, s.size),
     "cost": lambda s: matrices.cost(s.rng, s.size),
-    "array": lambda s: matrices.whole_table(s.rng, s.size),
+    **dict.fromkeys((
+        "array", "dense.counts", "balance.counts", "gibbs.counts",
+    ), lambda s: matrices.whole_table(s.rng, s.size)),
     "total": _of("2**53", "1", "6", "2**63 - 1", "0"),
     "set": _of("(7, [0, 1, 3])", "(13, [0, 1, 3, 9])", "(11, [0, 2])", "None"),
     "modulus": _of("7", "13", "0"),
     "residues": _of("[0, 1, 3]", "[3, 1]", "[]"),
     "difference_set.counts": _of("[3, 1]", "[1, 0]", "[0, 0]", "[2**62, 1]"),
-    "row_beta": lambda s: matrices.unit(s.rng),
-    "column_beta": lambda s: matrices.unit(s.rng),
     "optimal.cost": lambda s: matrices.cost(s.rng, min(s.size, 12)),
     "strongest.family": _of("'geometric'", "['randomized_response', 'k_anonymous']", "None"),
     "strongest.cost": _of("None"),
     "false_records": _of("0", "1", "5", "10**6"),
-    "truthfulness": lambda s: matrices.unit(s.rng),
     "suggest.schema": _of("{'sex': ['F', 'M'], 'age': [1, 2, 3]}", "{'x': int}", "{}", "7"),
     "max_cells": _of("4", "100", "0"),
     "min_dependence": _of("0.1", "0", "1", "2"),
@@ -194,23 +177,21 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "allocate.sizes": _of("[2, 3, 12]", "[5]", "[1, 2]"),
     "allocate.weights": _of("[1, 2, 0.5]", "None", "[0, 1, 1]"),
     "kron.matrices": lambda s: s.same(),
-    "dense.counts": lambda s: matrices.whole_table(s.rng, s.size),
-    "balance.counts": lambda s: matrices.whole_table(s.rng, s.size),
-    "gibbs.counts": lambda s: matrices.whole_table(s.rng, s.size),
-    "text": lambda s: s.rng.choice([
-        files.exchanged(s.rng, f"{s.matrix()}.to_json()"), plans.text(s.rng)
-    ]),
+    "text": lambda s: s.rng.choice(
+        [files.exchanged(s.rng, f"{s.matrix()}.to_json()"), plans.text(s.rng)]
+    ),
     "balance.array": lambda s: matrices.table(s.rng, s.size),
     "i": lambda s: "0",
     "j": lambda s: str(s.size - 1),
     "matrices": lambda s: s.same(),
     "weights": lambda s: repr(matrices.floats(s.rng, s.many)),
     "family": lambda s: repr(s.rng.choice([n for n in bs.__all__ if n.islower()] + ["product"])),
-    "other": lambda s: s.matrix(),
-    "anything": lambda s: s.matrix(),
+    **dict.fromkeys(("other", "anything", "matrix"), lambda s: s.matrix()),
     "codes": codes,
     "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
-    "key": key,
+    "key": lambda s: s.rng.choice(
+        [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
+    ),
     "stream": _of("'s'", "'wave 1'", "''", "'\\u00e9'"),
     "start": _of("0", "1", "65_535", "2**32", "2**63 - 100", "2**64 - 10"),
     "ids": ids,
@@ -220,21 +201,23 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "method": _of("'inverse'", "'mle'", "'simplex'", "'shrunk'"),
     "population": _of("'sampled'", "'fixed'"),
     "classes": _of("True", "False", "np.True_"),
-    "simultaneous": _of("True", "False"),
+    **dict.fromkeys((
+        "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
+        "categories_from_data", "allow_shift", "allow_invertible",
+    ), _of("True", "False")),
     "design_effect": _of("1", "2.5", "0.5", "1e-300", "1e300"),
     "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),
     "tolerance": _of("0.01", "0.5", "1e-9", "1e-300", "0.999"),
-    "prior": prior,
+    "prior": lambda s: matrices.distribution(s.rng, min(s.size, 600)),
     "n": _of("1", "2", "10", "1000", "2**40"),
     "sample.n": _of("0", "1", "2", "50"),
     "u": lambda s: s.code(),
     "v": lambda s: s.code(),
-    "index": lambda s: s.rng.choice([s.code(), f"({s.code()}, {s.code()})", "'beta'", "slice(2)",
-    "-1"]),
+    "index": lambda s: s.rng.choice(
+        [s.code(), f"({s.code()}, {s.code()})", "'beta'", "slice(2)", "-1"]
+    ),
     "gamma": _of("1", "2", "1.5", "math.inf", "1e300", "Fraction(3, 2)"),
-    "x": vector,
-    "y": vector,
-    "full": _of("True", "False"),
+    **dict.fromkeys(("x", "y", "values"), vector),
     "profile.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
     "compare.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
     "policy": _of("'bottleneck'", "'any'"),
@@ -242,69 +225,66 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "mass": _of("1.0", "0.5", "0.999", "1e-9", "Fraction(2, 3)"),
     "max_terms": _of("1", "2", "100", "2**40"),
     "restarts": _of("1", "2", "5"),
-    "progress": _of("print_nothing", "True", "False", "hostile.nasty(0)",
-                    "hostile.raises('__call__')"),
+    "progress": _of(
+        "print_nothing", "True", "False", "hostile.nasty(0)", "hostile.raises('__call__')",
+    ),
     "path": path,
     "report.path": page,
     "explore.path": page,
-    "size_or_categories": lambda s: s.rng.choice([str(s.size), "6", "32", "['a', 'b', '<b>']",
-    "range(3)", "[]", "'ab'"]),
+    "size_or_categories": lambda s: s.rng.choice(
+        [str(s.size), "6", "32", "['a', 'b', '<b>']", "range(3)", "[]", "'ab'"]
+    ),
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "open.path": _of("path('protected.csv')", "path('key')", "'no.parquet'", "path('.')"),
     "open.separator": _of("None", "','", "';'", "'ab'", "7"),
     "open.decimal": _of("'.'", "','", "'x'"),
     "seed": _of("0", "1", "2**64 - 1"),
-    "raw": _of("True", "False"),
-    "b": _of("bytes(32)", "bytearray(range(32))", "memoryview(bytes(32))", "bytes(31)",
-    "memoryview(bytes(64))[::2]"),
+    "b": _of(
+        "bytes(32)", "bytearray(range(32))", "memoryview(bytes(32))", "bytes(31)",
+        "memoryview(bytes(64))[::2]",
+    ),
     "p": pair,
     "q": smoothed,
     "permutation.j": _of("0", "1", "-1", "10**6"),
     "name": _of("'beta'", "'capacity'", "'no such measure'"),
     "profile.profile": lambda s: f"{s.matrix()}.profile()",
-    "matrix": lambda s: s.matrix(),
-    **{
-        f"{name}.categories": lambda s: s.rng.choice(
-            [f"list(map(str, range({s.size})))", "['a', 'b']", "None"])
-        for name in ("heatmap", "estimate")
-    },
+    **dict.fromkeys(("heatmap.categories", "estimate.categories"), lambda s: s.rng.choice(
+        [f"list(map(str, range({s.size})))", "['a', 'b']", "None"]
+    )),
     "scale": _of("'linear'", "'log'"),
     "library": _of("'pandas'", "'polars'", "None"),
     "axes": _of("None", "[]", "figure_axes(1)", "figure_axes(3)"),
-    "families": _of("['geometric']", "['randomized_response', 'k_anonymous']",
-    "{'mine': lambda n, b: bs.uniform(n)}",
-                    "'geometric'", "{'bad': lambda n, b: None}"),
+    "families": _of(
+        "['geometric']", "['randomized_response', 'k_anonymous']",
+        "{'mine': lambda n, b: bs.uniform(n)}", "'geometric'", "{'bad': lambda n, b: None}",
+    ),
     "epsilons": _of("[0.5]", "[0, 2]", "[]", "[-1]"),
     "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
     "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),
     "records": _of("1", "100", "10**30"),
     "X": points,
     "microaggregate.k": _of("2", "3", "10"),
-    "anatomize.k": _of("2", "3"),
-    "k_anonymous_classes.k": _of("2", "3"),
-    "l": _of("2", "3"),
+    **dict.fromkeys(("anatomize.k", "k_anonymous_classes.k", "l"), _of("2", "3")),
     "frame": frame,
-    "quasi_identifiers": _of("['age']", "['town', 'age']", "'age'", "{'age': 'nominal'}",
-    "{'income': 'number'}", "['no such column']"),
+    "quasi_identifiers": _of(
+        "['age']", "['town', 'age']", "'age'", "{'age': 'nominal'}", "{'income': 'number'}",
+        "['no such column']",
+    ),
     "sensitive": _of("'income'", "['income']", "['town', 'income']", "['age']"),
     "quantile.q": _of("0", "0.5", "1", "0.25"),
     "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
-    "values": vector,
     "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, min(s.size, 600))]),
     "protect.frame": lambda s: plans.frame(s.rng),
     "reader": lambda s: s.rng.choice(["pa.table", "pl.DataFrame"]) + "(" + repr(
         {"sex": ["F", "M"], "town": ["A", "B"], "year": [1999, 2000], "region": ["n", "s"]}
     ) + ")",
-    **{
-        f"{name}.frame": lambda s: plans.frame(s.rng)
-        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "weights")
-    },
-    **{
-        name: lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng)])
-        for name in ("regress.frame", "predict.frame", "wave1", "wave2")
-    },
-    "formula": _of("'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
-                   "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'"),
+    **{f"{name}.frame": lambda s: plans.frame(s.rng) for name in (*_TABLES[:6], "weights")},
+    **dict.fromkeys(("regress.frame", "predict.frame", "wave1", "wave2"),
+                    lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng)])),
+    "formula": _of(
+        "'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
+        "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'",
+    ),
     "model": _of("'linear'", "'logistic'", "'multinomial'", "'poisson'", "'x'"),
     "regress.method": _of("'corrected'", "'likelihood'", "None", "'x'"),
     "transitions.columns": _of("'sex'", "['sex', 'year']", "[]", "'region'"),
@@ -360,35 +340,26 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "columns": _of("'sex'", "'town'", "'region'", "'no such column'"),
     "names": _of("'sex'", "'town'", "'region'", "'no such column'"),
     "estimate.columns": _of("None", "['sex']", "['sex', 'town']", "'sex'"),
-    **{
-        f"{name}.columns": _of("['town', 'year']", "['year', 'income']", "['income', 'income']")
-        for name in ("covariance", "correlation")
-    },
-    "where": _of("{'sex': 'F'}", "{'region': ['n']}", "{'town': ['A', 'B'], 'sex': ['M']}", "{}",
-                 "{'no such column': 1}", "{'region': np.array(['n', 's'])}", "{'region': {'x'}}",
-                 "{'year': [1999, np.int64(2000)]}", "{'sex': [None, True, 1]}",
-                 "{'region': [float('nan'), {}]}"),
+    **dict.fromkeys(("covariance.columns", "correlation.columns"),
+                    _of("['town', 'year']", "['year', 'income']", "['income', 'income']")),
+    "where": _of(
+        "{'sex': 'F'}", "{'region': ['n']}", "{'town': ['A', 'B'], 'sex': ['M']}", "{}",
+        "{'no such column': 1}", "{'region': np.array(['n', 's'])}", "{'region': {'x'}}",
+        "{'year': [1999, np.int64(2000)]}", "{'sex': [None, True, 1]}",
+        "{'region': [float('nan'), {}]}",
+    ),
     "ratio.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "mean.column": _of("'sex'", "'year'", "'income'"),
     "scores": _of("[0, 1]", "{'F': 0, 'M': 1}", "{'town': [1, 2, 3]}", "None"),
     "calibration_weights.weights": _of("'income'", "None", "'region'"),
-    **{
-        f"{name}.weights": _of("'income'", "None", "[1, 2, 3]")
-        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
-                     "transitions", "change")
-    },
-    **{
-        f"{name}.strata": _of("'region'", "None")
-        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "regress",
-                     "transitions", "change")
-    },
+    **{f"{name}.weights": _of("'income'", "None", "[1, 2, 3]") for name in _TABLES},
+    **{f"{name}.strata": _of("'region'", "None") for name in _TABLES},
     "fpc": _of("5000", "0.5", "'n'", "(9, 0.5)", "0", "None"),
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
     "replicate_scale": _of("0.5", "None"),
     "gap": _of("1e-3", "0.1", "None"),
     "seconds": _of("0.1", "1", "None"),
-    "wide": _of("True", "False"),
     "to_frame.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "batch_function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
@@ -423,14 +394,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "Numeric.how": _of("'permute'", "'average'"),
     "id_column": _of("'id'", "'id'", "'no such column'"),
     "after": _of("'first'", f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate"),
-    "redraw": _of("True", "False"),
     "pseudonym": _of("'person'", "None", "'sex'"),
-    "rerandomize_numeric": _of("True", "False"),
-    "shuffle": _of("True", "False"),
     "max_rows_per_id": _of("1", "2", "2**40"),
     "allow_insecure": _of("True", "True", "False"),
     "record": lambda s: plans.record(s.rng),
-    "min_beta": lambda s: matrices.unit(s.rng),
     "attributes": lambda s: f"[{plans.attribute(s.rng)}, {plans.numeric(s.rng)}]",
     "Plan.keep": _of("['region']", "'*'", "[]"),
     "drop": _of("[]", "['name']"),
@@ -445,13 +412,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "missing": _of("'raise'", "'keep'", "'category'"),
     "groups": _of("('region', {'n': bs.uniform(2), 's': bs.identity(2)})", "None"),
     "impossible": _of("[('A', 1999)]", "[]"),
-    "categories_from_data": _of("True", "False"),
     "Numeric.order": _of("'rank'", "None"),
     "given": _of("['F', 'M']", "[1, 2]"),
     "of.name": _of("'categories'"),
     "value": _of("'A'", "1999", "None", f"'{values.SECRET_TEXT}'"),
-    "allow_shift": _of("True", "False"),
-    "allow_invertible": _of("True", "False"),
 }  # fmt: skip
 
 # Of these exactly one is to be given.
@@ -504,14 +468,11 @@ def arguments(scene: Scene, call: str, signature: inspect.Signature) -> list[tup
     rng = scene.rng
     scene.many = rng.choice([1, 2, 2, 3])
     scene.records = rng.randint(0, 12)
-    group, wanted = ONE_OF.get(call, ()), set[str]()
-    if group:
-        wanted.add(rng.choice(group))
+    group, bundles = ONE_OF.get(call, ()), TOGETHER.get(call, [])
+    wanted = {rng.choice(group)} if group else set()
     optional = rng.choice([0.0, 0.3, 1.0])
-    bundles = TOGETHER.get(call)
-    if bundles:
-        wanted.update(rng.choice(bundles))
-    bound = {name for bundle in bundles or () for name in bundle}
+    wanted.update(rng.choice(bundles) if bundles else ())
+    bound = {name for bundle in bundles for name in bundle}
     out: list[tuple[str, str]] = []
     for name, parameter in signature.parameters.items():
         if name == "self":

@@ -57,17 +57,30 @@ def plan(rng: Random) -> str:
     return f"bs.Plan([{listed}], name='survey', keep={keep_source}, drop={drop})"
 
 
-def frame(rng: Random) -> str:
-    """People, in any library; now and then a value that no plan declares and nobody may see."""
-    n = rng.choice([0, 1, 5, 12, 300])
-    columns: dict[str, list[Any]] = {
-        "id": list(range(10, 10 + n)),
+def _people(rng: Random, n: int, first: int) -> dict[str, list[Any]]:
+    return {
+        "id": list(range(first, first + n)),
         "sex": [rng.choice(SEXES) for _ in range(n)],
         "town": [rng.choice(TOWNS) for _ in range(n)],
         "year": [rng.choice([1999, 2000]) for _ in range(n)],
         "region": [rng.choice("ns") for _ in range(n)],
         "income": [100.5 * rng.randrange(90) for _ in range(n)],
     }
+
+
+def _in_library(rng: Random, table: object, *libraries: str) -> str:
+    """A table as it is, or in one of some libraries."""
+    library = rng.choice(libraries)
+    return f"{library}({table})" if library else repr(table)
+
+
+_FRAMES = ("pd.DataFrame", "pl.DataFrame", "pa.table")
+
+
+def frame(rng: Random) -> str:
+    """People, in any library; now and then a value that no plan declares and nobody may see."""
+    n = rng.choice([0, 1, 5, 12, 300])
+    columns = _people(rng, n, 10)
     if n and rng.random() < 0.2:
         columns["sex"][rng.randrange(n)] = values.SECRET_TEXT
     if n and rng.random() < 0.2:
@@ -76,8 +89,7 @@ def frame(rng: Random) -> str:
         columns["sex"][rng.randrange(n)] = None
     if rng.random() < 0.7:
         del columns["id"]
-    library = rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table", "pa.record_batch"])
-    return f"{library}({columns})" if library else repr(columns)
+    return _in_library(rng, columns, "", "", *_FRAMES, "pa.record_batch")
 
 
 def record(rng: Random) -> str:
@@ -109,18 +121,9 @@ def release(rng: Random) -> str:
 def audited(rng: Random) -> tuple[str, str, str]:
     """A table, its release and the plan, mostly such that they belong together."""
     n = rng.choice([12, 40])
-    columns: dict[str, list[Any]] = {
-        "id": list(range(n)),
-        "sex": [rng.choice(SEXES) for _ in range(n)],
-        "town": [rng.choice(TOWNS) for _ in range(n)],
-        "year": [rng.choice([1999, 2000]) for _ in range(n)],
-        "region": [rng.choice("ns") for _ in range(n)],
-        "income": [100.5 * rng.randrange(90) for _ in range(n)],
-        "name": [f"{values.SECRET_TEXT}{i}" for i in range(n)],
-    }
+    columns = _people(rng, n, 0) | {"name": [f"{values.SECRET_TEXT}{i}" for i in range(n)]}
     made = plan(rng) if rng.random() < 0.5 else AUDITED
-    library = rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table"])
-    table = f"{library}({columns})" if library else repr(columns)
+    table = _in_library(rng, columns, "", "", *_FRAMES)
     keep = f"bs.Plan({made}.attributes, keep='*')"
     options = rng.choice(["", "", "", "shuffle=True"])
     released = rng.choice([f"{keep}.protect({table}, {options})", table])
@@ -146,6 +149,13 @@ def audit(rng: Random, ids: bool = False) -> str:
     """The audit of a release, by order or by ids."""
     options = ", id_column='id'" if ids else rng.choice(["", ", targets=3", ", confidence=0.5"])
     return f"bs.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}), {AUDITED}{options})"
+
+
+def grouped(options: str = "") -> str:
+    """The audit of records that something published groups."""
+    table = "{'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}"
+    plan = "bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], keep=['h'])"
+    return f"bs.audit({table}, {table}, {plan}{options})"
 
 
 def batch_function(rng: Random) -> str:
@@ -184,8 +194,7 @@ def wave(rng: Random) -> str:
         "z": [0.5 * (i % 11) + rng.random() for i in range(n)],
         "y": [(i * i + 3 * i + i // 5) % 2 for i in range(n)],
     }
-    library = rng.choice(["", "pd.DataFrame", "pl.DataFrame", "pa.table"])
-    return f"{library}({columns})" if library else repr(columns)
+    return _in_library(rng, columns, "", *_FRAMES)
 
 
 def regression(rng: Random) -> str:
@@ -212,8 +221,7 @@ def counts(rng: Random) -> str:
          "region": rng.choice("ns"), "count": rng.choice([0, 1, 2, 7, -1, 2**60])}
         for _ in range(rng.choice([0, 1, 4, 9]))
     ]  # fmt: skip
-    library = rng.choice(["", "pd.DataFrame", "pl.DataFrame", "pa.Table.from_pylist"])
-    return f"{library}({cells})" if library else repr(cells)
+    return _in_library(rng, cells, "", "pd.DataFrame", "pl.DataFrame", "pa.Table.from_pylist")
 
 
 def arrow(rng: Random) -> str:

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +17,26 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
+
+
+class BrokenLawError(Exception):
+    """A law that is broken, in words."""
+
+
+def hold(true: Any, words: str) -> None:
+    """Raise unless ``true``."""
+    if not true:
+        raise BrokenLawError(words)
+
+
+class Later:
+    """A module that is imported when a case names it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 def spoil(vector: Any, where: float, value: Any) -> Any:

@@ -79,29 +79,26 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Certificate": lambda s: f"{plans.release(s.rng)}.certificate",
     "ByIds": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate.ids",
     "Audit": lambda s: plans.audit(s.rng),
-    "Correlation": lambda s: f"{plans.audit(s.rng)}.correlations[0]",
-    "Disclosure": lambda s: f"{plans.audit(s.rng)}.disclosures[0]",
-    "Giveaway": lambda s: f"{plans.audit(s.rng)}.giveaways[0]",
-    "Guess": lambda s: f"{plans.audit(s.rng)}.guesses[0]",
-    "Linkage": lambda s: f"{plans.audit(s.rng)}.linkages[0]",
-    "Marginal": lambda s: f"{plans.audit(s.rng)}.marginals[0]",
-    "Neighbours": lambda s: f"{plans.audit(s.rng)}.neighbours[0]",
-    "PairTable": lambda s: f"{plans.audit(s.rng)}.pairs[0]",
-    "Propensity": lambda s: f"{plans.audit(s.rng)}.propensity",
-    "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
+    **{
+        name: lambda s, part=part: f"{plans.audit(s.rng)}.{part}"  # type: ignore[misc]
+        for name, part in {
+            "Correlation": "correlations[0]",
+            "Disclosure": "disclosures[0]",
+            "Giveaway": "giveaways[0]",
+            "Guess": "guesses[0]",
+            "Linkage": "linkages[0]",
+            "Marginal": "marginals[0]",
+            "Neighbours": "neighbours[0]",
+            "PairTable": "pairs[0]",
+            "Propensity": "propensity",
+            "Rate": "guesses[0].rate",
+            "Finding": "findings[0]",
+            "GroupMeans": "means[0]",
+        }.items()
+    },
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
-    "Finding": lambda s: f"{plans.audit(s.rng)}.findings[0]",
-    "GroupMeans": lambda s: f"{plans.audit(s.rng)}.means[0]",
-    "Pooled": lambda s: (
-        "bs.audit({'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}, {'a': ['x', 'y'] * 9, "
-        "'h': [1] * 9 + [2] * 9}, bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], "
-        "keep=['h'])).pooled[0]"
-    ),
-    "Scenario": lambda s: (
-        "bs.audit({'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}, {'a': ['x', 'y'] * 9, "
-        "'h': [1] * 9 + [2] * 9}, bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], "
-        "keep=['h']), knows=['h']).scenarios[0]"
-    ),
+    "Pooled": lambda s: plans.grouped() + ".pooled[0]",
+    "Scenario": lambda s: plans.grouped(", knows=['h']") + ".scenarios[0]",
     "Coefficients": lambda s: (
         "bs.audit({'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, "
         "{'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, bs.Plan("
@@ -191,19 +188,15 @@ def _members(owner: str, cls: type) -> list[Target]:
             continue
         member = inspect.getattr_static(cls, name)
         reached = getattr(cls, name)
-        if (
-            isinstance(member, staticmethod)
-            or type(member).__name__ == "builtin_function_or_method"
-        ):
-            out.append(Target(owner, name, "static", inspect.signature(reached)))
-        elif callable(reached):
-            out.append(Target(owner, name, "method", inspect.signature(reached)))
-        else:
-            out.append(Target(owner, name, "property", _NOTHING))
+        static = type(member).__name__ in ("staticmethod", "builtin_function_or_method")
+        kind = "static" if static else "method" if callable(reached) else "property"
+        signature = _NOTHING if kind == "property" else inspect.signature(reached)
+        out.append(Target(owner, name, kind, signature))
     fields = [n for n in getattr(cls, "__dataclass_fields__", {}) if not n.startswith("_")]
     out += [Target(owner, n, "property", _NOTHING) for n in fields if n not in dir(cls)]
-    for operation in operations.OF[owner]:
-        out.append(Target(owner, operation.__name__, "operation", inspect.signature(operation)))
+    for operation in operations.OF.get(owner, operations.USUAL).split():
+        signature = inspect.signature(operations.OPERATIONS[operation])
+        out.append(Target(owner, operation, "operation", signature))
     return out
 
 

@@ -172,6 +172,21 @@ class Watch:
             failure.alone = "fails alone" if alone.found else "does not fail alone"
 
 
+def report(watch: Watch) -> str:
+    """Every failure once, those that happened most often first, in words that can be typed."""
+    said = []
+    for signature, failure in sorted(watch.found.items(), key=lambda item: -item[1].times):
+        alone = f", {failure.alone}" if failure.alone else ""
+        lines = [
+            f"{signature.split(': ')[0]}: {failure.what}",
+            f"  {failure.times} times{alone}",
+            f"  python tests/fuzz --seed {watch.seed} --case {failure.number}",
+            *(f"    {line[:1000]}" for line in failure.source.splitlines()),
+        ]
+        said.append("\n".join(lines))
+    return "\n\n".join(said)
+
+
 def _processor_time(pid: int) -> float | None:
     """Seconds of processor time that a process has used, where the system tells."""
     try:

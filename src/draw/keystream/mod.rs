@@ -15,6 +15,7 @@
 use zeroize::Zeroizing;
 
 use crate::draw::key::SECRET;
+use crate::draw::word::Word;
 use crate::system::processor::Level;
 
 mod lanes;
@@ -54,7 +55,7 @@ impl Keystream {
     fn with(secret: &[u8; SECRET], level: Level) -> Self {
         let mut key = Box::new(Zeroizing::new([0; 8]));
         for (word, bytes) in key.iter_mut().zip(secret.chunks_exact(4)) {
-            *word = self::word(bytes);
+            *word = u32::read(bytes);
         }
         Keystream { key, level }
     }
@@ -102,10 +103,6 @@ impl Keystream {
     }
 }
 
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
 #[cfg(test)]
 mod tests {
     use super::level::agrees;
@@ -113,44 +110,41 @@ mod tests {
     use chacha20::ChaCha20Rng;
     use chacha20::rand_core::{Rng, SeedableRng};
 
-    /// What is tested: a level that the processor has, or its lanes as the processor computes them that it has
-    /// not, so that each width is tested on each machine.
-    #[derive(Debug, Clone, Copy)]
-    enum Way {
-        Level(Level),
-        Lanes(usize),
-    }
+    /// What is tested, as [`level::fill`] and [`level::first_words`].
+    type Way = (
+        fn(&[u32; 8], u64, u64, &mut [u8]),
+        fn(&[u32; 8], &[u64], &[u64], &mut [u64]),
+    );
 
-    fn ways() -> impl Iterator<Item = Way> {
-        let had = Level::ALL.into_iter().filter(|l| l.is_had());
-        had.map(Way::Level).chain([1, 4, 8, 16].map(Way::Lanes))
-    }
-
-    impl Way {
-        fn fill(self, secret: &[u8; SECRET], nonce: u64, first: u64, blocks: usize) -> Vec<u8> {
-            let mut out = vec![0xa5; blocks * BLOCK];
-            let (key, to) = (**Keystream::new(secret).key, &mut out[..]);
-            match self {
-                Way::Level(level) => Keystream::at(secret, level).fill(nonce, first, to),
-                Way::Lanes(1) => lanes::fill::<1>(&key, nonce, first, to, lanes::blocks),
-                Way::Lanes(4) => lanes::fill::<4>(&key, nonce, first, to, lanes::blocks),
-                Way::Lanes(8) => lanes::fill::<8>(&key, nonce, first, to, lanes::blocks),
-                Way::Lanes(_) => lanes::fill::<16>(&key, nonce, first, to, lanes::blocks),
-            }
-            out
+    /// Each level that the processor has, and lanes of each width as the processor computes them that has no such
+    /// vectors, so that each is tested on each machine.
+    fn ways() -> Vec<Way> {
+        let mut ways: Vec<Way> = Vec::new();
+        macro_rules! ways {
+            ($($level:ident)*; $($n:literal)*) => {
+                $(if Level::$level.is_had() {
+                    ways.push((
+                        |key, nonce, first, out| level::fill(Level::$level, key, nonce, first, out),
+                        |key, c, n, out| level::first_words(Level::$level, key, c, n, out),
+                    ));
+                })*
+                $(ways.push((
+                    |key, nonce, first, out| lanes::fill::<$n>(key, nonce, first, out, lanes::blocks),
+                    |key, c, n, out| lanes::first_words::<$n>(key, c, n, out, lanes::blocks),
+                ));)*
+            };
         }
+        ways!(Plain Base Avx2 Avx512; 1 4 8 16);
+        ways
+    }
 
-        fn first_words(self, secret: &[u8; SECRET], counters: &[u64], nonces: &[u64]) -> Vec<u64> {
-            let mut out = vec![0xa5; counters.len()];
-            let (key, c, n, to) = (**Keystream::new(secret).key, counters, nonces, &mut out[..]);
-            match self {
-                Way::Level(level) => Keystream::at(secret, level).first_words(c, n, to),
-                Way::Lanes(1) => lanes::first_words::<1>(&key, c, n, to, lanes::blocks),
-                Way::Lanes(4) => lanes::first_words::<4>(&key, c, n, to, lanes::blocks),
-                Way::Lanes(8) => lanes::first_words::<8>(&key, c, n, to, lanes::blocks),
-                Way::Lanes(_) => lanes::first_words::<16>(&key, c, n, to, lanes::blocks),
-            }
-            out
+    /// All ways give these blocks.
+    fn all_fill(secret: &[u8; SECRET], nonce: u64, first: u64, want: &[u8]) {
+        let key = **Keystream::new(secret).key;
+        for (i, (fill, _)) in ways().into_iter().enumerate() {
+            let mut out = vec![0xa5; want.len()];
+            fill(&key, nonce, first, &mut out);
+            assert_eq!(out, want, "way {i}");
         }
     }
 
@@ -191,35 +185,24 @@ mod tests {
         .iter()
         .flat_map(|word| word.to_le_bytes())
         .collect();
-        for way in ways() {
-            // First, and within a full vector.
-            for before in [0, 5] {
-                let got = way.fill(&secret, nonce, counter - before, 16);
-                assert_eq!(got[before as usize * BLOCK..][..BLOCK], want, "{way:?}");
-            }
+        // First, and within a full vector.
+        for before in [0, 5] {
+            let mut all = judge(&secret, nonce, counter - before, 16);
+            all[before as usize * BLOCK..][..BLOCK].copy_from_slice(&want);
+            all_fill(&secret, nonce, counter - before, &all);
         }
     }
 
     #[test]
     fn the_counter_carries_into_its_upper_half() {
-        let secret = [7; SECRET];
-        for way in ways() {
-            for before in 0..17 {
-                let first = (1 << 32) - before;
-                let got = way.fill(&secret, 3, first, 19);
-                assert_eq!(got, judge(&secret, 3, first, 19), "{way:?}");
-            }
+        for before in 0..17 {
+            let first = (1 << 32) - before;
+            all_fill(&[7; SECRET], 3, first, &judge(&[7; SECRET], 3, first, 19));
         }
-    }
-
-    #[test]
-    fn the_last_block_is_followed_by_the_first() {
-        let secret = [8; SECRET];
-        let mut want = judge(&secret, 3, u64::MAX, 1);
-        want.extend(judge(&secret, 3, 0, 32));
-        for way in ways() {
-            assert_eq!(way.fill(&secret, 3, u64::MAX, 33), want, "{way:?}");
-        }
+        // The last block is followed by the first.
+        let mut want = judge(&[7; SECRET], 3, u64::MAX, 1);
+        want.extend(judge(&[7; SECRET], 3, 0, 32));
+        all_fill(&[7; SECRET], 3, u64::MAX, &want);
     }
 
     #[test]
@@ -227,18 +210,8 @@ mod tests {
         let secret = std::array::from_fn(|i| 3 * i as u8);
         let nonce = 0x0123_4567_89ab_cdef;
         let want = judge(&secret, nonce, 5, 50);
-        let counters: Vec<u64> = (5..55).collect();
-        for way in ways() {
-            for blocks in 0..=50 {
-                let got = way.fill(&secret, nonce, 5, blocks);
-                assert_eq!(got, want[..blocks * BLOCK], "{way:?}");
-                let words = way.first_words(&secret, &counters[..blocks], &[nonce; 50][..blocks]);
-                let first = want
-                    .chunks(BLOCK)
-                    .map(|block| block[..8].try_into().unwrap());
-                let first: Vec<u64> = first.map(u64::from_le_bytes).take(blocks).collect();
-                assert_eq!(words, first, "{way:?}");
-            }
+        for blocks in 0..=50 {
+            all_fill(&secret, nonce, 5, &want[..blocks * BLOCK]);
         }
     }
 
@@ -256,12 +229,13 @@ mod tests {
             .map(|(&counter, &nonce)| judge(&secret, nonce, counter, 1))
             .map(|block| u64::from_le_bytes(block[..8].try_into().unwrap()))
             .collect();
-        for way in ways() {
-            assert_eq!(
-                way.first_words(&secret, &counters, &nonces),
-                want,
-                "{way:?}"
-            );
+        let key = **Keystream::new(&secret).key;
+        for (i, (_, first_words)) in ways().into_iter().enumerate() {
+            for n in 0..=want.len() {
+                let mut out = vec![0xa5; n];
+                first_words(&key, &counters[..n], &nonces[..n], &mut out);
+                assert_eq!(out, want[..n], "way {i}");
+            }
         }
     }
 

@@ -5,40 +5,26 @@
 use crate::draw::code::Code;
 use crate::system::processor::for_avx2;
 
-/// A number to divide codes by.
+/// `d`, `m` and `s`, to divide codes of this type by `size`, which is not 0, if the type holds that.
 ///
 /// With `s = floor(log2 d)` and `m = floor(2^(w+s) / d)`, or one less than `2^w` if that is `2^w`,
 /// `floor(x m / 2^(w+s))` is `floor(x / d)` or one less for any `x` below `2^w`: `m` is above
 /// `2^(w+s) / d - 1`, so that `x m / 2^(w+s)` is above `x / d - 1`.
-#[derive(Debug, Clone, Copy)]
-pub struct Divisor {
-    /// The number.
-    pub size: u64,
-}
-
-impl Divisor {
-    /// To divide by `size`, which is not 0.
-    pub fn new(size: u64) -> Self {
-        Divisor { size }
+fn divisor<C: Code>(size: u64) -> Option<(C, C, u32)> {
+    let d = C::low(size);
+    if d.get() != size {
+        return None;
     }
-
-    /// `d`, `m` and `s` for codes of this type, if it holds the number.
-    fn numbers<C: Code>(self) -> Option<(C, C, u32)> {
-        let d = C::low(self.size);
-        if d.get() != self.size {
-            return None;
-        }
-        let (bits, s) = (8 * size_of::<C>() as u32, self.size.ilog2());
-        let m = (1u128 << (bits + s)) / u128::from(self.size);
-        Some((d, C::low(m.min((1 << bits) - 1) as u64), s))
-    }
+    let (bits, s) = (8 * size_of::<C>() as u32, size.ilog2());
+    let m = (1u128 << (bits + s)) / u128::from(size);
+    Some((d, C::low(m.min((1 << bits) - 1) as u64), s))
 }
 
 for_avx2! {
-    /// Leave the quotients of the codes in `rest`, and put what they leave over into `digits`.
-    pub(crate) fn split<C: Code, D: Code>(divisor: &Divisor, rest: &mut [C], digits: &mut [D]) {
+    /// Leave the quotients of the codes by `size` in `rest`, and put what they leave over into `digits`.
+    pub(crate) fn split<C: Code, D: Code>(size: u64, rest: &mut [C], digits: &mut [D]) {
         let pairs = rest.iter_mut().zip(digits);
-        match divisor.numbers::<C>() {
+        match divisor::<C>(size) {
             Some((d, m, s)) => pairs.for_each(|(rest, digit)| {
                 let (quotient, left) = rest.divide(d, m, s);
                 *rest = quotient;
@@ -100,7 +86,7 @@ mod tests {
             .collect();
         let mut rest = codes.clone();
         let mut digits = vec![D::default(); codes.len()];
-        split(&Divisor::new(size), &mut rest, &mut digits);
+        split(size, &mut rest, &mut digits);
         for ((code, rest), digit) in codes.iter().zip(&rest).zip(&digits) {
             let x = code.get();
             assert_eq!(

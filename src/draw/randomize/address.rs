@@ -1,12 +1,12 @@
 //! Where records are: by position, or by the ids of people. The kind of an address is said here and nowhere else.
 //!
-//! Rows and ids have keys of different types, so that keys of one kind never meet addresses of the other. Among ids,
-//! [`Ids`] says of which kind they are, and [`IdKeys`] has a key for each kind.
+//! Keys are derived for the addresses of a call ([`Records`]), so that keys of one kind never meet addresses of the
+//! other. Among ids, [`Ids`] says of which kind they are, and [`IdKeys`] has a key for each kind.
 
 use zeroize::Zeroize;
 
+use super::draw::Scratch;
 use super::further::Further;
-use super::work::Scratch;
 use crate::draw::code::Code;
 use crate::draw::derive::Purpose;
 use crate::draw::hashing::Hashing;
@@ -15,17 +15,13 @@ use crate::draw::spelled::{Part, Prefixed};
 use crate::error::{Error, Result};
 use crate::system::erase::Secret;
 
-/// Consecutive rows from this one on.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows(pub u64);
-
 /// The identifier of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Id<'a> {
     /// An integer from -2^63 to 2^64 - 1, by value.
     Integer(i128),
     /// A string, as UTF-8.
-    Text(&'a str),
+    Text(&'a [u8]),
     /// Bytes.
     Bytes(&'a [u8]),
 }
@@ -64,6 +60,17 @@ impl<'a> Ids<'a> {
         self.len() == 0
     }
 
+    /// That of one record.
+    pub fn at(self, i: usize) -> Id<'a> {
+        match self {
+            Ids::Signed(ids) => Id::Integer(ids[i].into()),
+            Ids::Unsigned(ids) => Id::Integer(ids[i].into()),
+            Ids::Texts(ids) => Id::Text(ids.id(i)),
+            Ids::Bytes(ids) => Id::Bytes(ids.id(i)),
+            Ids::Mixed(ids) => ids[i],
+        }
+    }
+
     /// Those of the records `start..end`.
     pub fn part(self, start: usize, end: usize) -> Self {
         match self {
@@ -76,27 +83,17 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// The keys of one draw, for one kind of address.
-pub trait Keys: Send + Sync {
-    /// The keys of the draw for which `make` derives secrets.
-    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self;
-}
+/// Derives the secret of a purpose, for one draw.
+pub(super) type Make<'a> = &'a dyn Fn(Purpose) -> Secret;
 
-/// The keys of [`Rows`].
+/// The keys of one draw by position.
 pub struct RowKeys {
     words: Keystream,
     more: Keystream,
 }
 
-/// The keys of [`Ids`].
-pub struct IdKeys {
-    integer: Keystream,
-    text: Hashing,
-    bytes: Hashing,
-}
-
-impl Keys for RowKeys {
-    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+impl RowKeys {
+    pub(super) fn new(make: Make<'_>) -> Self {
         RowKeys {
             words: Keystream::new(&make(Purpose::Words)),
             more: Keystream::new(&make(Purpose::More)),
@@ -104,14 +101,11 @@ impl Keys for RowKeys {
     }
 }
 
-impl Keys for IdKeys {
-    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
-        IdKeys {
-            integer: Keystream::new(&make(Purpose::IdInteger)),
-            text: Hashing::new(make(Purpose::IdText)),
-            bytes: Hashing::new(make(Purpose::IdBytes)),
-        }
-    }
+/// The keys of one draw by ids, one for each kind of id.
+pub struct IdKeys {
+    integer: Keystream,
+    text: Hashing,
+    bytes: Hashing,
 }
 
 /// The 64 bytes that an integer and a code address.
@@ -131,11 +125,19 @@ fn hashed_block(hashing: &Hashing, id: &[u8], code: u64) -> [u8; BLOCK] {
 }
 
 impl IdKeys {
+    pub(super) fn new(make: Make<'_>) -> Self {
+        IdKeys {
+            integer: Keystream::new(&make(Purpose::IdInteger)),
+            text: Hashing::new(make(Purpose::IdText)),
+            bytes: Hashing::new(make(Purpose::IdBytes)),
+        }
+    }
+
     /// The 64 bytes that an id and a code address.
     fn block(&self, id: Id<'_>, code: u64) -> [u8; BLOCK] {
         match id {
             Id::Integer(id) => integer_block(&self.integer, id, code),
-            Id::Text(id) => hashed_block(&self.text, id.as_bytes(), code),
+            Id::Text(id) => hashed_block(&self.text, id, code),
             Id::Bytes(id) => hashed_block(&self.bytes, id, code),
         }
     }
@@ -146,7 +148,7 @@ impl Id<'_> {
     pub(in crate::draw) fn block(self, code: u64, make: impl Fn(Purpose) -> Secret) -> [u8; BLOCK] {
         match self {
             Id::Integer(id) => integer_block(&Keystream::new(&make(Purpose::IdInteger)), id, code),
-            Id::Text(id) => hashed_block(&Hashing::new(make(Purpose::IdText)), id.as_bytes(), code),
+            Id::Text(id) => hashed_block(&Hashing::new(make(Purpose::IdText)), id, code),
             Id::Bytes(id) => hashed_block(&Hashing::new(make(Purpose::IdBytes)), id, code),
         }
     }
@@ -160,68 +162,40 @@ impl Id<'_> {
     }
 }
 
-/// Where the records of a call are: [`Rows`] or [`Ids`].
-pub trait Address: Copy + Send + Sync {
-    /// The keys of one draw that give such addresses their words.
-    type Keys: Keys;
+/// Where the records of a call are.
+#[derive(Debug, Clone, Copy)]
+pub enum Addresses<'a> {
+    /// Consecutive rows from this one on.
+    Rows(u64),
+    /// People.
+    Ids(Ids<'a>),
+}
 
+impl Addresses<'_> {
     /// Check that there are addresses for `records` records, and that no two of them have the same words.
     ///
     /// # Errors
     /// There are more or fewer, or one is beyond the last address.
-    fn check(self, records: usize) -> Result<()>;
-
-    /// These addresses, with the keys of all draws.
-    fn with<'a>(self, keys: &'a [Self::Keys]) -> Records<'a>
-    where
-        Self: 'a;
-}
-
-impl Address for Rows {
-    type Keys = RowKeys;
-
-    fn check(self, records: usize) -> Result<()> {
-        if self.0.checked_add(records as u64).is_some() {
-            return Ok(());
-        }
-        let got = format!("{records} from {}", self.0);
-        Err(Error::value("addresses", "end before row 2^64", got))
-    }
-
-    fn with<'a>(self, keys: &'a [RowKeys]) -> Records<'a>
-    where
-        Self: 'a,
-    {
-        Records::Rows(self.0, keys)
-    }
-}
-
-impl Address for Ids<'_> {
-    type Keys = IdKeys;
-
-    fn check(self, records: usize) -> Result<()> {
-        if self.len() != records {
-            let must = format!("be one for each of the {records} records");
-            return Err(Error::value("addresses", must, self.len()));
-        }
-        let Ids::Mixed(ids) = self else {
-            return Ok(());
-        };
-        match ids.iter().position(|id| !id.is_its_own()) {
-            None => Ok(()),
-            Some(i) => {
-                let must = "be integers from -2^63 to 2^64 - 1";
-                let got = format!("one outside at position {i}");
-                Err(Error::value("addresses", must, got))
+    pub(super) fn check(self, records: usize) -> Result<()> {
+        let (must, got) = match self {
+            Addresses::Rows(first) if first.checked_add(records as u64).is_none() => {
+                let must = "end before row 2^64".to_owned();
+                (must, format!("{records} from {first}"))
             }
-        }
-    }
-
-    fn with<'a>(self, keys: &'a [IdKeys]) -> Records<'a>
-    where
-        Self: 'a,
-    {
-        Records::Ids(self, keys)
+            Addresses::Ids(ids) if ids.len() != records => {
+                let must = format!("be one for each of the {records} records");
+                (must, ids.len().to_string())
+            }
+            Addresses::Ids(Ids::Mixed(ids)) => match ids.iter().position(|id| !id.is_its_own()) {
+                None => return Ok(()),
+                Some(i) => {
+                    let must = "be integers from -2^63 to 2^64 - 1".to_owned();
+                    (must, format!("one outside at position {i}"))
+                }
+            },
+            _ => return Ok(()),
+        };
+        Err(Error::value("addresses", must, got))
     }
 }
 
@@ -376,14 +350,8 @@ impl Records<'_> {
             Records::Ids(ids, keys) => {
                 for &i in undecided {
                     let at = which.at(i.into());
-                    let (keys, code) = (&keys[number], scratch.nonces[at] & !NEGATIVE);
-                    let block = match ids {
-                        Ids::Signed(ids) => keys.block(Id::Integer(ids[at].into()), code),
-                        Ids::Unsigned(ids) => keys.block(Id::Integer(ids[at].into()), code),
-                        Ids::Texts(ids) => hashed_block(&keys.text, ids.id(at), code),
-                        Ids::Bytes(ids) => hashed_block(&keys.bytes, ids.id(at), code),
-                        Ids::Mixed(ids) => keys.block(ids[at], code),
-                    };
+                    let code = scratch.nonces[at] & !NEGATIVE;
+                    let block = keys[number].block(ids.at(at), code);
                     answer(i.into(), &mut Further::of_block(block));
                 }
             }
@@ -529,7 +497,7 @@ mod tests {
         let ids = [
             Id::Integer(7),
             Id::Integer(-7),
-            Id::Text("7"),
+            Id::Text(b"7"),
             Id::Bytes(b"7"),
         ];
         let blocks: Vec<[u8; BLOCK]> = ids

@@ -21,18 +21,17 @@
 //! is. Rows keep their places whether or not they are missing, and whatever their stratum.
 
 use blake3::Hasher;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use super::address::Which;
-use super::draw::{At, draw};
-use super::work::Scratch;
-use super::{Address, RECORDS, Randomizer, RowKeys, Rows};
+use super::address::{Records, RowKeys, Which};
+use super::draw::{At, Scratch, draw};
+use super::{Draws, RECORDS};
 use crate::draw::code::{ByWidth, Code, Width, each};
-use crate::draw::derive::{Label, Purpose, derive};
+use crate::draw::derive::{Label, Purpose, derive, finish};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::system::memory;
+use crate::system::memory::{self, Gather};
 use crate::system::{erase, pool};
 
 /// Rows of a block.
@@ -63,7 +62,7 @@ pub struct Column<'a> {
     /// Which of the matrices each row has.
     pub strata: Option<&'a [u32]>,
     /// One, or one a stratum; all of one size.
-    pub matrices: Vec<&'a Matrix>,
+    pub matrices: &'a [&'a Matrix],
 }
 
 impl Column<'_> {
@@ -136,22 +135,6 @@ pub fn blocks(rows: usize, last: bool) -> impl Iterator<Item = usize> {
     std::iter::repeat_n(ROWS, whole - joined).chain(tail)
 }
 
-/// Why there are no reports: the position in the list of columns, and in the column, of a code or a stratum that
-/// there is not; or a call that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// The column, and the row.
-    Code(usize, usize),
-    /// What the caller put together does not fit.
-    Call(Error),
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Refused::Call(error)
-    }
-}
-
 /// Draw a report for every row of every column, block by block, the first of them block number `first`. Unless these
 /// are the `last` rows of the table, they end with a block.
 ///
@@ -163,14 +146,14 @@ pub fn run(
     columns: Vec<Column<'_>>,
     (first, last): (u64, bool),
     threads: usize,
-) -> std::result::Result<(), Refused> {
+) -> Result<()> {
     let rows = columns.first().map_or(0, |column| column.rows());
     for column in &columns {
         column.check(rows)?;
     }
     if !last && !rows.is_multiple_of(ROWS) {
         let must = format!("come in blocks of {ROWS} rows until the last");
-        return Err(Error::value("codes", must, rows).into());
+        return Err(Error::value("codes", must, rows));
     }
     let mut left = columns;
     let (mut number, mut row) = (first, 0);
@@ -202,20 +185,17 @@ fn cut(column: Column<'_>, n: usize) -> (Column<'_>, Column<'_>) {
     });
     let (missing, later_missing) = column.missing.map(|slice| slice.split_at(n)).unzip();
     let (strata, later_strata) = column.strata.map(|slice| slice.split_at(n)).unzip();
-    let matrices = memory::copied(&column.matrices);
     let now = Column {
-        names: column.names,
         codes,
         missing,
         strata,
-        matrices,
+        ..column
     };
     let later = Column {
-        names: column.names,
         codes: later,
         missing: later_missing,
         strata: later_strata,
-        matrices: column.matrices,
+        ..column
     };
     (now, later)
 }
@@ -228,88 +208,68 @@ struct Block<'a> {
     columns: Vec<Column<'a>>,
 }
 
-/// A column of a block, with the keys of its draws.
+/// A column of a block, with the draws of its matrices and their keys.
 struct Part<'a> {
     position: usize,
     row: usize,
-    codes: Codes<'a>,
-    strata: Option<&'a [u32]>,
-    draws: Vec<Randomizer<'a, RowKeys>>,
+    column: Column<'a>,
+    draws: Vec<(Draws<'a>, Vec<RowKeys>)>,
 }
 
-fn draw_all(
-    key: &Key,
-    labels: Labels<'_>,
-    group: Vec<Block<'_>>,
-    threads: usize,
-) -> std::result::Result<(), Refused> {
+fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize) -> Result<()> {
     let digests = digests(key, labels, &group, threads);
     let mut parts = Vec::new();
     for (block, digest) in group.into_iter().zip(digests) {
-        let number = Label::Integer(block.number.into());
+        let (row, number) = (block.row, Label::Integer(block.number.into()));
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
-            let draws = column
-                .matrices
-                .iter()
-                .map(|&m| Randomizer::new(m, &digest, &labels));
-            let draws = memory::all(draws)?;
-            let (codes, strata, row) = (column.codes, column.strata, block.row);
-            memory::push(
-                &mut parts,
-                Part {
-                    position,
-                    row,
-                    codes,
-                    strata,
-                    draws,
-                },
-            );
+            let draws = memory::all(column.matrices.iter().map(|&matrix| {
+                let draws = Draws::new(matrix)?;
+                let keys = draws.keys(&digest, &labels, RowKeys::new);
+                Ok::<_, Error>((draws, keys))
+            }))?;
+            let part = Part {
+                position,
+                row,
+                column,
+                draws,
+            };
+            memory::push(&mut parts, part);
         }
     }
     let workers = threads.clamp(1, parts.len().max(1));
-    let mut states = memory::collected((0..workers).map(|_| Scratch::new(RECORDS)));
+    // Beside the buffers, the first column and row with a code or a stratum that there is not.
+    let state = |_| (Scratch::new(RECORDS), None::<(usize, usize)>);
+    let mut states = memory::collected((0..workers).map(state));
     if workers > 1 {
         // As in the loop over chunks of one column.
         erase::stack();
     }
-    let bad = std::sync::Mutex::new(None::<(usize, usize)>);
-    pool::share_out(parts.into_iter(), &mut states, |scratch, part| {
-        let Part {
-            position,
-            row,
-            codes,
-            strata,
-            draws,
-        } = part;
-        let done = erase::after(|| {
-            each!(codes, (given, out) => match strata {
-                None => plain(&draws[0], given, out, scratch),
-                Some(strata) => stratified(&draws, given, strata, out, scratch),
-            })
-        });
+    pool::share_out(parts.into_iter(), &mut states, |(scratch, bad), part| {
+        let (strata, draws) = (part.column.strata, &part.draws);
+        let done = erase::after(
+            || each!(part.column.codes, (given, out) => drawn(draws, given, strata, out, scratch)),
+        );
         if let Err(at) = done {
-            let mut bad = bad
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let found = (position, row + at);
+            let found = (part.position, part.row + at);
             *bad = Some(bad.map_or(found, |before| before.min(found)));
         }
     });
-    match bad
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-    {
+    match states.iter().filter_map(|state| state.1).min() {
         None => Ok(()),
-        Some((column, row)) => Err(Refused::Code(column, row)),
+        Some((column, row)) => Err(Error::value(
+            "codes",
+            "exist in their matrix and stratum",
+            format!("one outside in column {column}, row {row}"),
+        )),
     }
 }
 
 /// The digest of every block, each a key from now on.
 fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -> Vec<Key> {
     let secret = derive(key, Purpose::Block, &labels.with([]), &[], &[0; 32]);
-    let mut digests = memory::collected(group.iter().map(|_| erase::empty()));
+    let mut digests = memory::collected(group.iter().map(|_| None));
     let workers = threads.clamp(1, group.len().max(1));
     let mut states =
         memory::collected((0..workers).map(|_| Zeroizing::new(memory::zeros::<u8>(BUFFER))));
@@ -318,13 +278,10 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
         erase::after(|| {
             let mut hasher = Hasher::new_keyed(&secret);
             hold(block, &mut hasher, buffer);
-            let mut output = hasher.finalize_xof();
-            output.fill(&mut digest[..]);
-            output.zeroize();
-            hasher.zeroize();
+            *digest = Some(Key::of(finish(&mut hasher)));
         });
     });
-    memory::collected(digests.iter().map(|digest| Key::from_bytes(***digest)))
+    digests.into_iter().flatten().gather()
 }
 
 /// Hash what a block holds.
@@ -342,33 +299,18 @@ fn hold(block: &Block<'_>, hasher: &mut Hasher, buffer: &mut [u8]) {
                 words(given.iter().map(|code| code.to_le_bytes()), hasher, buffer);
             }),
         }
-        match column.missing.filter(|missing| missing.contains(&true)) {
-            Some(missing) => {
-                hasher.update(&[1]);
-                words(missing.iter().map(|&is| [u8::from(is)]), hasher, buffer);
-            }
-            _ => {
-                hasher.update(&[0]);
-            }
-        }
-        match column.strata {
-            Some(strata) => {
-                hasher.update(&[1]);
-                words(
-                    strata.iter().map(|stratum| stratum.to_le_bytes()),
-                    hasher,
-                    buffer,
-                );
-            }
-            None => {
-                hasher.update(&[0]);
-            }
-        }
+        let missing = column.missing.filter(|missing| missing.contains(&true));
+        hasher.update(&[missing.is_some().into()]);
+        let missing = missing.unwrap_or_default().iter();
+        words(missing.map(|&is| [u8::from(is)]), hasher, buffer);
+        hasher.update(&[column.strata.is_some().into()]);
+        let strata = column.strata.unwrap_or_default().iter();
+        words(strata.map(|stratum| stratum.to_le_bytes()), hasher, buffer);
     }
 }
 
 /// Hash words of `N` bytes, through a buffer so that the hash sees long runs.
-fn words<const N: usize>(
+pub(in crate::draw) fn words<const N: usize>(
     mut words: impl Iterator<Item = [u8; N]>,
     hasher: &mut Hasher,
     buffer: &mut [u8],
@@ -386,27 +328,19 @@ fn words<const N: usize>(
     }
 }
 
-/// Draw a column of a block under one matrix. The error is the position of a code that does not exist.
-fn plain<C: Code>(
-    randomizer: &Randomizer<'_, RowKeys>,
+/// Draw a column of a block under one matrix, or each row under that of its stratum. The error is the position of a code
+/// or a stratum that does not exist.
+fn drawn<C: Code>(
+    draws: &[(Draws<'_>, Vec<RowKeys>)],
     given: &[C],
+    strata: Option<&[u32]>,
     out: &mut [C],
     scratch: &mut Scratch,
 ) -> std::result::Result<(), usize> {
-    let rows = Rows(0).with(&randomizer.keys);
-    let draws = &randomizer.draws;
-    draws.chunk::<C, C>(Some(given), out, rows, scratch)
-}
-
-/// Draw a column of a block in which each row has the matrix of its stratum. The error is the position of a code or a
-/// stratum that does not exist.
-fn stratified<C: Code>(
-    draws: &[Randomizer<'_, RowKeys>],
-    given: &[C],
-    strata: &[u32],
-    out: &mut [C],
-    scratch: &mut Scratch,
-) -> std::result::Result<(), usize> {
+    let Some(strata) = strata else {
+        let (draws, keys) = &draws[0];
+        return draws.chunk::<C, C>(Some(given), out, Records::Rows(0, keys), scratch);
+    };
     let (mut all_src, mut all_dst) = (scratch.spare.take::<C>(), scratch.spare.take::<C>());
     let mut which = scratch.spare.take::<u16>();
     let parts = given
@@ -421,7 +355,7 @@ fn stratified<C: Code>(
         if let Some(at) = beyond {
             return Err(start + at);
         }
-        for (stratum, randomizer) in draws.iter().enumerate() {
+        for (stratum, (draws, keys)) in draws.iter().enumerate() {
             // Rows of the stratum keep their places among the words. A row of another stratum is overwritten.
             let mut n = 0;
             for (at, &own) in strata.iter().enumerate() {
@@ -435,16 +369,16 @@ fn stratified<C: Code>(
             let (src, dst) = (&mut all_src[..n], &mut all_dst[..n]);
             for (src, &at) in src.iter_mut().zip(which) {
                 let code = given[usize::from(at)];
-                if code.get() >= randomizer.draws.truths {
+                if code.get() >= draws.truths {
                     return Err(start + usize::from(at));
                 }
                 *src = code;
             }
             let at = At {
-                records: Rows(start as u64).with(&randomizer.keys),
+                records: Records::Rows(start as u64, keys),
                 which: Which::Some(which),
             };
-            draw(&randomizer.draws.root, at, src, dst, scratch);
+            draw(draws.sampler, 0, at, src, dst, scratch);
             for (&v, &at) in dst.iter().zip(which) {
                 out[usize::from(at)] = v;
             }
@@ -459,97 +393,68 @@ fn stratified<C: Code>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{joined, response};
+    use crate::draw::randomize::{Addresses, randomize};
+    use crate::law::battery::response;
 
-    /// A table of every width of codes, with a composite, missing rows and strata.
+    /// A table of codes of one byte with strata, and of eight bytes with missing rows.
     struct Held {
         one: Vec<u8>,
-        two: Vec<u16>,
-        four: Vec<u32>,
         eight: Vec<u64>,
         missing: Vec<bool>,
         strata: Vec<u32>,
-        laws: [Matrix; 6],
-        names: [Vec<Label>; 4],
+        laws: [Matrix; 3],
     }
-
-    impl Held {
-        fn new(rows: usize) -> Self {
-            let part =
-                |i: usize, n: u64| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) % n;
-            let kron = joined("kron", &[response(3, 0.5), response(100, 0.7)]);
-            let text = |name: &str| Label::Text(name.into());
-            Held {
-                one: (0..rows).map(|i| part(i, 5) as u8).collect(),
-                two: (0..rows).map(|i| part(i, 300) as u16).collect(),
-                four: (0..rows).map(|i| part(i, 70_000) as u32).collect(),
-                eight: (0..rows).map(|i| part(i, 1 << 33)).collect(),
-                missing: (0..rows).map(|i| i % 7 == 3).collect(),
-                strata: (0..rows).map(|i| part(i, 3) as u32).collect(),
-                laws: [
-                    response(5, 0.2),
-                    response(5, 0.6),
-                    response(5, 0.9),
-                    kron,
-                    response(70_000, 0.6),
-                    response(1 << 33, 0.6),
-                ],
-                names: [
-                    vec![text("one")],
-                    vec![text("two"), text("parts")],
-                    vec![text("four")],
-                    vec![text("eight")],
-                ],
-            }
-        }
-
-        fn columns<'a>(&'a self, out: &'a mut Out) -> Vec<Column<'a>> {
-            let laws = &self.laws;
-            let [one, two, four, eight] = &self.names;
-            let column = |names, codes, matrices| Column {
-                names,
-                codes,
-                missing: None,
-                strata: None,
-                matrices,
-            };
-            let mut all = vec![
-                column(
-                    one,
-                    Codes::One((&self.one, &mut out.0)),
-                    vec![&laws[0], &laws[1], &laws[2]],
-                ),
-                column(two, Codes::Two((&self.two, &mut out.1)), vec![&laws[3]]),
-                column(four, Codes::Four((&self.four, &mut out.2)), vec![&laws[4]]),
-                column(
-                    eight,
-                    Codes::Eight((&self.eight, &mut out.3)),
-                    vec![&laws[5]],
-                ),
-            ];
-            all[0].strata = Some(&self.strata);
-            all[1].missing = Some(&self.missing);
-            all
-        }
-
-        fn out(&self) -> Out {
-            let n = self.one.len();
-            (vec![0; n], vec![0; n], vec![0; n], vec![0; n])
-        }
-
-        fn run(&self, key: &Key, labels: Labels<'_>, threads: usize) -> Out {
-            let mut out = self.out();
-            run(key, labels, self.columns(&mut out), (0, true), threads).unwrap();
-            out
-        }
-    }
-
-    type Out = (Vec<u8>, Vec<u16>, Vec<u32>, Vec<u64>);
 
     const LABELS: Labels<'static> = Labels {
         plan: "survey",
         release: "2026",
     };
+
+    fn names(name: &str) -> [Label; 1] {
+        [Label::Text(name.into())]
+    }
+
+    impl Held {
+        fn new(rows: usize) -> Self {
+            let part = |i: u64, n: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) % n;
+            let rows = 0..rows as u64;
+            Held {
+                one: rows.clone().map(|i| part(i, 5) as u8).collect(),
+                eight: rows.clone().map(|i| part(i, 1 << 33)).collect(),
+                missing: rows.clone().map(|i| i % 7 == 3).collect(),
+                strata: rows.map(|i| part(i, 2) as u32).collect(),
+                laws: [response(5, 0.2), response(5, 0.9), response(1 << 33, 0.6)],
+            }
+        }
+
+        fn run(&self, key: &Key, labels: Labels<'_>, last: bool) -> Result<(Vec<u8>, Vec<u64>)> {
+            let (mut one, mut eight) = (self.one.clone(), self.eight.clone());
+            let [a, b, wide] = &self.laws;
+            run(
+                key,
+                labels,
+                vec![
+                    Column {
+                        names: &names("one"),
+                        codes: Codes::One((&self.one, &mut one)),
+                        missing: None,
+                        strata: Some(&self.strata),
+                        matrices: &[a, b],
+                    },
+                    Column {
+                        names: &names("eight"),
+                        codes: Codes::Eight((&self.eight, &mut eight)),
+                        missing: Some(&self.missing),
+                        strata: None,
+                        matrices: &[wide],
+                    },
+                ],
+                (0, last),
+                2,
+            )?;
+            Ok((one, eight))
+        }
+    }
 
     #[test]
     fn a_short_last_block_joins_the_one_before() {
@@ -567,166 +472,131 @@ mod tests {
     /// together here, the reports by the loop over one column. A row of a stratum is drawn as if all were in it.
     #[test]
     fn reports_are_those_of_the_law() {
-        let rows = 3 * ROWS + 1000;
+        let rows = 2 * ROWS + 1000;
         let (held, key) = (Held::new(rows), Key::insecure(4));
-        let found = held.run(&key, LABELS, 2);
+        let found = held.run(&key, LABELS, true).unwrap();
         let secret = derive(&key, Purpose::Block, &LABELS.with([]), &[], &[0; 32]);
-        for (number, block) in [0..ROWS, ROWS..2 * ROWS, 2 * ROWS..rows]
-            .into_iter()
-            .enumerate()
-        {
-            fn le<C: Code, const N: usize>(codes: &[C], word: fn(C) -> [u8; N]) -> Vec<u8> {
-                codes.iter().flat_map(|&code| word(code)).collect()
-            }
+        for (number, block) in (0..).zip([0..ROWS, ROWS..rows]) {
+            let (one, eight) = (&held.one[block.clone()], &held.eight[block.clone()]);
+            let strata = &held.strata[block.clone()];
             let missing = held.missing[block.clone()].iter().map(|&x| u8::from(x));
+            let le = |words: &[u64]| -> Vec<u8> {
+                words.iter().flat_map(|word| word.to_le_bytes()).collect()
+            };
             let bytes = [
-                &(block.len() as u64).to_le_bytes()[..],
-                &4u64.to_le_bytes(),
+                &le(&[block.len() as u64, 2])[..],
                 &[1],
-                &held.one[block.clone()],
+                one,
                 &[0, 1],
-                &le(&held.strata[block.clone()], u32::to_le_bytes),
-                &[2],
-                &le(&held.two[block.clone()], u16::to_le_bytes),
+                &strata
+                    .iter()
+                    .flat_map(|s| s.to_le_bytes())
+                    .collect::<Vec<u8>>(),
+                &[8],
+                &le(eight),
                 &[1],
                 &missing.collect::<Vec<u8>>(),
-                &[0, 4],
-                &le(&held.four[block.clone()], u32::to_le_bytes),
-                &[0, 0, 8],
-                &le(&held.eight[block.clone()], u64::to_le_bytes),
-                &[0, 0],
+                &[0],
             ]
             .concat();
             let digest = Key::from_bytes(*blake3::keyed_hash(&secret, &bytes).as_bytes());
-            let labels = |names: &[Label]| {
-                LABELS.with([Label::List(names.to_vec()), Label::Integer(number as i128)])
+            let drawn = |law: &Matrix, name, codes: Codes<'_>| {
+                let names = Label::List(names(name).into());
+                let (labels, at) = (
+                    LABELS.with([names, Label::Integer(number)]),
+                    Addresses::Rows(0),
+                );
+                each!(codes, (given, out) => {
+                    randomize(law, &digest, &labels, Some(given), out, at, 1).unwrap();
+                });
             };
-            fn drawn<C: Code>(m: &Matrix, key: &Key, labels: &[Label], codes: &[C]) -> Vec<C> {
-                let mut out = codes.to_vec();
-                let randomizer = Randomizer::<RowKeys>::new(m, key, labels).unwrap();
-                randomizer.run(Some(codes), &mut out, Rows(0), 1).unwrap();
-                out
-            }
-            let [one, two, four, eight] = &held.names;
-            let strata: Vec<Vec<u8>> = held.laws[..3]
-                .iter()
-                .map(|m| drawn(m, &digest, &labels(one), &held.one[block.clone()]))
-                .collect();
-            for (i, row) in block.clone().enumerate() {
-                assert_eq!(
-                    found.0[row], strata[held.strata[row] as usize][i],
-                    "row {row}"
+            let mut out = vec![0; block.len()];
+            drawn(&held.laws[2], "eight", Codes::Eight((eight, &mut out)));
+            assert_eq!(found.1[block.clone()], out);
+            for (stratum, law) in (0..).zip(&held.laws[..2]) {
+                let mut out = vec![0; block.len()];
+                drawn(law, "one", Codes::One((one, &mut out)));
+                let reports = found.0[block.clone()].iter().zip(out).zip(strata);
+                assert!(
+                    reports
+                        .into_iter()
+                        .all(|((&a, b), &own)| own != stratum || a == b)
                 );
             }
-            let [.., kron, wide, widest] = &held.laws;
-            let two = drawn(kron, &digest, &labels(two), &held.two[block.clone()]);
-            assert_eq!(found.1[block.clone()], two);
-            let four = drawn(wide, &digest, &labels(four), &held.four[block.clone()]);
-            assert_eq!(found.2[block.clone()], four);
-            let eight = drawn(widest, &digest, &labels(eight), &held.eight[block.clone()]);
-            assert_eq!(found.3[block], eight);
         }
-    }
-
-    #[test]
-    fn threads_and_pieces_do_not_matter() {
-        let rows = 2 * ROWS + 77;
-        let (held, key) = (Held::new(rows), Key::insecure(4));
-        let whole = held.run(&key, LABELS, 1);
-        for threads in [2, 7] {
-            assert_eq!(held.run(&key, LABELS, threads), whole);
-        }
-        let mut out = held.out();
-        let (first, later): (Vec<_>, Vec<_>) = held
-            .columns(&mut out)
-            .into_iter()
-            .map(|column| cut(column, ROWS))
-            .unzip();
-        run(&key, LABELS, first, (0, false), 2).unwrap();
-        run(&key, LABELS, later, (1, true), 2).unwrap();
-        assert_eq!(out, whole);
-    }
-
-    fn differ(a: &[u64], b: &[u64]) -> usize {
-        a.iter().zip(b).filter(|(a, b)| a != b).count()
     }
 
     /// One change anywhere, and all columns are drawn anew.
     #[test]
     fn all_of_a_block_enters_its_noise() {
-        let rows = 300;
-        let (held, key) = (Held::new(rows), Key::insecure(4));
-        let whole = held.run(&key, LABELS, 1);
-        type Change = (&'static str, fn(&mut Held));
-        let changes: [Change; 7] = [
-            ("one", |held| held.one[5] = (held.one[5] + 1) % 5),
-            ("two", |held| held.two[5] = (held.two[5] + 1) % 300),
-            ("four", |held| held.four[5] = (held.four[5] + 1) % 70_000),
-            ("eight", |held| held.eight[5] ^= 1),
-            ("missing", |held| held.missing[5] ^= true),
-            ("stratum", |held| held.strata[5] = (held.strata[5] + 1) % 3),
-            ("last row", |held| *held.two.last_mut().unwrap() ^= 1),
+        let (rows, key) = (300, Key::insecure(4));
+        let run = |held: &Held, key: &Key, plan, release| {
+            let labels = Labels { plan, release };
+            held.run(key, labels, true).unwrap().1
+        };
+        let held = Held::new(rows);
+        let whole = run(&held, &key, "survey", "2026");
+        let changes: [fn(&mut Held); 5] = [
+            |held| held.one[5] = (held.one[5] + 1) % 5,
+            |held| held.eight[5] ^= 1,
+            |held| held.missing[5] ^= true,
+            |held| held.strata[5] ^= 1,
+            |held| *held.eight.last_mut().unwrap() ^= 1,
         ];
-        for (what, change) in changes {
-            let mut other = Held::new(rows);
-            change(&mut other);
-            let changed = differ(&other.run(&key, LABELS, 1).3, &whole.3);
-            assert!(changed > rows / 3, "{what}: {changed}");
+        let mut others: Vec<_> = changes
+            .iter()
+            .map(|change| {
+                let mut other = Held::new(rows);
+                change(&mut other);
+                run(&other, &key, "survey", "2026")
+            })
+            .collect();
+        others.push(run(&held, &key, "survey", "2027"));
+        others.push(run(&held, &key, "other", "2026"));
+        others.push(run(&held, &Key::insecure(5), "survey", "2026"));
+        for (i, other) in others.iter().enumerate() {
+            let changed = other.iter().zip(&whole).filter(|(a, b)| a != b).count();
+            assert!(changed > rows / 3, "{i}: {changed}");
         }
-        let release = Labels {
-            release: "2027",
-            ..LABELS
-        };
-        let plan = Labels {
-            plan: "other",
-            ..LABELS
-        };
-        for labels in [release, plan] {
-            assert!(differ(&held.run(&key, labels, 1).3, &whole.3) > rows / 3);
-        }
-        assert!(differ(&held.run(&Key::insecure(5), LABELS, 1).3, &whole.3) > rows / 3);
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let key = Key::insecure(4);
-        let refused = |held: &Held, last| {
-            let mut out = held.out();
-            run(&key, LABELS, held.columns(&mut out), (0, last), 2)
+        let refused = |rows, last, change: fn(&mut Held)| {
+            let mut held = Held::new(rows);
+            change(&mut held);
+            let found = held.run(&Key::insecure(4), LABELS, last);
+            found.unwrap_err().to_string()
         };
-        let mut held = Held::new(ROWS + 100);
-        held.four[ROWS + 3] = 70_000;
-        held.one[ROWS + 50] = 5;
-        assert_eq!(refused(&held, true), Err(Refused::Code(0, ROWS + 50)));
-        let mut held = Held::new(ROWS + 100);
-        held.strata[9] = 3;
-        assert_eq!(refused(&held, true), Err(Refused::Code(0, 9)));
-        let held = Held::new(ROWS + 100);
-        let sentence = |refused| match refused {
-            Err(Refused::Call(error)) => Error::to_string(&error),
-            other => panic!("{other:?}"),
+        let beyond = |held: &mut Held| {
+            held.eight[ROWS + 3] = 1 << 33;
+            held.one[ROWS + 50] = 5;
         };
+        let outside =
+            "`codes` must exist in their matrix and stratum; got one outside in column 0, row";
         assert_eq!(
-            sentence(refused(&held, false)),
+            refused(ROWS + 100, true, beyond),
+            format!("{outside} {}", ROWS + 50)
+        );
+        assert_eq!(
+            refused(ROWS + 100, true, |held| held.strata[9] = 2),
+            format!("{outside} 9")
+        );
+        assert_eq!(
+            refused(ROWS + 100, false, |_| ()),
             "`codes` must come in blocks of 65536 rows until the last; got 65636"
         );
-        let mut held = Held::new(100);
-        held.missing.pop();
         assert_eq!(
-            sentence(refused(&held, true)),
+            refused(100, true, |held| held.missing.truncate(99)),
             "`missing` must be one for each of the 100 records; got 99"
         );
-        let mut held = Held::new(100);
-        held.laws[1] = response(6, 0.5);
         assert_eq!(
-            sentence(refused(&held, true)),
+            refused(100, true, |held| held.laws[1] = response(6, 0.5)),
             "`matrices` must all have size 5; got 6"
         );
-        let mut held = Held::new(100);
-        held.laws[4] = response(70, 0.5);
         assert_eq!(
-            sentence(refused(&held, true)),
-            "`codes` must have 1 bytes each; got 4 bytes"
+            refused(100, true, |held| held.laws[2] = response(70, 0.5)),
+            "`codes` must have 1 bytes each; got 8 bytes"
         );
     }
 }

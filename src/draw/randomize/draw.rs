@@ -1,15 +1,45 @@
 //! Reports for a block of records: first words, the inner loop, further words for the undecided. Composites draw
 //! part by part, in codes as narrow as the part allows.
+//!
+//! The draws of a matrix are numbered as [`Sampler::each_draw`] goes through them. Each has keys of its own, which lie
+//! elsewhere: what a draw does with its words is the same whatever addresses them.
 
 use zeroize::Zeroizing;
 
 use super::address::{Records, Which};
-use super::node::{Factor, Mixture, Node};
-use super::work::Scratch;
-use crate::draw::code::{Code, Width, typed};
-use crate::draw::loops::{self, digits};
-use crate::draw::sampler::{Leaf, certain};
+use crate::draw::code::{Code, Spare, Width, typed};
+use crate::draw::keystream::BLOCK;
+use crate::draw::loops::{self, Undecided, digits};
+use crate::draw::sampler::kind::of_leaf;
+use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
+use crate::law::Matrix;
+use crate::system::erase::Erased;
 use crate::system::memory;
+
+/// One thread's buffers, erased when dropped: codes, ids and words alike.
+pub struct Scratch {
+    /// Buffers of codes and of numbers.
+    pub(super) spare: Spare,
+    /// First words in the order of records, with room for a block that starts late.
+    pub(super) words: Erased<u8>,
+    /// What addresses the words of all people of a block: counters, and nonces with the codes in them.
+    pub(super) counters: Erased<u64>,
+    pub(super) nonces: Erased<u64>,
+    pub(super) undecided: Undecided,
+}
+
+impl Scratch {
+    /// For blocks of at most `records` records.
+    pub(super) fn new(records: usize) -> Self {
+        Scratch {
+            spare: Spare::new(records),
+            words: memory::zeros((8 * records).next_multiple_of(BLOCK) + 2 * BLOCK).into(),
+            counters: memory::zeros(records).into(),
+            nonces: memory::zeros(records).into(),
+            undecided: Undecided::new(records),
+        }
+    }
+}
 
 /// Records of a block, and which of them.
 #[derive(Clone, Copy)]
@@ -18,110 +48,98 @@ pub(super) struct At<'a> {
     pub which: Which<'a>,
 }
 
-/// Draw the reports of records of a block.
+/// Draw the reports of records of a block. The draws of the sampler are numbered from `number` on.
 pub(super) fn draw<C: Code>(
-    node: &Node<'_>,
+    sampler: &Sampler,
+    number: usize,
     at: At<'_>,
     src: &[C],
     dst: &mut [C],
     scratch: &mut Scratch,
 ) {
     let n = src.len();
-    match node {
-        Node::Certain(targets) => {
+    let composite = match sampler {
+        Sampler::Certain(targets) => {
             for (v, u) in dst.iter_mut().zip(src) {
-                *v = C::low(certain(*targets, u.get()));
+                *v = C::low(certain(targets.as_deref(), u.get()));
             }
+            return;
         }
-        Node::Leaf(leaf, number) => leaf_draw(leaf, *number, at, src, dst, scratch),
-        Node::Kron(factors) => {
+        Sampler::Leaf(leaf) => return leaf_draw(leaf, number, at, src, dst, scratch),
+        Sampler::Composite(composite) => composite,
+    };
+    let end = number + composite.draws as usize;
+    match &composite.joined {
+        Parts::Kron(factors) => {
             let mut rest = scratch.spare.take::<C>();
             rest[..n].copy_from_slice(src);
             dst.fill(C::default());
-            let mut place = 1;
+            let (mut number, mut place) = (end, 1);
             for (i, factor) in factors.iter().enumerate().rev() {
-                typed!(Width::of(factor.divisor.size), D => {
-                    digit::<C, D>(factor, i == 0, place, at, &mut rest[..n], dst, scratch)
+                number -= factor.sampler().draws() as usize;
+                let size = factor.family.size();
+                typed!(Width::of(size), D => {
+                    let (mut digits, mut reports) = (scratch.spare.take::<D>(), scratch.spare.take::<D>());
+                    let (rest, own, out) = (&mut rest[..n], &mut digits[..n], &mut reports[..n]);
+                    if i == 0 {
+                        digits::narrow(rest, own);
+                    } else {
+                        digits::split(size, rest, own);
+                    }
+                    draw(factor.sampler(), number, at, own, out, scratch);
+                    digits::join(dst, place, out);
+                    scratch.spare.give(digits);
+                    scratch.spare.give(reports);
                 });
-                place *= factor.divisor.size;
+                place *= size;
             }
             scratch.spare.give(rest);
         }
-        Node::Mix(mixture) => typed!(Width::of(mixture.parts.len() as u64), P => {
-            mix::<C, P>(mixture, at, src, dst, scratch)
+        Parts::Mix(pick, parts) => typed!(Width::of(parts.len() as u64), P => {
+            // The choice is the last of the draws.
+            let mut picks = scratch.spare.take::<P>();
+            // Codes do not enter it, but all words are addressed alike.
+            leaf_draw(pick, end - 1, at, &P::ZEROS[..n], &mut picks[..n], scratch);
+            mix(parts, number, at, &picks[..n], src, dst, scratch);
+            scratch.spare.give(picks);
         }),
-        Node::Product(pair) => {
-            let [first, second] = &**pair;
+        Parts::Product(pair) => {
+            let [first, second] = pair.each_ref().map(Matrix::sampler);
             let mut middle = scratch.spare.take::<C>();
-            draw(first, at, src, &mut middle[..n], scratch);
-            draw(second, at, &middle[..n], dst, scratch);
+            draw(first, number, at, src, &mut middle[..n], scratch);
+            let number = number + first.draws() as usize;
+            draw(second, number, at, &middle[..n], dst, scratch);
             scratch.spare.give(middle);
         }
     }
 }
 
-/// Split the last digit off the codes, the only one if it is the `leading` one, and put its report into its place.
-fn digit<C: Code, D: Code>(
-    factor: &Factor<'_>,
-    leading: bool,
-    place: u64,
-    at: At<'_>,
-    rest: &mut [C],
-    dst: &mut [C],
-    scratch: &mut Scratch,
-) {
-    let (mut digits, mut reports) = (scratch.spare.take::<D>(), scratch.spare.take::<D>());
-    let (own, out) = (&mut digits[..rest.len()], &mut reports[..rest.len()]);
-    if leading {
-        digits::narrow(rest, own);
-    } else {
-        digits::split(&factor.divisor, rest, own);
-    }
-    draw(&factor.node, at, own, out, scratch);
-    digits::join(dst, place, out);
-    scratch.spare.give(digits);
-    scratch.spare.give(reports);
-}
-
+/// Draw from the part that each record has picked.
 fn mix<C: Code, P: Code>(
-    mixture: &Mixture<'_>,
-    at: At<'_>,
-    src: &[C],
-    dst: &mut [C],
-    scratch: &mut Scratch,
-) {
-    let n = src.len();
-    let mut picks = scratch.spare.take::<P>();
-    // Codes do not enter the choice, but all words are addressed alike.
-    let (pick, zeros) = (mixture.pick, &P::ZEROS[..n]);
-    leaf_draw(pick, mixture.number, at, zeros, &mut picks[..n], scratch);
-    if mixture.parts.len() > at.records.few() {
-        taken(&mixture.parts, at, &picks[..n], src, dst, scratch);
-    } else {
-        let mut reports = scratch.spare.take::<C>();
-        for (i, part) in (0..).zip(&mixture.parts) {
-            if i == 0 {
-                draw(part, at, src, dst, scratch);
-            } else if picks[..n].contains(&P::low(i)) {
-                // Words are addressed, so a part that no record takes can be left out.
-                draw(part, at, src, &mut reports[..n], scratch);
-                digits::select(dst, &reports[..n], &picks[..n], P::low(i));
-            }
-        }
-        scratch.spare.give(reports);
-    }
-    scratch.spare.give(picks);
-}
-
-/// Draw from each part for the records that take it.
-fn taken<C: Code, P: Code>(
-    parts: &[Node<'_>],
+    parts: &[Matrix],
+    mut number: usize,
     at: At<'_>,
     picks: &[P],
     src: &[C],
     dst: &mut [C],
     scratch: &mut Scratch,
 ) {
+    let n = src.len();
+    let mut reports = scratch.spare.take::<C>();
+    if parts.len() <= at.records.few() {
+        for (i, part) in (0..).zip(parts) {
+            let sampler = part.sampler();
+            if i == 0 {
+                draw(sampler, number, at, src, dst, scratch);
+            } else if picks.contains(&P::low(i)) {
+                // Words are addressed, so a part that no record takes can be left out.
+                draw(sampler, number, at, src, &mut reports[..n], scratch);
+                digits::select(dst, &reports[..n], picks, P::low(i));
+            }
+            number += sampler.draws() as usize;
+        }
+        return scratch.spare.give(reports);
+    }
     // Records in the order of their parts: after this, those of part `i` end at `ends[i]`.
     let mut ends = Zeroizing::new(memory::zeros::<u32>(parts.len() + 1));
     for pick in picks {
@@ -136,24 +154,24 @@ fn taken<C: Code, P: Code>(
         order[*end as usize] = i;
         *end += 1;
     }
-    let mut which = scratch.spare.take::<u16>();
-    let (mut own, mut reports) = (scratch.spare.take::<C>(), scratch.spare.take::<C>());
-    let records = order.iter().take(src.len()).map(|&i| usize::from(i));
+    let (mut which, mut own) = (scratch.spare.take::<u16>(), scratch.spare.take::<C>());
+    let records = order.iter().take(n).map(|&i| usize::from(i));
     for ((which, own), i) in which.iter_mut().zip(&mut *own).zip(records.clone()) {
         (*which, *own) = (at.which.at(i) as u16, src[i]);
     }
     let mut start = 0;
     for (part, &end) in parts.iter().zip(&**ends) {
-        let some = start..end as usize;
-        if some.is_empty() {
-            continue;
+        let (sampler, some) = (part.sampler(), start..end as usize);
+        if !some.is_empty() {
+            start = some.end;
+            let at = At {
+                which: Which::Some(&which[some.clone()]),
+                ..at
+            };
+            let (own, reports) = (&own[some.clone()], &mut reports[some]);
+            draw(sampler, number, at, own, reports, scratch);
         }
-        start = some.end;
-        let at = At {
-            which: Which::Some(&which[some.clone()]),
-            ..at
-        };
-        draw(part, at, &own[some.clone()], &mut reports[some], scratch);
+        number += sampler.draws() as usize;
     }
     for (i, &report) in records.zip(&*reports) {
         dst[i] = report;
@@ -174,15 +192,11 @@ fn leaf_draw<C: Code>(
     dst: &mut [C],
     scratch: &mut Scratch,
 ) {
-    let bytes = leaf.width().bytes();
+    let bytes = leaf.bytes();
     let skip = at.records.first_words(number, at.which, bytes, scratch);
     let words = &scratch.words[skip..skip + src.len() * bytes];
     let undecided = &mut scratch.undecided;
-    match leaf {
-        Leaf::Two(kind) => loops::draw(kind, words, src, dst, undecided),
-        Leaf::Four(kind) => loops::draw(kind, words, src, dst, undecided),
-        Leaf::Eight(kind) => loops::draw(kind, words, src, dst, undecided),
-    }
+    of_leaf!(leaf, kind => loops::draw(kind, words, src, dst, undecided));
     at.records
         .further(number, at.which, scratch, &mut |i, more| {
             let word = &scratch.words[skip + i * bytes..][..bytes];

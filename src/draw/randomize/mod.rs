@@ -18,12 +18,12 @@
 //!
 //! # The life of a block
 //! Ten thousand people answer a question with four categories. Their codes are bytes, and
-//! [`Randomizer::run`] gets them with `Rows(1000)` and two threads.
+//! [`randomize`] gets them with `Addresses::Rows(1000)` and two threads.
 //!
-//! 1. [`Randomizer::new`] asks the matrix for its sampler and numbers its draws (`node`). Randomized response is one
+//! 1. It asks the matrix for its sampler, whose draws are numbered. Randomized response is one
 //!    draw, number 0, whose table has columns for words of two bytes. Two keys are derived for it, of the purposes
-//!    `Words` and `More`, and form its [`RowKeys`].
-//! 2. `run` joins the rows with the keys (`Records`) and cuts them into chunks for the threads. A
+//!    `Words` and `More`, and form its `RowKeys`.
+//! 2. It joins the rows with the keys (`Records`) and cuts them into chunks for the threads. A
 //!    chunk of rows ends at a multiple of 65,536, so all of this is one chunk.
 //! 3. A chunk goes block by block. A block ends at a multiple of [`RECORDS`], 1024. So the first block has the 24 rows
 //!    1000 to 1023, and the second the rows 1024 to 2047.
@@ -47,6 +47,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::Key;
+use crate::draw::sampler::Sampler;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::system::{erase, pool, stop};
@@ -55,98 +56,86 @@ pub mod address;
 pub mod block;
 mod draw;
 pub(super) mod further;
-mod node;
-mod work;
 
 pub use crate::draw::code::{Code, RECORDS};
-pub use address::{Address, Id, IdKeys, Ids, Keys, RowKeys, Rows};
+pub use address::{Addresses, Id, Ids};
 
 use crate::draw::code::{Width, typed};
 use crate::system::memory::{self, Gather};
-use address::{Records, Which};
-use draw::{At, draw};
-use node::Node;
-use work::Scratch;
+use address::{IdKeys, Make, Records, RowKeys, Which};
+use draw::{At, Scratch, draw};
 
-/// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
+/// Draw a report for every code, and leave traces of keys on the caller's stack alone: see [`erase`]. `codes` are the
+/// true ones; without them they stand in `out`.
 ///
 /// ```
 /// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows};
+/// use bistochastic::draw::randomize::{Addresses, randomize};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
-/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
-/// randomizer.run(None, &mut [0u8; 2], Rows(7), 1).unwrap();
+/// randomize(&matrix, &key, &labels, None, &mut [0u8; 2], Addresses::Rows(7), 1).unwrap();
 /// ```
 ///
-/// Keys of one kind and addresses of another do not compile, as words would be missing, and a word of zeros
-/// often means the truth:
-///
-/// ```compile_fail,E0271
-/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{Ids, Randomizer, RowKeys};
-/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
-/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
-/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
-/// randomizer.run(None, &mut [0u8; 2], Ids::Unsigned(&[7, 8]), 1).unwrap();
-/// ```
-pub struct Randomizer<'a, K> {
-    draws: Draws<'a>,
-    /// Those of each draw, by its number.
-    keys: Vec<K>,
-}
-
-impl<'a, K: Keys> Randomizer<'a, K> {
-    /// With keys of its own for every draw of the matrix.
-    ///
-    /// # Errors
-    /// A composite that takes too many draws.
-    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label]) -> Result<Self> {
-        matrix.sampler().check()?;
-        let digest = matrix.digest();
-        let mut keys = Vec::new();
-        let mut enter = |path: &[u64]| {
-            let make = |purpose| derive(key, purpose, labels, path, digest);
-            memory::push(&mut keys, K::new(&make));
-            keys.len() - 1
-        };
-        let root = Node::new(matrix, &mut Vec::new(), &mut enter);
-        let size = matrix.family.size();
-        let truths = matrix.truths();
-        let draws = Draws { root, size, truths };
-        Ok(Randomizer { draws, keys })
-    }
-
-    /// Draw a report for every code, and leave traces of keys on the caller's stack alone: see
-    /// [`erase`]. `codes` are the true ones; without them they stand in `out`.
-    ///
-    /// # Errors
-    /// Arrays that do not fit, or addresses that there are not: nothing is drawn then. A code that the
-    /// matrix does not have; `out` means nothing then.
-    pub fn run<T: Code, A: Address<Keys = K>>(
-        &self,
-        codes: Option<&[T]>,
-        out: &mut [T],
-        addresses: A,
-        threads: usize,
-    ) -> std::result::Result<(), Refused> {
-        self.draws.check(codes, out).map_err(Refused::Call)?;
-        addresses.check(out.len()).map_err(Refused::Call)?;
-        let records = addresses.with(&self.keys);
-        typed!(Width::of(self.draws.size), C => self.draws.run::<T, C>(codes, out, records, threads))
-            .map_err(Refused::Code)
-    }
+/// # Errors
+/// Arrays that do not fit, addresses that there are not, a composite that takes too many draws: nothing is drawn
+/// then. A code that the matrix does not have; `out` means nothing then.
+pub fn randomize<T: Code>(
+    matrix: &Matrix,
+    key: &Key,
+    labels: &[Label],
+    codes: Option<&[T]>,
+    out: &mut [T],
+    addresses: Addresses<'_>,
+    threads: usize,
+) -> std::result::Result<(), Refused> {
+    let draws = Draws::new(matrix)?;
+    draws.check(codes, out)?;
+    addresses.check(out.len())?;
+    let (rows, people);
+    let records = match addresses {
+        Addresses::Rows(row) => {
+            rows = draws.keys(key, labels, RowKeys::new);
+            Records::Rows(row, &rows)
+        }
+        Addresses::Ids(ids) => {
+            people = draws.keys(key, labels, IdKeys::new);
+            Records::Ids(ids, &people)
+        }
+    };
+    typed!(Width::of(draws.size), C => draws.run::<T, C>(codes, out, records, threads))
+        .map_err(Refused::Code)
 }
 
 /// The draws of a matrix, whatever addresses their words.
 struct Draws<'a> {
-    root: Node<'a>,
+    sampler: &'a Sampler,
+    digest: &'a [u8; 32],
     size: u64,
     /// Codes below this can be true.
     truths: u64,
 }
 
-impl Draws<'_> {
+impl<'a> Draws<'a> {
+    fn new(matrix: &'a Matrix) -> Result<Self> {
+        matrix.sampler().check()?;
+        Ok(Draws {
+            sampler: matrix.sampler(),
+            digest: matrix.digest(),
+            size: matrix.family.size(),
+            truths: matrix.truths(),
+        })
+    }
+
+    /// The keys of each draw, by its number.
+    fn keys<K>(&self, key: &Key, labels: &[Label], make: fn(Make<'_>) -> K) -> Vec<K> {
+        let mut keys = Vec::new();
+        self.sampler.each_draw(&mut Vec::new(), &mut |path| {
+            let own = make(&|purpose| derive(key, purpose, labels, path, self.digest));
+            memory::push(&mut keys, own);
+        });
+        keys
+    }
+
     /// What has to agree before anything is drawn.
     fn check<T: Code>(&self, codes: Option<&[T]>, out: &[T]) -> Result<()> {
         let last = self.size - 1;
@@ -154,13 +143,13 @@ impl Draws<'_> {
             let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
             return Err(Error::value("codes", must, format!("one of {bytes} bytes")));
         }
-        if let Some(codes) = codes
-            && codes.len() != out.len()
-        {
-            let must = format!("be one for each of the {} records", out.len());
-            return Err(Error::value("codes", must, codes.len()));
+        match codes.map(<[T]>::len).filter(|&n| n != out.len()) {
+            None => Ok(()),
+            Some(n) => {
+                let must = format!("be one for each of the {} records", out.len());
+                Err(Error::value("codes", must, n))
+            }
         }
-        Ok(())
     }
 
     fn run<T: Code, C: Code>(
@@ -239,11 +228,11 @@ impl Draws<'_> {
             let out = &mut out[start..end];
             // If the caller's codes are as narrow as ours, reports are drawn where they stay. Not those of composites,
             // which hold less noise half way.
-            let single = matches!(self.root, Node::Leaf(..));
+            let single = matches!(self.sampler, Sampler::Leaf(_));
             if let Some(own) = C::if_width(T::of_width(out)).filter(|_| single) {
-                draw(&self.root, at, src, own, scratch);
+                draw(self.sampler, 0, at, src, own, scratch);
             } else {
-                draw(&self.root, at, src, dst, scratch);
+                draw(self.sampler, 0, at, src, dst, scratch);
                 for (out, v) in out.iter_mut().zip(dst) {
                     *out = T::low(v.get());
                 }
@@ -265,6 +254,12 @@ pub enum Refused {
     Call(Error),
 }
 
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Refused::Call(error)
+    }
+}
+
 /// The error of a call on the codes after the first `before`. For a code that the matrix does not have
 /// it says where, never which.
 pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
@@ -280,61 +275,28 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
-    use crate::draw::derive::Purpose;
-    use crate::draw::keystream::{BLOCK, Keystream};
     use crate::draw::spelled::Spelled;
-    use crate::law::battery::{joined, make, response, with};
-    use crate::law::parameters::Value;
+    use crate::law::battery::{joined, mix, response};
 
-    fn matrices() -> Vec<Matrix> {
-        let rr = |size| response(size, 0.6);
-        let mix = |a: Matrix, b: Matrix| {
-            let weights = ("weights", Value::Ratios([(1, 3), (2, 3)].into()));
-            let parts = Value::Matrices([a, b].into());
-            make("mix", &[("matrices", parts), weights]).unwrap()
-        };
-        let geometric = |size| with("geometric", size, "temperature", Value::Real(2.0));
-        let nested = joined("product", &[mix(rr(12), geometric(12)), rr(12)]);
-        vec![
-            rr(12),
-            rr(200),
-            rr(70_000),
-            geometric(12),
-            geometric(300),
-            with("k_anonymous", 12, "k", Value::Whole(5)),
-            with("tridiagonal", 12, "alphas", Value::Real(0.3)),
-            joined("kron", &[rr(3), geometric(4)]),
-            joined("kron", &[nested.clone(), rr(2)]),
-            mix(nested.clone(), rr(12)),
-            nested,
-        ]
-    }
-
-    fn codes(size: u64, n: u64) -> Vec<u32> {
-        (0..n).map(|i| (i * 7919 % size) as u32).collect()
-    }
-
-    fn run<A: Address>(m: &Matrix, codes: &[u32], at: A, threads: usize) -> Vec<u32> {
-        let key = Key::insecure(5);
-        let randomizer = Randomizer::<A::Keys>::new(m, &key, &Label::stream("x")).unwrap();
-        let mut out = vec![0; codes.len()];
-        randomizer.run(Some(codes), &mut out, at, threads).unwrap();
-        let mut again = codes.to_vec();
-        randomizer.run(None, &mut again, at, threads).unwrap();
-        assert_eq!(out, again);
+    fn run(m: &Matrix, codes: &[u32], ids: Ids<'_>, threads: usize) -> Vec<u32> {
+        let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(ids));
+        let mut out = codes.to_vec();
+        randomize(m, &key, &labels, None, &mut out, at, threads).unwrap();
         out
     }
 
     #[test]
     fn ids_address_people_and_the_code_enters() {
-        for m in matrices() {
-            let size = m.family.size();
+        let twelve = mix(&[response(12, 0.6), response(12, 0.3)]);
+        for m in [
+            response(70_000, 0.6),
+            joined("kron", &[twelve, response(2, 0.5)]),
+        ] {
             // More than a block.
             let n = RECORDS as i64 + 200;
-            let codes = codes(size, n as u64);
+            let size = m.family.size() as i64;
+            let codes: Vec<u32> = (0..n).map(|i| (i * 7919 % size) as u32).collect();
             let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
             let signed = run(&m, &codes, Ids::Signed(&ids), 1);
             // Another order, the same people.
@@ -347,109 +309,75 @@ mod tests {
             let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
             assert_eq!(run(&m, &codes, Ids::Mixed(&one), 2), signed);
             let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t)).collect();
-            let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
-            let by_text = run(&m, &codes, Ids::Mixed(&text), 2);
-            let by_bytes = run(&m, &codes, Ids::Mixed(&bytes), 2);
-            assert_ne!(by_text, by_bytes);
-            assert_ne!(by_text, signed);
+            let mixed = |kind: for<'a> fn(&'a [u8]) -> Id<'a>| {
+                let ids: Vec<Id<'_>> = texts.iter().map(|t| kind(t.as_bytes())).collect();
+                run(&m, &codes, Ids::Mixed(&ids), 2)
+            };
+            let (by_text, by_bytes) = (mixed(|t| Id::Text(t)), mixed(|t| Id::Bytes(t)));
+            assert!(by_text != by_bytes && by_text != signed);
             // And many at a time.
             let spelled = Spelled::of(texts.iter().map(|t| t.as_bytes()));
-            let all = spelled.all();
-            for (ids, want) in [(Ids::Texts(all), &by_text), (Ids::Bytes(all), &by_bytes)] {
-                for threads in [1, 2, 7] {
-                    assert_eq!(run(&m, &codes, ids, threads), *want);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_negative_id_is_not_the_large_one_with_its_bits() {
-        let m = &matrices()[0];
-        let n = 500;
-        let codes = vec![3; n];
-        let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
-        let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
-        assert_ne!(
-            run(m, &codes, Ids::Signed(&signed), 1),
-            run(m, &codes, Ids::Unsigned(&unsigned), 1)
-        );
-        let small: Vec<u64> = (0..n as u64).collect();
-        let same: Vec<i64> = (0..n as i64).collect();
-        assert_eq!(
-            run(m, &codes, Ids::Signed(&same), 1),
-            run(m, &codes, Ids::Unsigned(&small), 1)
-        );
-    }
-
-    /// Purposes, labels, paths and matrices: no two streams have a word in common.
-    #[test]
-    fn no_words_are_shared() {
-        let (a, b) = (&matrices()[0], &matrices()[1]);
-        let key = Key::insecure(1);
-        let mut seen = HashSet::new();
-        for purpose in Purpose::ALL {
-            for label in ["sex", "race"] {
-                for path in [&[][..], &[0], &[1], &[0, 0]] {
-                    for matrix in [a, b] {
-                        let labels = Label::stream(label);
-                        let secret = derive(&key, purpose, &labels, path, matrix.digest());
-                        let mut bytes = [0; 16 * BLOCK];
-                        Keystream::new(&secret).fill(0, 0, &mut bytes);
-                        for word in bytes.chunks_exact(8) {
-                            assert!(seen.insert(word.to_vec()), "{purpose:?} {label} {path:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn refused<A: Address>(m: &Matrix, codes: Option<&[u8]>, at: A) -> String {
-        let randomizer = Randomizer::<A::Keys>::new(m, &Key::insecure(1), &[]).unwrap();
-        match randomizer.run(codes, &mut [0u8; 2], at, 1) {
-            Err(Refused::Call(error)) => error.to_string(),
-            other => panic!("{other:?}"),
+            assert_eq!(run(&m, &codes, Ids::Texts(spelled.all()), 7), by_text);
+            assert_eq!(run(&m, &codes, Ids::Bytes(spelled.all()), 1), by_bytes);
         }
     }
 
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
-        let (small, large) = (&matrices()[0], &matrices()[4]);
-        // A report of 299 would be cut to 43.
-        assert_eq!(
-            refused(large, None, Rows(0)),
-            "`codes` must have a type that holds 299; got one of 1 bytes"
-        );
-        assert_eq!(
-            refused(small, Some(&[0; 3]), Rows(0)),
-            "`codes` must be one for each of the 2 records; got 3"
-        );
+        use Addresses::{Ids as People, Rows};
         let three = Spelled::of([&b"a"[..]; 3].into_iter());
-        let errors = [
-            refused(small, None, Ids::Signed(&[1])),
-            refused(small, None, Ids::Mixed(&[Id::Text("a"); 3])),
-            refused(small, None, Ids::Texts(three.all())),
-        ];
-        for error in errors {
-            assert!(
-                error.starts_with("`addresses` must be one for each"),
-                "{error}"
-            );
-        }
+        let one_each = "`addresses` must be one for each of the 2 records; got";
         // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
-        let last = refused(small, None, Rows(u64::MAX));
-        assert!(
-            last.starts_with("`addresses` must end before row 2^64"),
-            "{last}"
-        );
-        for id in [1 << 64, -(1 << 63) - 1] {
-            let error = refused(small, None, Ids::Mixed(&[Id::Integer(0), Id::Integer(id)]));
-            assert_eq!(
-                error,
-                "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1"
-            );
+        let outside =
+            "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1";
+        let pair = |id| [Id::Integer(0), Id::Integer(id)];
+        for (size, codes, at, want) in [
+            // A report of 299 would be cut to 43.
+            (
+                300,
+                2,
+                Rows(0),
+                "`codes` must have a type that holds 299; got one of 1 bytes".into(),
+            ),
+            (
+                12,
+                3,
+                Rows(0),
+                "`codes` must be one for each of the 2 records; got 3".into(),
+            ),
+            (12, 2, People(Ids::Signed(&[1])), format!("{one_each} 1")),
+            (
+                12,
+                2,
+                People(Ids::Mixed(&[Id::Text(b"a"); 3])),
+                format!("{one_each} 3"),
+            ),
+            (
+                12,
+                2,
+                People(Ids::Texts(three.all())),
+                format!("{one_each} 3"),
+            ),
+            (
+                12,
+                2,
+                Rows(u64::MAX),
+                format!(
+                    "`addresses` must end before row 2^64; got 2 from {}",
+                    u64::MAX
+                ),
+            ),
+            (12, 2, People(Ids::Mixed(&pair(1 << 64))), outside.into()),
+            (
+                12,
+                2,
+                People(Ids::Mixed(&pair(-(1 << 63) - 1))),
+                outside.into(),
+            ),
+        ] {
+            let (m, key, codes) = (response(size, 0.6), Key::insecure(1), &[0; 3][..codes]);
+            let found = randomize(&m, &key, &[], Some(codes), &mut [0u8; 2], at, 1);
+            assert_eq!(refuse(found.unwrap_err(), 0, 12).to_string(), want);
         }
     }
 }

@@ -97,26 +97,3 @@ fn product<W: Word>(x: u64, n: u64) -> (u64, u64) {
         ((p >> 64) as u64, p as u64)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::draw::sampler::counted::check;
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
-
-    #[test]
-    fn every_case_of_classes_is_counted() {
-        for sizes in [vec![7], vec![1, 2, 5, 3], vec![100, 1, 99], vec![256]] {
-            let m = make("blocks", &[("sizes", Value::Wholes(sizes.clone().into()))]).unwrap();
-            let class = |u: u64| {
-                let mut end = 0;
-                let found = sizes.iter().find(|&&n| {
-                    end += n as u64;
-                    u < end
-                });
-                vec![*found.unwrap() as u64]
-            };
-            check(&m, class);
-        }
-    }
-}

@@ -3,6 +3,7 @@
 use super::{Kind, Leaf, Sampler};
 use crate::draw::alias::More;
 use crate::law::Matrix;
+use crate::law::battery::{make, table, wholes, with};
 use crate::law::parameters::Value;
 use crate::system::memory;
 
@@ -51,7 +52,7 @@ fn count_rest(
 
 /// The whole of a row's law: every first word, and for undecided ones every further number. Miri is slow,
 /// and there for memory alone: it takes some of the words and numbers, and does not add them up.
-pub fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
+fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
     let family = &*matrix.family;
     let Sampler::Leaf(Leaf::Two(kind)) = matrix.sampler() else {
         panic!("{matrix:?}");
@@ -88,10 +89,63 @@ pub fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
     }
 }
 
-pub fn whole(n: i128) -> Value {
-    Value::Whole(n)
-}
-
 pub fn total(matrix: &Matrix) -> u64 {
     matrix.family.total().unwrap() as u64
+}
+
+#[test]
+fn every_case_is_counted() {
+    for sizes in [vec![7], vec![1, 2, 5, 3], vec![100, 1, 99], vec![256]] {
+        check(&wholes("blocks", "sizes", &sizes), |u| {
+            let mut end = 0;
+            let found = sizes.iter().find(|&&n| {
+                end += n as u64;
+                u < end
+            });
+            vec![*found.unwrap() as u64]
+        });
+    }
+    for (size, n, d) in [
+        (2, 1, 2),
+        (3, 5, 7),
+        (12, 64, 99),
+        (20, 0, 1),
+        (20, 1, 1),
+        (5, 1, 999),
+    ] {
+        let m = with("randomized_response", size, "keep", Value::Ratio(n, d));
+        check(&m, |_| vec![d as u64, size as u64 - 1]);
+    }
+    // All others draw one number below their total.
+    let mut others = Vec::new();
+    for row in [
+        vec![3, 2, 1],
+        vec![0, 7],
+        vec![5],
+        vec![1; 13],
+        vec![1000, 0, 0, 1],
+    ] {
+        others.push(wholes("circulant", "first_row", &row));
+    }
+    for kernel in [vec![3, 2, 1], vec![0, 1], vec![4, 0, 0, 0, 9], vec![1; 20]] {
+        others.push(wholes("reflected", "kernel", &kernel));
+    }
+    for alphas in [[1, 2, 3, 0], [5, 5, 0, 10], [10, 0, 9, 1], [0; 4]] {
+        let alphas = ("alphas", Value::Wholes(alphas.into()));
+        others.push(make("tridiagonal", &[alphas, ("total", Value::Whole(10))]).unwrap());
+    }
+    for (n, d) in [(1, 2), (1, 3), (3, 10), (0, 1)] {
+        others.push(with("tridiagonal", 5, "alphas", Value::Ratio(n, d)));
+    }
+    let swap = [("size", 4), ("i", 3), ("j", 1)].map(|(name, n)| (name, Value::Whole(n)));
+    let keep = [("keep", Value::Ratio(5, 7))];
+    others.push(make("t_transform", &[&swap[..], &keep].concat()).unwrap());
+    others.push(table(1, [9]));
+    others.push(table(2, [1, 6, 6, 1]));
+    others.push(table(3, [2, 1, 0, 1, 1, 1, 0, 1, 2]));
+    others.push(table(20, (0..400).map(|i| (i / 20 + i % 20) % 20)));
+    others.push(table(40, (0..1600).map(|i| (i / 40 + i % 40) % 40 % 2)));
+    for m in others {
+        check(&m, |_| vec![total(&m)]);
+    }
 }

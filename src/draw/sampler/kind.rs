@@ -1,13 +1,11 @@
-//! One draw from a first word: which structure it is, and its two steps.
-
-use std::sync::Arc;
+//! One draw from a first word: which structure it is, its two steps, and the width that the number of outcomes asks for.
 
 use super::classes::Classes;
 use super::lies::{Lies, TABLE_OF_LIES};
 use super::neighbours::Neighbours;
-use super::one::{One, Then};
+use super::one::One;
 use super::rows::Rows;
-use crate::draw::alias::{Law, More};
+use crate::draw::alias::More;
 use crate::draw::word::Word;
 
 /// One draw from a first word `W`.
@@ -26,29 +24,6 @@ pub enum Kind<W> {
 }
 
 impl<W: Word> Kind<W> {
-    /// The choice of a part of a mixture.
-    pub(super) fn pick(weights: Arc<[i64]>, sum: u64) -> Self {
-        Kind::One(One::new(Law::Row(weights), sum, Then::Pick))
-    }
-
-    /// `u + j mod size`, `j` from one row.
-    pub(super) fn circulant(first_row: Arc<[i64]>, total: u64) -> Self {
-        let then = Then::Shift(first_row.len() as u64);
-        Kind::One(One::new(Law::Row(first_row), total, then))
-    }
-
-    /// `u + j` on the cycle of `2 size`, folded.
-    pub(super) fn even(kernel: Arc<[i64]>, total: u64) -> Self {
-        let then = Then::Fold(kernel.len() as u64 - 1);
-        Kind::One(One::new(Law::Even(kernel), total, then))
-    }
-
-    /// Two codes that are swapped unless they stay.
-    pub(super) fn swap((i, j): (u64, u64), stay: u64, sum: u64) -> Self {
-        let law = Law::Row([stay as i64, (sum - stay) as i64].into());
-        Kind::One(One::new(law, sum, Then::Swap(i, j)))
-    }
-
     /// The truth, or any other code.
     pub(super) fn lies(size: u64, keep: (u64, u64)) -> Self {
         if size <= TABLE_OF_LIES {
@@ -81,11 +56,65 @@ impl<W: Word> Kind<W> {
         }
     }
 
-    pub(super) fn respond(&self, u: u64, source: &mut impl More) -> u64 {
-        let x = W::low(source.next()).get();
-        match self.decide(x, u) {
-            (v, false) => v,
-            (_, true) => self.resolve(x, u, source),
+    /// A first word, from its bytes.
+    fn word(&self, bytes: &[u8]) -> u64 {
+        W::read(bytes).get()
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<W>()
+    }
+}
+
+/// One draw per record, from a first word.
+#[derive(Debug)]
+pub enum Leaf {
+    /// Of two bytes.
+    Two(Kind<u16>),
+    /// Of four.
+    Four(Kind<u32>),
+    /// Of eight.
+    Eight(Kind<u64>),
+}
+
+/// The leaf of `$kind`, whose first word has this width.
+macro_rules! leaf {
+    ($width:expr, $kind:expr) => {
+        match $width {
+            Width::Two => Leaf::Two($kind),
+            Width::Four => Leaf::Four($kind),
+            Width::Eight => Leaf::Eight($kind),
         }
+    };
+}
+
+/// `$run` for the kind of a leaf.
+macro_rules! of_leaf {
+    ($leaf:expr, $kind:ident => $run:expr) => {
+        match $leaf {
+            Leaf::Two($kind) => $run,
+            Leaf::Four($kind) => $run,
+            Leaf::Eight($kind) => $run,
+        }
+    };
+}
+
+pub(super) use leaf;
+pub(in crate::draw) use of_leaf;
+
+impl Leaf {
+    /// Bytes of its first word.
+    pub fn bytes(&self) -> usize {
+        of_leaf!(self, kind => kind.bytes())
+    }
+
+    /// The report for a first word, and whether it is undecided; then the report means nothing.
+    pub fn decide(&self, word: &[u8], u: u64) -> (u64, bool) {
+        of_leaf!(self, kind => kind.decide(kind.word(word), u))
+    }
+
+    /// The report, if the first word did not decide it.
+    pub fn resolve(&self, word: &[u8], u: u64, more: &mut impl More) -> u64 {
+        of_leaf!(self, kind => kind.resolve(kind.word(word), u, more))
     }
 }

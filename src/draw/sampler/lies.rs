@@ -108,29 +108,6 @@ pub(super) fn slots<W: Word>(size: u64, keep: (u64, u64)) -> (u64, u64, Lie) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::sampler::counted::{check, whole};
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
-
-    #[test]
-    fn every_case_of_randomized_response_is_counted() {
-        for (size, n, d) in [
-            (2, 1, 2),
-            (3, 5, 7),
-            (12, 64, 99),
-            (20, 0, 1),
-            (20, 1, 1),
-            (5, 1, 999),
-        ] {
-            let keep = Value::Ratio(n, d);
-            let m = make(
-                "randomized_response",
-                &[("size", whole(size)), ("keep", keep)],
-            )
-            .unwrap();
-            check(&m, |_| vec![d as u64, size as u64 - 1]);
-        }
-    }
 
     /// Of 2^32 words those at the ends of every lie's slots, and the cases by their number.
     #[test]

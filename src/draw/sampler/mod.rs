@@ -18,23 +18,22 @@
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
 //! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides, [`leaf`]
-//! which width that word has.
+//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word of some width decides.
 
 use std::sync::Arc;
 
-use crate::draw::alias::More;
+use crate::draw::alias::{Law, More};
 use crate::draw::word::Width;
 use crate::error::{Error, Result};
 use crate::law::{Matrix, Shelf, Shelved};
 use classes::Classes;
-use leaf::leaf;
+use kind::leaf;
 use neighbours::Neighbours;
+use one::{One, Then};
 use rows::Rows;
 
 pub mod classes;
 pub mod kind;
-pub mod leaf;
 pub mod lies;
 pub mod neighbours;
 pub mod one;
@@ -44,8 +43,7 @@ pub mod rows;
 mod counted;
 
 pub use crate::law::structure::{self, Alphas, Structure};
-pub use kind::Kind;
-pub use leaf::Leaf;
+pub use kind::{Kind, Leaf};
 
 /// A structure with its tables.
 #[derive(Debug)]
@@ -80,6 +78,16 @@ pub enum Parts {
     Product(Box<[Matrix; 2]>),
 }
 
+impl Parts {
+    /// All of them.
+    fn matrices(&self) -> &[Matrix] {
+        match self {
+            Parts::Kron(parts) | Parts::Mix(_, parts) => parts,
+            Parts::Product(pair) => &**pair,
+        }
+    }
+}
+
 impl Shelved for Sampler {
     const SHELF: Shelf = Shelf::Sampler;
 }
@@ -111,14 +119,22 @@ impl Sampler {
 
     /// With a first word of this width, if there is one draw.
     pub(crate) fn with(structure: Structure, width: Width) -> Self {
+        let one = |width, law, total, then| leaf!(width, Kind::One(One::new(law, total, then)));
         Sampler::Leaf(match structure {
             Structure::Circulant { first_row, total } => {
-                leaf!(width, Kind::circulant(first_row, total))
+                let then = Then::Shift(first_row.len() as u64);
+                one(width, Law::Row(first_row), total, then)
             }
-            Structure::Even { kernel, total } => leaf!(width, Kind::even(kernel, total)),
+            Structure::Even { kernel, total } => {
+                let then = Then::Fold(kernel.len() as u64 - 1);
+                one(width, Law::Even(kernel), total, then)
+            }
             Structure::Swap {
                 i, j, stay, sum, ..
-            } => leaf!(width, Kind::swap((i, j), stay, sum)),
+            } => {
+                let law = Law::Row([stay as i64, (sum - stay) as i64].into());
+                one(width, law, sum, Then::Swap(i, j))
+            }
             Structure::Lies { size, keep } => leaf!(width, Kind::lies(size, keep)),
             Structure::Classes { size, runs } => {
                 leaf!(width, Kind::Classes(Classes::new(size, runs)))
@@ -137,15 +153,13 @@ impl Sampler {
                 size,
             } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
             Structure::Certain(targets) => return Sampler::Certain(targets),
-            Structure::Kron(parts) => {
-                return Self::composite(Parts::Kron(Arc::clone(&parts)), &parts, 0);
-            }
+            Structure::Kron(parts) => return Self::composite(Parts::Kron(parts), 0),
             Structure::Product(parts) => {
                 let [first, second] = &*parts else {
                     unreachable!("a product is of two matrices");
                 };
                 let pair = Box::new([first.clone(), second.clone()]);
-                return Self::composite(Parts::Product(pair), &parts, 0);
+                return Self::composite(Parts::Product(pair), 0);
             }
             Structure::Mix {
                 parts,
@@ -153,24 +167,46 @@ impl Sampler {
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
-                let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
-                return Self::composite(Parts::Mix(pick, Arc::clone(&parts)), &parts, 1);
+                let width = Width::of(parts.len() as u64);
+                let pick = one(width, Law::Row(weights), sum, Then::Pick);
+                return Self::composite(Parts::Mix(pick, parts), 1);
             }
         })
     }
 
     /// With `own` draws beside those of the parts.
-    fn composite(joined: Parts, parts: &[Matrix], own: u64) -> Self {
+    fn composite(joined: Parts, own: u64) -> Self {
         let sum = |start, each: fn(&Sampler) -> u64| {
-            parts.iter().fold(start, |sum: u64, part| {
+            let parts = joined.matrices().iter();
+            parts.fold(start, |sum: u64, part| {
                 sum.saturating_add(each(part.sampler()))
             })
         };
+        let (draws, parts) = (sum(own, Sampler::draws), sum(1, Sampler::parts));
         Sampler::Composite(Composite {
             joined,
-            draws: sum(own, Sampler::draws),
-            parts: sum(1, Sampler::parts),
+            draws,
+            parts,
         })
+    }
+
+    /// Hand the path of each draw to `enter`, in the order of their numbers: those of the parts, then the choice of one.
+    pub(super) fn each_draw(&self, path: &mut Vec<u64>, enter: &mut dyn FnMut(&[u64])) {
+        if let Sampler::Composite(composite) = self {
+            for (i, part) in (0..).zip(composite.joined.matrices()) {
+                path.push(i);
+                part.sampler().each_draw(path, enter);
+                path.pop();
+            }
+        }
+        if let Sampler::Leaf(_)
+        | Sampler::Composite(Composite {
+            joined: Parts::Mix(..),
+            ..
+        }) = self
+        {
+            enter(path);
+        }
     }
 
     /// Number of draws per record.
@@ -257,7 +293,11 @@ pub trait Source {
 /// Words that are never used again: no draw needs words of its own.
 impl<M: More> Source for M {
     fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
-        leaf.respond(u, self)
+        let word = &self.next().to_le_bytes()[..leaf.bytes()];
+        match leaf.decide(word, u) {
+            (v, false) => v,
+            (_, true) => leaf.resolve(word, u, self),
+        }
     }
 }
 

@@ -101,35 +101,3 @@ impl<W: Word> Neighbours<W> {
         (left(alpha(u.wrapping_sub(1)), down), left(alpha(u), up))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::draw::sampler::counted::{check, total, whole};
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
-
-    #[test]
-    fn every_case_of_neighbours_is_counted() {
-        for alphas in [
-            vec![1, 2, 3],
-            vec![5, 5, 0, 10],
-            vec![10, 0, 9, 1],
-            vec![0, 0],
-        ] {
-            let m = make(
-                "tridiagonal",
-                &[
-                    ("alphas", Value::Wholes(alphas.into())),
-                    ("total", whole(10)),
-                ],
-            );
-            let m = m.unwrap();
-            check(&m, |_| vec![10]);
-        }
-        for (n, d) in [(1, 2), (1, 3), (3, 10), (0, 1)] {
-            let alphas = Value::Ratio(n, d);
-            let m = make("tridiagonal", &[("alphas", alphas), ("size", whole(5))]).unwrap();
-            check(&m, |_| vec![total(&m)]);
-        }
-    }
-}

@@ -141,27 +141,10 @@ impl<W: Word> Rows<W> {
 #[cfg(test)]
 mod tests {
     use crate::draw::alias::left_over;
-    use crate::draw::sampler::counted::{Script, check, total, word};
+    use crate::draw::sampler::counted::{Script, total, word};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
     use crate::law::battery::{make, table};
     use crate::law::parameters::Value;
-
-    #[test]
-    fn every_case_of_rows_is_counted() {
-        for (size, cells) in [
-            (1, vec![9]),
-            (2, vec![1, 6, 6, 1]),
-            (3, vec![2, 1, 0, 1, 1, 1, 0, 1, 2]),
-            (20, (0..400).map(|i: i64| (i / 20 + i % 20) % 20).collect()),
-            (
-                40,
-                (0..1600).map(|i: i64| (i / 40 + i % 40) % 40 % 2).collect(),
-            ),
-        ] {
-            let m = table(size, cells);
-            check(&m, |_| vec![total(&m)]);
-        }
-    }
 
     /// On the grid 2^-53 the further numbers are too many to count: the slots are counted one by one,
     /// and the intervals of the rest by their ends.

@@ -1,15 +1,89 @@
-//! `Matrix.decompose` and `decompose_all`, with all their options given.
+//! `Matrix.decompose` and `decompose_all`: what they are asked, what it would cost, and the work.
 
 use pyo3::prelude::*;
 
-use super::decomposition::Made;
-use super::options::{self, Given, fits};
-use crate::birkhoff;
+use super::decomposition::{Decomposition, Made};
+use crate::birkhoff::counts::MAX_SIZE;
+use crate::birkhoff::{self, Options, Policy, realise};
+use crate::draw::derive::Label;
 use crate::error::Error;
-use crate::py::convert::type_name;
+use crate::law::{self, Structure};
+use crate::py::convert::{as_real, text, type_name, whole};
 use crate::py::law::Matrix;
-use crate::py::package;
 use crate::py::work::watched;
+use crate::py::{memory, package};
+
+/// Policy, bits, mass, most terms and restarts, as `decompose` and `decompose_all` are given them.
+pub type Given<'py> = (
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+);
+
+/// Read the options of a decomposition.
+fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Options> {
+    let (policy, bits, mass, max_terms, restarts) = given;
+    let must = "be \"bottleneck\" or \"any\"";
+    let policy = match text("policy", must, policy)? {
+        "bottleneck" => Policy::Bottleneck,
+        "any" => Policy::Any,
+        other => return Err(Error::value("policy", must, format!("{other:?}")).into()),
+    };
+    let option = |name, given: &Option<_>, most| {
+        let read = given.as_ref().map(|given| whole(name, given, 1, most));
+        read.transpose()
+    };
+    let bits = option("bits", bits, realise::MAX_BITS.into())?;
+    let mass = as_real("mass", "be a number", mass)?;
+    if !(mass > 0.0 && mass <= 1.0) {
+        return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
+    }
+    let max_terms = option("max_terms", max_terms, u64::MAX)?;
+    let restarts = whole("restarts", restarts, 1, 1 << 16)?;
+    if let Some(progress) = progress
+        && !progress.is_callable()
+    {
+        let must = "be a function of the share that is done";
+        return Err(Error::type_("progress", must, type_name(progress)).into());
+    }
+    Ok(Options {
+        policy,
+        bits: bits.map(|bits| bits as u32),
+        mass,
+        max_terms,
+        restarts: restarts as u32,
+    })
+}
+
+/// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
+fn fits(matrix: &law::Matrix) -> Result<(), Error> {
+    let size = matrix.family.size();
+    match matrix.structure() {
+        Structure::Rows { .. } | Structure::Even { .. } if size <= MAX_SIZE => {
+            memory::require("decompose", size, size, 32)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A decomposition for Python. The matrix and the options decide its terms.
+fn made(inner: birkhoff::Decomposition, options: &Options) -> Made {
+    let policy = match options.policy {
+        Policy::Bottleneck => "bottleneck",
+        Policy::Any => "any",
+    };
+    // No option is negative, so -1 is one that was not given.
+    let options = vec![
+        Label::Text(policy.into()),
+        Label::Integer(options.bits.map_or(-1, i128::from)),
+        Label::Integer(options.mass.to_bits().into()),
+        Label::Integer(options.max_terms.map_or(-1, i128::from)),
+        Label::Integer(options.restarts.into()),
+    ];
+    Made(Decomposition { inner, options })
+}
 
 /// See :meth:`Matrix.decompose`.
 #[pyfunction(name = "decompose")]
@@ -19,13 +93,13 @@ pub fn decompose_one(
     options: Given<'_>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Made> {
-    let options = options::read(&options, progress)?;
+    let options = read(&options, progress)?;
     fits(matrix.inner())?;
     let matrix = matrix.inner();
     let inner = watched(py, progress, |share| {
         birkhoff::decompose(matrix, &options, 1.0, share)
     })?;
-    Ok(Made::new(inner, &options))
+    Ok(made(inner, &options))
 }
 
 /// See :func:`bistochastic.decompose_all`.
@@ -36,7 +110,7 @@ pub fn decompose_all(
     options: Given<'_>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Made>> {
-    let options = options::read(&options, progress)?;
+    let options = read(&options, progress)?;
     let must = "be matrices, one after the other";
     let other = |item: &Bound<'_, PyAny>| Error::type_("matrices", must, type_name(item));
     // A matrix has an index, so Python would take it for a sequence.
@@ -56,8 +130,5 @@ pub fn decompose_all(
     let all = watched(py, progress, |share| {
         birkhoff::decompose_all(&given, &options, share)
     })?;
-    Ok(all
-        .into_iter()
-        .map(|inner| Made::new(inner, &options))
-        .collect())
+    Ok(all.into_iter().map(|inner| made(inner, &options)).collect())
 }

@@ -7,15 +7,16 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::options::labels;
 use crate::birkhoff::counts::MAX_SIZE;
-use crate::birkhoff::{self, Options, Sum};
-use crate::draw::derive::Label;
-use crate::py::convert::{self, fraction};
+use crate::birkhoff::draw::Drawer;
+use crate::birkhoff::sample::Words;
+use crate::birkhoff::{self, Sum};
+use crate::draw::derive::{Label, Purpose};
+use crate::py::convert::{self, fraction, whole};
+use crate::py::secret::Secret;
 use crate::py::work::detached;
 use crate::py::{law, memory, package};
-use crate::system;
-use crate::system::pool;
+use crate::system::{self, pool, stop};
 
 /// The terms of a :class:`bistochastic.Decomposition`, which is this class with what Python adds to it.
 #[pyclass(frozen, subclass, module = "bistochastic._core", name = "Terms")]
@@ -30,16 +31,7 @@ thread_local! {
 }
 
 /// A decomposition on its way to Python, where it becomes one of the class that callers see.
-pub struct Made(Decomposition);
-
-impl Made {
-    pub(super) fn new(inner: birkhoff::Decomposition, options: &Options) -> Self {
-        Made(Decomposition {
-            inner,
-            options: labels(options),
-        })
-    }
-}
+pub struct Made(pub Decomposition);
 
 impl<'py> IntoPyObject<'py> for Made {
     type Target = PyAny;
@@ -52,7 +44,7 @@ impl<'py> IntoPyObject<'py> for Made {
 }
 
 impl Decomposition {
-    pub(super) fn size(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.inner.matrix.family.size()
     }
 
@@ -266,6 +258,38 @@ impl Decomposition {
     #[getter]
     fn joint_entropy(&self, py: Python<'_>) -> PyResult<f64> {
         detached(py, u64::MAX, || self.inner.joint_entropy())
+    }
+
+    /// ``n`` random permutations, one per row. Term ``j`` is drawn with exactly its weight.
+    ///
+    /// A permutation moves code ``u`` to ``row[u]``. With a ``key``, ``stream`` names what they are for. A
+    /// decomposition with a residual is refused.
+    ///
+    /// >>> bs.permutation([1, 0]).decompose().sample(2)
+    /// array([[1, 0],
+    ///        [1, 0]])
+    #[pyo3(signature = (n, *, key=None, stream=None))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n: &Bound<'py, PyAny>,
+        key: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let n = whole("n", n, 0, 1 << 40)?;
+        let size = self.size();
+        let secret = Secret::new(key, stream)?;
+        // The matrix and the options decide the terms, so that other terms have other words.
+        let digest = self.inner.matrix.digest();
+        let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
+        let drawer = Drawer::new(&self.inner)?;
+        memory::written(py, "sample", &[n, size], u64::MAX, |out| {
+            let mut words = Words::new(keystream.words());
+            for row in out.chunks_mut(size as usize) {
+                stop::point();
+                self.inner.fill(drawer.draw(&mut words), row);
+            }
+        })
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -2,8 +2,6 @@
 
 mod decompose;
 mod decomposition;
-mod options;
-mod sample;
 
 pub use decompose::{decompose_all, decompose_one};
 pub use decomposition::Decomposition;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
-use super::id::one_id;
+use super::ids::one_id;
 use super::law::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
@@ -98,8 +98,10 @@ impl Matrix {
         let row = start
             .map(|start| whole("start", start, 0, ROWS))
             .transpose()?;
-        let addressed = row.is_some() || ids.is_some();
-        let secret = Secret::new(key, stream, addressed, "start")?;
+        let secret = Secret::new(key, stream)?;
+        if key.is_some() && row.is_none() && ids.is_none() {
+            return Err(missing("start"));
+        }
         let draws = Draws {
             matrix,
             secret: &secret,
@@ -150,7 +152,7 @@ impl Matrix {
             sampler.check()?;
             return Ok(with_words(|words| sampler.respond(u, words))?);
         }
-        let secret = Secret::new(key, stream, id.is_some(), "id")?;
+        let secret = Secret::new(key, stream)?;
         let Some(id) = id else {
             return Err(missing("id"));
         };
