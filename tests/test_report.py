@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.report import categories, column, deeds, document, explorer, precision, suspicion
+from bistochastic.report import column, deeds, document, explorer, precision, sentences, suspicion
 from bistochastic.words import down
 
 SECRETS = ["Zebedee-7Q", "qxj-income-918273", "Plutonium Street 4"]
@@ -583,11 +583,11 @@ def test_codes_have_their_names() -> None:
     joint = bs.Joint(
         ("a", "b"), [["x", "y"], [1, 2]], "uniform", missing="category", impossible=[("x", None)]
     )
-    assert categories.categories(joint, 32) == [
+    assert sentences.categories(joint, 32) == [
         "x, 1", "x, 2", "y, 1", "y, 2", "y, (missing)",
         "(missing), 1", "(missing), 2", "(missing), (missing)",
     ]  # fmt: skip
-    assert categories.categories(joint, 4) is None
+    assert sentences.categories(joint, 4) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.cli import screen
+from bistochastic.cli import group
 from bistochastic.words import table
 
 PLAN = bs.Plan(
@@ -106,7 +106,7 @@ def test_a_terminal_gets_folded_tables_and_no_markup(
     monkeypatch.setenv("FORCE_COLOR", "1")
     long = "a very long cell that does not fit into forty columns"
     rows = table(["Name", "Beta"], [["[red]x", "0.5"], [long, "1"]])
-    assert screen._draw(f"Title\n\n{rows}\n\nWarnings:\n  {long} {long}")
+    assert group._draw(f"Title\n\n{rows}\n\nWarnings:\n  {long} {long}")
     drawn = capsys.readouterr().out
     plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
     assert max(map(len, plain.splitlines())) <= 40

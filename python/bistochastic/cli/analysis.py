@@ -1,91 +1,46 @@
-"""Options and checks of the commands that analyse a protected file."""
+"""``estimate``, ``regress`` and ``transitions``: analyses of a protected file."""
 
 from __future__ import annotations
 
-import math
-import sys
-from functools import wraps
+import re
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 
-from bistochastic.cli.columns import columns_named
-from bistochastic.cli.group import say, say_json
-from bistochastic.cli.numbers import number
+from bistochastic.cli.group import main, say
+from bistochastic.cli.options import (
+    FILE,
+    columns_option,
+    file_argument,
+    format_option,
+    plan_option,
+    reads_csv,
+    show,
+    survey_of,
+    takes_survey,
+)
+from bistochastic.cli.plans import read_law
+from bistochastic.cli.typed import columns_named, conditions, number
+from bistochastic.labels import plain_integer
+from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.estimate.quantities import Quantity
     from bistochastic.plan import Certificate, Plan
     from bistochastic.plan.keywords import Survey
 
-
-def _scale(_context: object, _option: object, typed: str | None) -> float | None:
-    return None if typed is None else float(number(typed))
-
-
-plan_option = click.option("--plan", required=True, type=click.Path(path_type=Path),
-                           help="The plan that protected the file, or its certificate."
-                           )  # fmt: skip
+# A decimal number, as it is typed for a column of such.
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-def format_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--format`` and ``--json`` to a command that prints a table."""
-    command = click.option("--json", "format", flag_value="json",
-                           help="The same as --format json.")(command)  # fmt: skip
-    return click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
-                        help="How the table is printed.")(command)  # fmt: skip
-
-
-_SURVEY = (
-    click.option("--weights", help="A column of survey weights."),
-    click.option("--strata", help="A column of strata of the sample."),
-    click.option("--cluster", help="A column of clusters of the sample (primary sampling "
-                 "units), or the ids of people with several rows."),
-    click.option("--replicates", multiple=True,
-                 help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
-                 "clusters. Repeatable."),
-    click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
-                 help="Factor of the squared differences of replicates, e.g. 79/80 for a jackknife "
-                 "of 80.  [default: 1 / their number]"),
-)  # fmt: skip
-
-
-def takes_survey(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a sampling design to a command, which gets them as ``survey``."""
-    names = ("weights", "strata", "cluster", "replicates", "replicate_scale")
-
-    @wraps(command)
-    def with_survey(*args: object, **options: Any) -> None:
-        survey = {name: options.pop(name) for name in names}
-        command(*args, survey=survey, **options)
-
-    for option in reversed(_SURVEY):
-        with_survey = option(with_survey)
-    return with_survey
-
-
-def survey_of(typed: Mapping[str, Any], names: Sequence[str]) -> Survey:
-    """Read the design that was typed, for a file with these columns."""
-    listed = columns_named("replicates", typed["replicates"], names)
-    found: Survey = {**typed, "replicates": listed or None}  # type: ignore[typeddict-item]
-    return found
-
-
-def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
-    """Read a plan, or a certificate with its plan."""
-    from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
-
-    if not is_certificate(path, name):
-        return read_plan(path, name), None
-    certificate = read_certificate(path, name)
-    return certificate.plan, certificate
-
-
-def check_law(file: Path, plan: Plan) -> Certificate | None:
+def _check_law(file: Path, plan: Plan) -> Certificate | None:
     """Compare the plan with the certificate of the file; print a note without one."""
     from bistochastic.files.opened import find_certificate
     from bistochastic.plan.carried import refuse_other_plan
@@ -103,35 +58,284 @@ def columns_in(file: Path, dialect: Dialect) -> list[str]:
     """List the columns of a file."""
     from bistochastic.adapters.table_files import opened
 
-    source = opened(file, "file", dialect=dialect)
-    source.close()
-    return list(source.schema.names)
+    with closing(opened(file, "file", dialect=dialect)) as source:
+        return list(source.schema.names)
 
 
-def refuse_missing(needed: Mapping[str, object], names: Sequence[str]) -> None:
+def refuse_missing(needed: Iterable[str], names: Sequence[str]) -> None:
     """Raise an error for a file without a column."""
     for column in needed:
         if column not in names:
-            raise ValueError(
-                f"`file` must have the column `{shown(column)}`; got none of that name"
-            )
+            must = f"`file` must have the column `{shown(column)}`"
+            raise ValueError(f"{must}; got none of that name")
 
 
-def print_rows(columns: Mapping[str, Any], form: str, facts: Mapping[str, object]) -> None:
-    """Print columns as CSV, or as JSON below ``facts``."""
-    import csv
-    import io
+@main.command(short_help="Estimate tables of the original.")
+@file_argument
+@plan_option
+@columns_option(
+    "--by",
+    "Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
+    "'sex,\"a,b\"'.",
+)
+@option(
+    "--where",
+    multiple=True,
+    help="A condition, e.g. sex=F,M. Repeatable. Quote a category that has a comma.",
+)
+@option("--mean", metavar="COLUMN", help="The mean of a column, in place of a table.")
+@option("--count", is_flag=True, help="How many records meet --where, in place of a table.")
+@option(
+    "--ratio", multiple=True, metavar="CONDITION",
+    help="The proportion that meets a condition among records that meet --where. Repeatable.",
+)  # fmt: skip
+@option(
+    "--fpc", metavar="COLUMN|NUMBER",
+    help="Size of the population, or fraction that was sampled, by stratum; two for two stages, "
+    "with --cluster first,second.",
+)  # fmt: skip
+@takes_survey
+@option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
+@option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
+@format_option
+@reads_csv
+def estimate(
+    file: Path,
+    plan: Path,
+    by: Sequence[str],
+    where: Sequence[str],
+    mean: str | None,
+    count: bool,
+    ratio: Sequence[str],
+    fpc: str | None,
+    survey: Survey,
+    method: str,
+    population: str,
+    format: str,
+    dialect: Dialect,
+) -> None:
+    """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
-    rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-    if form == "csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(plain), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        # Data for other programs stay as they are; on a screen they are text like all else.
-        (say if sys.stdout.isatty() else click.echo)(text.getvalue(), nl=False)
-        return
-    finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
-               for k, v in row.items()} for row in rows]  # fmt: skip
-    say_json({**facts, "cells": finite})
+    The file is read in batches, so it can be larger than memory. With --strata, --cluster or
+    --replicates, the columns that are needed must fit in memory. Messages count rows from 0,
+    without the header of a CSV file.
+
+    \b
+    bistochastic estimate protected.csv --plan plan.toml --by sex,education
+    bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
+    bistochastic estimate protected.csv --plan plan.toml --mean age --weights w --fpc 12000
+    bistochastic estimate protected.csv --plan plan.toml --ratio smokes=yes --where sex=F
+    """
+    from bistochastic import arguments
+    from bistochastic.adapters.record_batches import gathered
+    from bistochastic.adapters.table_files import held_in, opened, said
+    from bistochastic.estimate.methods import METHODS
+    from bistochastic.files.release import kinds
+    from bistochastic.tables.estimates import people, read_design, told_in
+    from bistochastic.tables.question import Question, ask
+    from bistochastic.tables.running import Running
+    from bistochastic.tables.sheet import shared_noise
+
+    law, certified = read_law(plan)
+    certificate = _check_law(file, law) or certified
+    how = arguments.one_of("method", method, METHODS)
+    types = kinds(law, released=True)
+    names = columns_in(file, dialect)
+    asked_for = [bool(by), mean is not None, count, bool(ratio)]
+    if asked_for.count(True) != 1:
+        must = "`estimate` must be given one of --by, --mean, --count and --ratio"
+        raise ValueError(f"{must}; got {asked_for.count(True) or 'none'}")
+    options = _staged(survey_of(survey, names), fpc, names)
+    design = read_design(law, options)
+    who = people(population, design)
+    for each in (design.weights, *design.replicates, *design.fpc):
+        if isinstance(each, str):
+            types.setdefault(each, "number")
+    source = opened(file, "file", types, dialect=dialect)
+    with closing(source), steps() as tell, said("file"):
+        asked = columns_named("by", by, [*names, *types])
+        typed = [conditions(words, [*names, *types]) for words in (where, ratio)]
+        about = dict.fromkeys([*asked, *typed[0], *typed[1], *([mean] if mean else [])])
+        tell("reading", None)
+        # An unprotected cell is a number if all cells of its column are.
+        source.decide([n for n in about if n in names and n not in types])
+        held = {**held_in(source), **types}
+        met, shared_by = ({column: [_level(held.get(column), level) for level in levels]
+                           for column, levels in each.items()} for each in typed)  # fmt: skip
+        question = ask(law, asked, met) if by else Question(law, tuple(about))
+        needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
+                                *question.groups, *design.columns])  # fmt: skip
+        if not by:
+            needed |= dict.fromkeys(a.within for a in law._numeric if a.within is not None)
+        refuse_missing(needed, names)
+        needed |= dict.fromkeys(unit for unit in question.units if unit in names)
+        if not by:
+            table = gathered(list(source.batches(list(needed))))
+            drawn: Any = {**options, "population": who}
+            if mean is not None:
+                _show_quantity(format, law.mean(table, mean, where=met or None, **drawn))
+            elif ratio:
+                _show_quantity(format, law.ratio(table, shared_by, met or None, **drawn))
+            else:
+                _show_quantity(format, law.count(table, met, **drawn))
+            return
+        running = Running(question, design)
+        for batch in source.batches(list(needed)):
+            running.add(batch)
+            tell(f"reading, {running.rows:,} rows", None)
+        tell("estimating", None)
+        cells = running.estimate(how, who)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    found = told_in(cells, None, running.unanswered, (*running.notes, *shared))
+    facts = {
+        "method": found.method, "population": found.population, "records": found.records,
+        "total": found.records if found.total is None else found.total, "gap": found.gap,
+        "notes": found._remarks(),
+    }  # fmt: skip
+    show(format, found.to_text, lambda: {**found._levels(), **found._columns()}, facts)
+
+
+def _staged(survey: Survey, fpc: str | None, names: Sequence[str]) -> Survey:
+    """Add clusters of one or two stages to the design, and the sizes of the population."""
+    found: dict[str, Any] = dict(survey)
+    if survey.get("cluster"):
+        found["cluster"] = tuple(columns_named("cluster", [str(survey["cluster"])], names))
+    if fpc is not None:
+        parts = [fpc] if fpc in names else fpc.split(",")
+        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
+    return found  # type: ignore[return-value]
+
+
+def _show_quantity(form: str, found: Quantity) -> None:
+    """Print a number with its error and interval."""
+    low, high = found.interval()
+    cells = {"name": found.name, "value": found.value, "standard_error": found.standard_error,
+             "low": low, "high": high}  # fmt: skip
+    facts = {"records": found.records, "notes": list(found.notes)}
+    show(form, found.__str__, lambda: {name: [x] for name, x in cells.items()}, facts)
+
+
+def _level(kind: str | None, typed: str) -> str | float:
+    """Convert a category that was typed to the type of its column."""
+    if kind == "text":
+        return typed
+    truths = {"true": True, "false": False}
+    if kind in ("boolean", None) and typed.lower() in truths:
+        return truths[typed.lower()]
+    whole = None if kind == "floats" else plain_integer(typed)
+    if whole is not None:
+        return whole
+    # Any other spelling is not a category of such a column, and raises an error.
+    return float(typed) if kind == "floats" and _NUMBER.fullmatch(typed) else typed
+
+
+@main.command(short_help="Estimate a regression on the original.")
+@file_argument
+@plan_option
+@option("--formula", required=True, help="The model, e.g. 'income ~ education + sex'.")
+@option("--model", required=True, help="linear, logistic, multinomial or poisson.")
+@option("--method", help="corrected or likelihood.  [default: corrected, but likelihood if "
+        "only the outcome is protected]")  # fmt: skip
+@takes_survey
+@format_option
+@reads_csv
+def regress(
+    file: Path,
+    plan: Path,
+    formula: str,
+    model: str,
+    method: str | None,
+    survey: Survey,
+    format: str,
+    dialect: Dialect,
+) -> None:
+    """Estimate a regression on the original from FILE, a protected CSV, Parquet or Arrow file.
+
+    The columns of the formula are held in memory. Put names with spaces or
+    dots in backticks.
+
+    \b
+    bistochastic regress protected.csv --plan plan.toml --model logistic \\
+        --formula 'smokes ~ sex + age'
+    """
+    from bistochastic.adapters.table_files import whole
+    from bistochastic.files.release import kinds
+    from bistochastic.models.formula import parse
+    from bistochastic.models.regression import regress
+    from bistochastic.tables.question import Question
+    from bistochastic.tables.sheet import Design, shared_noise
+
+    law, certified = read_law(plan)
+    certificate = _check_law(file, law) or certified
+    sides = parse(formula)
+    names = columns_in(file, dialect)
+    design = survey_of(survey, names)
+    named = Design.of(**design)
+    question = Question(law, tuple(sides.outcome | sides.covariates))
+    columns = {*question.columns, *question.protected, *question.groups}
+    needed = dict.fromkeys([*sorted(columns), *named.columns])
+    refuse_missing(needed, names)
+    types = kinds(law, released=True)
+    for each in (named.weights, *named.replicates):
+        if each is not None:
+            types.setdefault(each, "number")
+    table = whole(file, "file", types, needed, dialect=dialect)
+    found = regress(law, table, formula, model, method, design)
+    found = replace(found, notes=(*found.notes, *shared_noise(certificate, named)))
+    facts = {
+        "formula": found.formula, "model": found.model, "method": found.method,
+        "outcomes": found.outcomes, "records": found.records, "notes": found.notes,
+    }  # fmt: skip
+    show(format, found.summary, found._columns, facts)
+
+
+@main.command(short_help="Estimate moves between two waves.")
+@argument("wave1", type=FILE)
+@argument("wave2", type=FILE)
+@plan_option
+@option("--plan2", type=FILE, help="The plan of WAVE2, if it is another one.")
+@columns_option("--by", "Columns of the table, e.g. job,town. Repeatable.", required=True)
+@option("--id-column", metavar="COLUMN", help="Ids that both files hold.")
+@option("--pseudonym", metavar="COLUMN", help="Keyed hashes of ids that both files hold.")
+@takes_survey
+@format_option
+@reads_csv
+def transitions(
+    wave1: Path,
+    wave2: Path,
+    plan: Path,
+    plan2: Path | None,
+    by: Sequence[str],
+    id_column: str | None,
+    pseudonym: str | None,
+    survey: Survey,
+    format: str,
+    dialect: Dialect,
+) -> None:
+    """Estimate how many people moved between categories from WAVE1 to WAVE2.
+
+    Both are protected files with ids of the same people. With ids, people who did not move have the
+    same reported value in both files, and the estimate corrects for that.
+
+    \b
+    bistochastic transitions wave1.csv wave2.csv --plan plan.toml --by job --pseudonym person
+    """
+    from bistochastic.adapters.table_files import whole
+    from bistochastic.files.release import kinds
+    from bistochastic.plan.protect import Release
+
+    waves: list[object] = []
+    law = read_law(plan)[0]
+    other = law if plan2 is None else read_law(plan2, "plan2")[0]
+    for file, each in ((wave1, law), (wave2, other)):
+        certificate = _check_law(file, each)
+        names = columns_in(file, dialect)
+        ids = {column: "text" for column in (id_column, pseudonym) if column is not None}
+        table = whole(file, "file", {**ids, **kinds(each)}, dialect=dialect)
+        waves.append(table if certificate is None else Release(table, certificate))
+    found = law.transitions(
+        waves[0], waves[1], columns=columns_named("by", by, names), id_column=id_column,
+        pseudonym=pseudonym, plan2=other, **survey_of(survey, names),
+    )  # fmt: skip
+    facts = {"people": found.people, "alone": found.alone, "memoised": found.memoised}
+    show(format, found.__repr__, found._columns, facts)

@@ -1,18 +1,21 @@
-"""``audit``: attacks on a protected file, for the holder of the original."""
+"""``audit`` and ``risk``: attacks and exposure, for the holder of the original."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import argument, option
 
-from bistochastic.cli.columns import columns_named
-from bistochastic.cli.dialects import reads_csv
+from bistochastic.cli.analysis import columns_in, refuse_missing
 from bistochastic.cli.group import main, say, say_json
-from bistochastic.cli.keys import read_key
-from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
+from bistochastic.cli.options import FILE, columns_option, file_argument, json_option, reads_csv
+from bistochastic.cli.plans import read_law
+from bistochastic.cli.releases import read_key
+from bistochastic.cli.typed import columns_named
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -22,39 +25,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic.adapters.csv_dialect import Dialect
-    from bistochastic.plan import Plan, Release
-
-_FILE = click.Path(path_type=Path)
+    from bistochastic.plan import Certificate, Plan
 
 
 @main.command(short_help="Attack your own release.")
-@click.argument("original", type=_FILE)
-@click.argument("released", type=_FILE)
-@click.option("--plan", required=True, type=_FILE,
-              help="The plan that protected the file, or the certificate.")  # fmt: skip
-@click.option("--knows", multiple=True, metavar="COLUMNS",
-              help="What an intruder knows of a person, e.g. sex,age=2 for an age within 2 years. "
-              "Repeatable: each is an intruder.")  # fmt: skip
-@click.option("--wants", multiple=True, metavar="COLUMNS",
-              help="Columns that the intruder guesses.  [default: all unknown ones]")  # fmt: skip
-@click.option("--also", multiple=True, type=_FILE, metavar="FILE",
-              help="Another protected file of the same original. Repeatable.")  # fmt: skip
-@click.option("--formula", help="Compare a regression, e.g. 'income ~ sex'.")
-@click.option("--model", default="linear", show_default=True,
+@argument("original", type=FILE)
+@argument("released", type=FILE)
+@option("--plan", required=True, type=FILE,
+        help="The plan that protected the file, or the certificate.")  # fmt: skip
+@columns_option("--knows", "What an intruder knows of a person, e.g. sex,age=2 for an age within 2 "
+                "years. Repeatable: each is an intruder.")  # fmt: skip
+@columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
+@option("--also", multiple=True, type=FILE, metavar="FILE",
+        help="Another protected file of the same original. Repeatable.")  # fmt: skip
+@option("--formula", help="Compare a regression, e.g. 'income ~ sex'.")
+@option("--model", default="linear", show_default=True,
               help="linear, logistic, multinomial or poisson.")  # fmt: skip
-@click.option("--fail-above", type=float, metavar="RATE",
+@option("--fail-above", type=float, metavar="RATE",
               help="Exit with code 1 if an attack beats chance by more than RATE.")  # fmt: skip
-@click.option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
-@click.option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
-@click.option("--key-file", type=_FILE, help="The key of the release, to read pseudonyms.")
-@click.option(
-    "--confidence", default=0.95, show_default=True, help="Confidence level of all intervals."
-)
-@click.option("--targets", type=int, help="Number of rows to trace.  [default: all up to "
+@option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
+@option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
+@option("--key-file", type=FILE, help="The key of the release, to read pseudonyms.")
+@option("--confidence", default=0.95, show_default=True, help="Confidence level of all intervals.")
+@option("--targets", type=int, help="Number of rows to trace.  [default: all up to "
               "20,000, else 2,000]")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Seed that chooses these rows.")
-@click.option("--out", type=_FILE, metavar="PAGE.html", help="Write an HTML page.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--seed", default=0, show_default=True, help="Seed that chooses these rows.")
+@option("--out", type=FILE, metavar="PAGE.html", help="Write an HTML page.")
+@json_option
 @reads_csv
 def audit(
     original: Path,
@@ -83,35 +80,39 @@ def audit(
     bistochastic audit survey.csv protected.csv --plan plan.toml --id-column person --out audit.html
     bistochastic audit survey.csv protected.csv --plan plan.toml --knows sex,age=2 --wants income
     """
+    from bistochastic.adapters.table_files import whole
     from bistochastic.audit import audit as attack
     from bistochastic.audit.results import NOT_FOR_RELEASE
     from bistochastic.audit.words import finding_lines
     from bistochastic.files.release import kinds
+    from bistochastic.plan import Release
+    from bistochastic.report.document import validate_html_path
 
-    made = (
-        read_certificate(plan, "plan").plan
-        if is_certificate(plan, "plan")
-        else read_plan(plan, "plan")
-    )
-    if out is not None and out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"`out` must end in .html; got {shown(out.suffix) or 'no ending'}")
+    made = read_law(plan)[0]
+    if out is not None:
+        validate_html_path(out)
     key = None if key_file is None else read_key(key_file)
     with steps() as progress:
         progress("reading", 0.0)
-        types, typed = kinds(made), kinds(made, released=True)
         # Ids are strings, as in `protect`.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
         _check_order(original, released, made)
         # A column of strings in one file is a column of strings in the other, too.
-        texts = [name for path, what in ((original, "original"), (released, "released"))
-                 for name in _texts(path, what)]  # fmt: skip
+        texts = [*_texts(original, "original"), *_texts(released, "released")]
+        typed = {**dict.fromkeys(ids, "text"), **kinds(made, released=True)}
         written = replace(dialect, encoding="utf-8")
-        after = _read_released(released, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
-        known = {**dict.fromkeys(_ids(after, ids), "text"), **types}
-        before = _original(original, after, known, dialect, texts, made)
+        (table, certificate), *more = (
+            _read_released(each, typed, written, texts) for each in (released, *also)
+        )
+        if certificate is not None and certificate.ids is not None and certificate.ids.id_column:
+            ids.append(certificate.ids.id_column)
+        known = {**dict.fromkeys(ids, "text"), **kinds(made)}
+        units = {each.unit for each in made.attributes if each.unit is not None}
+        columns = {*table.schema.names, *known, *units}
+        before = whole(original, "original", known, columns, dialect=dialect, texts=texts)
         names = before.schema.names
-        others = [_read_released(each, {**dict.fromkeys(ids, "text"), **typed}, written, texts)
-                  for each in also]  # fmt: skip
+        after, *others = (data if about is None else Release(data, about)
+                          for data, about in ((table, certificate), *more))  # fmt: skip
         progress("reading", 1.0)
         found = attack(
             before, after, made, key=key, progress=lambda x: progress("attacking", x),
@@ -175,49 +176,63 @@ def _texts(path: Path, name: str) -> list[str]:
 
     if path.suffix.lower() == ".csv":
         return []
-    source = opened(path, name)
-    try:
+    with closing(opened(path, name)) as source:
         return [name for name, held in held_in(source).items() if held == "text"]
-    finally:
-        source.close()
 
 
 def _read_released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
-) -> Release[pa.Table] | pa.Table:
-    """Read the protected table, with its certificate if there is one."""
+) -> tuple[pa.Table, Certificate | None]:
+    """Read the protected table, and its certificate if there is one."""
     from bistochastic.adapters.table_files import whole
     from bistochastic.files.opened import find_certificate
-    from bistochastic.plan import Release
 
     certificate = find_certificate(path) if path.name else None
     if certificate is None:
         say("Note: there is no certificate next to the protected file, so its rows are taken to be "
             "in the order of the original", err=True)  # fmt: skip
-        return whole(path, "released", types, dialect=dialect, texts=texts)
-    known = certificate.ids
+    known = None if certificate is None else certificate.ids
     named = [] if known is None else [known.id_column, known.pseudonym]
     types = {**{name: "text" for name in named if name}, **types}
-    return Release(whole(path, "released", types, dialect=dialect, texts=texts), certificate)
+    return whole(path, "released", types, dialect=dialect, texts=texts), certificate
 
 
-def _ids(after: Release[pa.Table] | pa.Table, given: list[str]) -> list[str]:
-    known = None if not hasattr(after, "certificate") else after.certificate.ids
-    return [*given, *([known.id_column] if known is not None and known.id_column else [])]
-
-
-def _original(
-    path: Path,
-    after: Release[pa.Table] | pa.Table,
-    types: dict[str, str],
+@main.command(short_help="Measure the risk of the original.")
+@file_argument
+@columns_option(
+    "--keys", "Columns that an attacker knows, e.g. sex,age. Repeatable.", required=True
+)
+@option("--weights", metavar="COLUMN", help="Survey weights.")
+@columns_option("--sensitive", "Columns whose values must stay unknown. Repeatable.")
+@option("--household", metavar="COLUMN", help="Records that belong together.")
+@json_option
+@reads_csv
+def risk(
+    file: Path,
+    keys: Sequence[str],
+    weights: str | None,
+    sensitive: Sequence[str],
+    household: str | None,
+    as_json: bool,
     dialect: Dialect,
-    texts: list[str],
-    plan: Plan,
-) -> pa.Table:
-    """Read the columns of the original that the release has, ids and units."""
-    from bistochastic.adapters.table_files import whole
+) -> None:
+    """Measure how exposed the records of FILE are to someone who knows their keys.
 
-    released: pa.Table = after.data if hasattr(after, "certificate") else after
-    units = {each.unit for each in plan.attributes if each.unit is not None}
-    columns = {*released.schema.names, *types, *units}
-    return whole(path, "original", types, columns, dialect=dialect, texts=texts)
+    FILE is the original, before anything is protected. The output reveals information about it.
+    Keep it confidential.
+
+    \b
+    bistochastic risk survey.csv --keys sex,age,region --weights weight --household home
+    """
+    from bistochastic.adapters.table_files import whole
+    from bistochastic.audit.risk import risk as measure
+
+    names = columns_in(file, dialect)
+    known = columns_named("keys", keys, names)
+    secret = columns_named("sensitive", sensitive, names)
+    needed = dict.fromkeys([*known, *secret, *(c for c in (weights, household) if c)])
+    refuse_missing(needed, names)
+    kinds = {} if weights is None else {weights: "number"}
+    table = whole(file, "file", kinds, needed, dialect=dialect)
+    found = measure(table, keys=known, weights=weights, sensitive=secret, household=household)
+    say_json(found.facts()) if as_json else say(found)

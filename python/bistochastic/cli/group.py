@@ -1,17 +1,27 @@
-"""The group of all commands, and how it says what went wrong."""
+"""The group of all commands: how they print, and how they say what went wrong.
+
+On a terminal, tables and colours are drawn by rich, if it is installed. In pipes all is plain.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import math
+import re
+import sys
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.screen import say, say_json, warn
 from bistochastic.words import visible_lines
 
-# Commands in the order of work; commands that are not listed come last.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+
+# Commands in the order of work.
 _ORDER = (
     "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "transitions", "audit",
     "risk", "choose", "verify", "ledger", "key", "compare", "decompose", "paper",
@@ -31,6 +41,86 @@ _TYPED = {
     "`tolerance`": "`--within`",
     "release_name": "--release-name",
 }
+# The second line of every table that the package prints.
+_RULE = re.compile(r"-+(  -+)*")
+
+
+def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print lines, with everything escaped that a terminal would not read as text.
+
+    >>> say("a\\x1b[31mb")
+    a\\x1b[31mb
+    """
+    plain = visible_lines(str(text))
+    if nl and not err and sys.stdout.isatty() and _draw(plain):
+        return
+    click.echo(plain, nl=nl, err=err)
+
+
+def warn(sentence: str) -> None:
+    """Print a warning to stderr."""
+    head = click.style("Warning:", fg="yellow", bold=True)
+    click.echo(f"{head} {visible_lines(sentence)}", err=True)
+
+
+def say_json(data: object) -> None:
+    """Print plain data as JSON; a number that JSON cannot hold is a string.
+
+    >>> say_json({"epsilon": math.inf, "beta": 0.5})
+    {
+      "epsilon": "inf",
+      "beta": 0.5
+    }
+    """
+    click.echo(json.dumps(_finite(data), indent=2, allow_nan=False, default=str))
+
+
+def _finite(data: object) -> object:
+    if isinstance(data, dict):
+        return {str(name): _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _draw(text: str) -> bool:
+    """Draw text with its tables and headings; False if rich is not installed."""
+    try:
+        from rich.console import Console
+        from rich.padding import Padding
+        from rich.text import Text
+    except ImportError:
+        return False
+    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=False)
+    lines = text.split("\n")
+    while lines:
+        if len(lines) > 1 and _RULE.fullmatch(lines[1]):
+            end = lines.index("") if "" in lines else len(lines)
+            console.print(_table(lines[:end]))
+            lines = lines[end:]
+            continue
+        line = lines.pop(0)
+        indent = len(line) - len(line.lstrip())
+        style = "bold" if line.endswith(":") and not indent else ""
+        drawn = Text(line.strip(), "bold yellow" if line == "Warnings:" else style)
+        console.print(Padding(drawn, (0, 0, 0, indent), expand=False) if line else "")
+    return True
+
+
+def _table(lines: list[str]) -> Table:
+    """Read a printed table into a table of rich, which folds long cells."""
+    from rich.table import Table
+    from rich.text import Text
+
+    spans = [match.span() for match in re.finditer("-+", lines[1])]
+    found = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    cells = [[line[a:b].rstrip() for a, b in spans] for line in (lines[0], *lines[2:])]
+    for column in zip(*cells, strict=True):
+        right = any(cell.startswith(" ") for cell in column)
+        found.add_column(Text(column[0].strip()), justify="right" if right else "left")
+    for row in cells[1:]:
+        found.add_row(*(Text(cell.strip()) for cell in row))
+    return found
 
 
 def in_shell(sentence: str) -> str:
@@ -50,10 +140,7 @@ class Interrupted(click.ClickException):
     # As shells count: 128 and the number of the signal.
     exit_code = 130
 
-    def __init__(self) -> None:
-        super().__init__("interrupted")
-
-    def show(self, file: Any = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         """End the line in which the terminal shows ^C."""
         click.echo(file=file, err=True)
 
@@ -73,19 +160,18 @@ class _Sentence(click.Group):
     """Errors of the package are one sentence and exit code 1, never a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        known = {name: place for place, name in enumerate(_ORDER)}
-        return sorted(self.commands, key=lambda name: (known.get(name, len(known)), name))
+        return list(_ORDER)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _show_errors_as_text():
             return super().make_context(*args, **options)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             with _show_errors_as_text():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
             said = in_shell(str(error))
             command = self.commands.get(ctx.invoked_subcommand or "")
@@ -107,6 +193,3 @@ def main() -> None:
     bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
     bistochastic report protected.csv.certificate.json --out report.html
     """
-
-
-__all__ = ["Interrupted", "in_shell", "main", "say", "say_json", "warn"]

@@ -1,16 +1,18 @@
-"""``plan``: a first plan for a file; and plans and certificates from files."""
+"""``plan`` and ``choose``; and plans and certificates from files."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click import argument, option
 
-from bistochastic.cli.columns import columns_named
-from bistochastic.cli.dialects import reads_csv
+from bistochastic.choose.strongest import strongest
 from bistochastic.cli.group import in_shell, main, say, say_json
+from bistochastic.cli.options import FILE, columns_option, reads_csv
+from bistochastic.cli.typed import columns_named
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
 from bistochastic.words import shown
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _FILES = (".toml", ".json")
 _BETA = 0.6
+# What a certificate begins with, and a plan does not.
+_MARK = '"certificate_version"'
 
 
 def is_plan(words: str) -> bool:
@@ -85,61 +89,51 @@ def read_certificate(path: Path, name: str) -> Certificate:
         return Certificate.from_json(text)
 
 
-def is_certificate(path: Path, name: str) -> bool:
-    """Whether a JSON file holds a certificate rather than a plan."""
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    return '"certificate_version"' in text_of(path, name)[:200]
+def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
+    """Read a plan, or a certificate with its plan."""
+    form = path.suffix.lower()
+    if form == ".json" and path.is_file() and _MARK in text_of(path, name)[:200]:
+        certificate = read_certificate(path, name)
+        return certificate.plan, certificate
+    return read_plan(path, name), None
 
 
 @main.command(name="plan", short_help="Write a first plan for a file, or check one.")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option(
+@argument("file", required=False, type=FILE)
+@option(
     "--codebook",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
-@click.option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
-@click.option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
-@click.option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
-@click.option(
-    "--min-beta", type=float, help="Least beta of each column, if that is larger than --beta."
-)
-@click.option(
+@option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
+@option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
+@option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
+@option("--min-beta", type=float, help="Least beta of each column, if that is larger than --beta.")
+@option(
     "--categories-from-data",
     is_flag=True,
     help="Read the categories of text columns from the data. Plan and certificate then say so.",
 )
-@click.option(
+@columns_option(
     "--numeric",
-    multiple=True,
-    metavar="COLUMNS",
-    help="Columns of numbers to permute between records of similar rank; * for all undecided ones.",
+    "Columns of numbers to permute between records of similar rank; * for all undecided ones.",
 )
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="COLUMNS",
-    help="Columns to publish unchanged; * for all undecided ones.",
-)
-@click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out.")
-@click.option(
+@columns_option("--keep", "Columns to publish unchanged; * for all undecided ones.")
+@columns_option("--drop", "Columns to leave out.")
+@option(
     "--missing",
     type=click.Choice(["raise", "keep", "category"]),
     default="raise",
     show_default=True,
     help="What to do with missing values: category also hides who is missing.",
 )
-@click.option("--name", default="plan", show_default=True, help="Name of the plan, in all waves.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="PLAN.toml",
-    help="Write the plan to this new file, and show it.",
+@option("--name", default="plan", show_default=True, help="Name of the plan, in all waves.")
+@option(
+    "--out", type=FILE, metavar="PLAN.toml", help="Write the plan to this new file, and show it."
 )
-@click.option("--check", is_flag=True, help="Check the plan in FILE instead of writing one.")
-@click.option("--json", "as_json", is_flag=True, help="Print the check as JSON.")
+@option("--check", is_flag=True, help="Check the plan in FILE instead of writing one.")
+@option("--json", "as_json", is_flag=True, help="Print the check as JSON.")
 @reads_csv
 def _plan(
     file: Path | None,
@@ -185,7 +179,11 @@ def _plan(
     from bistochastic.plan import draft
 
     if check and file is not None:
-        _check(file, as_json, beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
+        plan = read_plan(file, "file")
+        say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
+        plan._refuse_undecided()
+        if not beta is epsilon is options["min_beta"] is None:
+            plan.require(beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
         return
     if file is None and codebook is None:
         raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
@@ -225,16 +223,6 @@ def _plan(
         say(in_shell(sentence), err=out is None)
 
 
-def _check(file: Path, as_json: bool, **asked: Any) -> None:
-    """Print the plan in a file, and raise what is wrong with it."""
-    plan = read_plan(file, "file")
-    say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
-    plan._refuse_undecided()
-    wanted = {name: value for name, value in asked.items() if value is not None}
-    if wanted:
-        plan.require(**wanted)
-
-
 def _star_or_columns(
     option: str, given: Sequence[str], known: Sequence[str]
 ) -> tuple[str, ...] | Literal["*"]:
@@ -244,16 +232,38 @@ def _star_or_columns(
 
 
 def _columns(file: Path, look: bool, dialect: Dialect) -> list[Column]:
+    from bistochastic.adapters.file_columns import columns_in
     from bistochastic.adapters.table_files import opened
     from bistochastic.plan import draft
 
     if file.suffix.lower() == ".json":
         return draft.columns(file, look=False)
-    source = opened(file, "file", dialect=dialect)
-    try:
-        from bistochastic.adapters.file_columns import columns_in
+    with closing(opened(file, "file", dialect=dialect)) as source, watched("reading"):
+        return columns_in(source, look=look)
 
-        with watched("reading"):
-            return columns_in(source, look=look)
-    finally:
-        source.close()
+
+@main.command(name="choose", short_help="Find the strongest beta for a tolerance.")
+@option("--size", type=int, help="Number of categories.")
+@option("--plan", type=FILE, help="A plan: all its columns at once.")
+@option("--records", type=int, required=True, help="Number of records.")
+@option("--within", "tolerance", type=float, required=True, help="Largest error, e.g. 0.03.")
+@option("--share", type=float, help="True proportion for which it must hold, instead of any.")
+@option("--confidence", default=0.95, show_default=True, help="Probability of keeping it.")
+@option(
+    "--design-effect", default=1.0, show_default=True, help="Factor of variances by the design."
+)
+def _choose(size: int | None, plan: Path | None, **options: Any) -> None:
+    """Find the largest beta that keeps estimated proportions within a tolerance.
+
+    Give a number of categories for a table of all families, or a plan for those of its columns.
+
+    \b
+    bistochastic choose --size 5 --records 4580 --within 0.03
+    bistochastic choose --plan plan.toml --records 4580 --within 0.03
+    """
+    if (size is None) == (plan is None):
+        raise click.UsageError("Give one of '--size' and '--plan'.")
+    if plan is not None:
+        say(read_plan(plan, "plan").strongest(**options))
+    elif size is not None:
+        say(strongest(size, **options))

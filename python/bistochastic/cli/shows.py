@@ -1,22 +1,38 @@
-"""``demo`` and ``paper``: an example from start to end, and the paper recomputed."""
+"""``demo`` and ``paper``: the main job on sample data, and the paper recomputed."""
 
 from __future__ import annotations
 
+import csv
+import textwrap
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
+import numpy as np
+from click import option
 
 from bistochastic import paper
-from bistochastic.cli import demo
 from bistochastic.cli.group import main, say
-from bistochastic.words import shown
+from bistochastic.cli.options import FILE
+from bistochastic.errors import SingularMatrixError
+from bistochastic.files.whole import new
+from bistochastic.plan import Categorical, Plan
+from bistochastic.samples import COUNTS, TITANIC, titanic
+from bistochastic.words import down, shown, table, up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# How many people and combinations are shown, and columns that are estimated together.
+_SHOWN = 6
+_TOGETHER = ("class", "sex", "survived")
 
 
 @main.command(name="demo", short_help="Plan, protect and estimate sample data.")
-@click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
-@click.option(
+@option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.csv",
     help="Write the data to this new file, and a codebook next to it, instead.",
 )
@@ -28,14 +44,139 @@ def _demo(beta: float, data: Path | None) -> None:
     bistochastic demo --data titanic.csv
     """
     if data is None:
-        say(demo.report(beta))
+        say(_report(beta))
         return
-    for path in demo.write(data):
+    for path in _write(data):
         say(f"Written to {shown(path)}")
 
 
 @main.command(name="paper", short_help="Recompute the statements of the paper.")
-@click.option("--markdown", is_flag=True, help="Print the page as Markdown.")
+@option("--markdown", is_flag=True, help="Print the page as Markdown.")
 def _paper(markdown: bool) -> None:
     """Recompute the paper's statements: what is printed, what holds, and why they differ."""
     say(paper.markdown() if markdown else paper.report())
+
+
+def true_counts(*columns: str) -> list[int]:
+    """Count the people in each category of a column, or in each combination of several.
+
+    >>> true_counts("survived")
+    [1490, 711]
+    """
+    others = tuple(axis for axis, name in enumerate(TITANIC) if name not in columns)
+    whole = np.reshape(COUNTS, [len(categories) for categories in TITANIC.values()])
+    return [int(count) for count in whole.sum(axis=others).flat]
+
+
+def _write(path: Path) -> list[Path]:
+    """Write the data as CSV, and a codebook with the categories of each column next to it."""
+    people = titanic()
+    codebook = path.with_name(f"{path.stem}.codebook.csv")
+    book = [(column, category) for column, listed in TITANIC.items() for category in listed]
+    rows: dict[Path, list[Sequence[str]]] = {
+        path: [list(people), *zip(*people.values(), strict=True)],
+        codebook: [("column", "category"), *book],
+    }
+    for target, lines in rows.items():
+        try:
+            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(lines)
+        except FileExistsError:
+            raise ValueError("`data` must be a new file; got one that there is") from None
+        except OSError as error:
+            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
+    return list(rows)
+
+
+def _report(beta: float) -> str:
+    """Write what is planned, what is published, and what can be learned from it."""
+    people = titanic()
+    columns = [Categorical(name, categories, "randomized_response", beta=beta)
+               for name, categories in TITANIC.items()]  # fmt: skip
+    plan = Plan(columns, name="titanic")
+    release = plan.protect(people, shuffle=False)
+    rows = [
+        [name, str(m.size), f"{100 * (m.truthfulness or 0.0):.0f}%", down(m.beta, 4),
+         up(m.epsilon, 4)]
+        for name, m in zip(TITANIC, (column.matrices[0] for column in columns), strict=True)
+    ]  # fmt: skip
+    step = len(people["class"]) // _SHOWN
+    some = [
+        [str(i), *(f"{people[name][i]} -> {release.data[name][i]}" for name in TITANIC)]
+        for i in range(0, _SHOWN * step, step)
+    ]
+    certificate = release.certificate
+    return "\n".join(
+        [
+            f"A table of {len(people['class']):,} people on the Titanic: class, sex, age and who "
+            "survived.",
+            "You want to publish it without revealing anyone's true values.",
+            "",
+            "1. The plan. Every value is replaced at random, with known probabilities.",
+            f"   Beta {beta:g}: an average, from 0 (nothing is hidden) to 1 (everything is).",
+            "   Epsilon: the most that a reported value can reveal; smaller is safer.",
+            "",
+            table(["Column", "Categories", "Reported truthfully", "Beta", "Epsilon"], rows),
+            "",
+            f"   All four columns: beta {down(plan.beta, 4)}, epsilon {up(plan.epsilon, 4)}.",
+            "",
+            "2. The protected table has the same columns and rows. Some people, before -> after:",
+            "",
+            table(["Person", *TITANIC], some, left=tuple(range(1, 1 + len(TITANIC)))),
+            "",
+            "3. The certificate states what the table hides, and what it does not.",
+            f"   {certificate._line[0].upper()}{certificate._line[1:]}.",
+            f"   Published unchanged: {'; '.join(certificate.published_unchanged)}.",
+            *(
+                textwrap.fill(each, 92, initial_indent="   ", subsequent_indent="   ")
+                for each in certificate.notes
+            ),
+            "",
+            *_estimates(plan, release.data),
+            "",
+            "Do the same with your own file:",
+            "   bistochastic plan FILE --codebook CODEBOOK --out plan.toml",
+            "   bistochastic protect FILE PROTECTED --plan plan.toml --shuffle",
+        ]
+    )
+
+
+def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
+    """Estimate what the protected table reveals about all people together."""
+    title = "4. Estimates. The probabilities are known, so the noise can be corrected"
+    try:
+        rows = [row for name in TITANIC for row in _estimate_column(plan, data, name)]
+    except SingularMatrixError:
+        return [
+            f"{title}.",
+            "   Not here: at beta 1, reported values reveal nothing about the original.",
+        ]
+    # Together, without assuming that the columns are independent.
+    found = plan.estimate(data, *_TOGETHER, method="mle")
+    numbers = zip(true_counts(*_TOGETHER), found.reports * found.records, found.counts, strict=True)
+    cells = product(*(TITANIC[name] for name in _TOGETHER))
+    largest = sorted(zip(cells, numbers, strict=True), key=lambda row: -row[1][0])[:_SHOWN]
+    jointly = [[", ".join(cell), *(f"{count:,.0f}" for count in row)] for cell, row in largest]
+    header = ["Column", "Category", "True", "Published", "Estimated", "95% interval"]
+    return [
+        f"{title}:",
+        "   published counts are biased, estimates are not, and intervals show their error.",
+        "",
+        table(header, rows, left=(0, 1)),
+        "",
+        "   Combinations, too, although each column was protected separately. The six largest:",
+        "",
+        table(["Class, sex, survived", "True", "Published", "Estimated"], jointly, left=(0,)),
+    ]
+
+
+def _estimate_column(plan: Plan, data: dict[str, list[str]], name: str) -> list[list[str]]:
+    """List true, published and estimated counts of a column."""
+    found = plan.estimate(data, name, population="fixed")
+    bounds, published = found.interval() * found.records, found.reports * found.records
+    return [
+        [name, category, *(f"{count:,.0f}" for count in row), f"{low:,.0f} to {high:,.0f}"]
+        for category, *row, (low, high) in zip(
+            TITANIC[name], true_counts(name), published, found.counts, bounds, strict=True
+        )
+    ]

@@ -602,7 +602,7 @@ def _html(attribute: Categorical | Joint) -> str:
     from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
     from bistochastic.plan.published import missing_is_seen
-    from bistochastic.report.categories import categories
+    from bistochastic.report.sentences import categories
 
     law, groups = weakest(attribute), attribute.groups
     said = _SAID[attribute.missing]

@@ -13,9 +13,8 @@ differ by marker and style, and bounds are hatched.
 """
 
 from bistochastic.plot.bars import profile
-from bistochastic.plot.curves import tradeoff
+from bistochastic.plot.curves import choices, tradeoff
 from bistochastic.plot.heat import heatmap
 from bistochastic.plot.shares import estimate
-from bistochastic.plot.winners import choices
 
 __all__ = ["choices", "estimate", "heatmap", "profile", "tradeoff"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.measures.profile import WORDS, shorten
-from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, plain, single, title
+from bistochastic.plot.canvas import DIGITS, QUIET, axes_for, plain, title
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -64,7 +65,9 @@ def profile(profile: Profile, *, axes: object = None) -> Figure:
         raise TypeError(f"`profile` must be a profile; got {type(profile).__name__}")
     known = {entry.name: entry for entry in profile}
     bars = sum(name in known for _, _, group in _GROUPS for name in group)
-    ax = single(axes, 8.0, 1.9 + 0.33 * bars)
+    (ax,) = axes_for(axes, 8.0, 1.9 + 0.33 * bars)
+    from matplotlib.patches import Patch
+
     matrix = profile.matrix
     y = 0.0
     places: dict[str, float] = {}
@@ -91,10 +94,13 @@ def profile(profile: Profile, *, axes: object = None) -> Figure:
     ax.set_yticks(list(places.values()), [known[name].words.split(", bits")[0] for name in places])
     ax.set_ylim(y - 0.6, -0.6)
     ax.set_xlim(0, 1)
-    ax.set_title(title(matrix), loc="left", fontsize="medium")
-    plain(ax, grid="x", left=False)
-    _legend(ax, bounds=any(known[name].status == "bound" for name in places))
-    return figure_of(ax)
+    handles: list[Artist] = [x for x in ax.lines if not str(x.get_label()).startswith("_")]
+    if any(known[name].status == "bound" for name in places):
+        handles.append(Patch(facecolor="white", edgecolor=QUIET, hatch="////",
+                             label="hatched: a bound"))  # fmt: skip
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3,
+              frameon=False, fontsize="small")  # fmt: skip
+    return plain(ax, title(matrix), grid="x", left=False)
 
 
 def _most(entry: Entry, matrix: Matrix) -> float:
@@ -120,10 +126,8 @@ def _bar(ax: Axes, y: float, entry: Entry, colour: str, matrix: Matrix) -> None:
         ax.text(0.01, y, text, fontsize="small", color=QUIET, va="center")
         return
     bound = entry.status == "bound"
-    look: dict[str, Any] = (
-        {"facecolor": "white", "hatch": "////"} if bound else {"facecolor": colour}
-    )
-    ax.barh(y, _share(entry, matrix), height=0.66, edgecolor=colour, label=entry.name, **look)
+    ax.barh(y, _share(entry, matrix), height=0.66, facecolor="white" if bound else colour,
+            edgecolor=colour, hatch="////" if bound else None, label=entry.name)  # fmt: skip
     text = "infinite" if entry.value == math.inf else shorten(entry, DIGITS)
     text = _ERRS[WORDS[entry.name][1]] * bound + text
     if entry.name in _IN_BITS:
@@ -140,14 +144,3 @@ def _mark(ax: Axes, x: float, y: float, label: str, style: str = "-") -> None:
         [x, x], [y - 0.45, y + 0.45], color="black", linewidth=2, linestyle=style,
         label=label, path_effects=rim, clip_on=False, solid_capstyle="butt",
     )  # fmt: skip
-
-
-def _legend(ax: Axes, *, bounds: bool) -> None:
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = [x for x in ax.lines if not str(x.get_label()).startswith("_")]
-    if bounds:
-        handles.append(Patch(facecolor="white", edgecolor=QUIET, hatch="////",
-                             label="hatched: a bound"))  # fmt: skip
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3,
-              frameon=False, fontsize="small")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -22,32 +22,29 @@ QUIET = "#555555"
 DIGITS = 3
 
 
-def new_figure(
-    width: float, height: float, *, rows: int = 1, columns: int = 1
-) -> tuple[Figure, list[Axes]]:
-    """Make a figure with axes row by row, which pyplot does not know."""
-    _matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def axes_for(
+    axes: object, width: float, height: float, *, panels: int = 1, columns: int = 1
+) -> list[Axes]:
+    """List a caller's axes, as many as there are panels, or those of a new figure, row by row.
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
-
-
-def _matplotlib() -> None:
+    Pyplot does not know the new figure.
+    """
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
         must = "`plot` must find matplotlib; got none: install bistochastic[plot]"
         raise ImportError(must) from None
-
-
-def given_axes(axes: object, panels: int = 1) -> list[Axes]:
-    """List a caller's axes, as many as there are panels; a grid of them row by row."""
-    _matplotlib()
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
+    if axes is None:
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        made = list(figure.subplots(-(-panels // columns), columns, squeeze=False).flat)
+        for spare in made[panels:]:
+            spare.remove()
+        return made[:panels]
     must = f"be {'' if panels == 1 else f'{panels} '}matplotlib axes"
     grid = axes.ravel() if isinstance(axes, np.ndarray) else axes
     listed = [axes] if isinstance(axes, Axes) else items("axes", must, grid)
@@ -57,19 +54,15 @@ def given_axes(axes: object, panels: int = 1) -> list[Axes]:
     return listed
 
 
-def single(axes: object, width: float, height: float) -> Axes:
-    """Return a caller's axes, or those of a new figure."""
-    (found,) = new_figure(width, height)[1] if axes is None else given_axes(axes)
-    return found
-
-
-def plain(ax: Axes, *, grid: Literal["x", "both"], left: bool = True) -> None:
-    """Draw a quiet grid behind the numbers, and no frame."""
+def plain(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = True) -> Figure:
+    """Draw a title, a quiet grid behind the numbers and no frame; return the figure of the axes."""
+    ax.set_title(words, loc="left", fontsize="medium")
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", *([] if left else ["left"])]].set_visible(False)
     if not left:
         ax.tick_params(axis="y", length=0)
+    return figure_of(ax)
 
 
 def title(matrix: Matrix) -> str:
@@ -86,5 +79,4 @@ def title(matrix: Matrix) -> str:
 
 def figure_of(ax: Axes) -> Figure:
     """Return the figure that axes are in."""
-    figure: Any = ax.figure
-    return figure  # type: ignore[no-any-return]
+    return cast("Figure", ax.figure)

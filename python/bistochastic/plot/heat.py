@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.arguments import items
 from bistochastic.markup.pictures import LARGEST, cell_text
 from bistochastic.matrix import Matrix
-from bistochastic.plot.canvas import QUIET, figure_of, single, title
+from bistochastic.plot.canvas import QUIET, axes_for, figure_of, title
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 
 # The largest matrix that is drawn, and the most cells per side.
@@ -66,7 +67,7 @@ def heatmap(
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
     names = None if categories is None else _names(categories, n)
     side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
-    ax = single(axes, side + 0.8, side)
+    (ax,) = axes_for(axes, side + 0.8, side)
     import matplotlib as mpl
     import numpy as np
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
@@ -122,7 +123,7 @@ def heatmap(
     return figure_of(ax)
 
 
-def _names(categories: Any, size: int) -> list[str]:
+def _names(categories: object, size: int) -> list[str]:
     """Read the names of the categories, one for each."""
     must = f"hold {size} names, one for each category"
     if isinstance(categories, str):
@@ -133,7 +134,7 @@ def _names(categories: Any, size: int) -> list[str]:
     return names
 
 
-def _write_numbers(ax: Axes, dense: np.ndarray, image: Any) -> None:
+def _write_numbers(ax: Axes, dense: np.ndarray, image: AxesImage) -> None:
     """Write two decimals in every cell, dark on light and light on dark, if they fit."""
     box = ax.get_window_extent()
     points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH

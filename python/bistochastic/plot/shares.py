@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.plot.canvas import QUIET, figure_of, plain, single
+from bistochastic.plot.canvas import QUIET, axes_for, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +49,12 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     label = f"estimated ({estimate.method})"
     ax = _draw(axes, names, estimate.frequencies, estimate.interval(), label, "proportion")
     ax.plot(estimate.reports, range(cells), "x", color="#D55E00", markersize=7, label="reported")
-    ax.set_title(estimate._title(), loc="left", fontsize="medium")
     if estimate._is_quick and (notes := estimate._remarks()):
         ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=QUIET, va="top",
                 transform=ax.transAxes)  # fmt: skip
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
               fontsize="small")  # fmt: skip
-    return figure_of(ax)
+    return plain(ax, estimate._title(), grid="x", left=False)
 
 
 def coefficients(found: Regression, *, axes: object = None) -> Figure:
@@ -68,20 +67,18 @@ def coefficients(found: Regression, *, axes: object = None) -> Figure:
     words = "coefficient, with 95% interval"
     ax = _draw(axes, names, found.coefficients[shown], found.interval()[shown], "_", words)
     ax.axvline(0, color="#999999", linewidth=0.8)
-    ax.set_title(found._facts()[0], loc="left", fontsize="medium")
-    return figure_of(ax)
+    return plain(ax, found._facts()[0], grid="x", left=False)
 
 
 def _draw(
     axes: object, names: Sequence[str], values: Array, bounds: Array, label: str, words: str
 ) -> Axes:
     """Draw a circle and a bar for each name, the first one at the top."""
-    ax = single(axes, 7.0, 1.6 + 0.32 * len(names))
+    (ax,) = axes_for(axes, 7.0, 1.6 + 0.32 * len(names))
     places = np.arange(len(names))
     ax.hlines(places, *bounds.T, color=_BLUE, linewidth=2, label="95% interval")
     ax.plot(values, places, "o", color=_BLUE, label=label)
     ax.set_yticks(places, list(names))
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel(words)
-    plain(ax, grid="x", left=False)
     return ax

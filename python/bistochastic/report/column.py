@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from bistochastic import measures
 from bistochastic.markup import Markup, element, heat, table
 from bistochastic.markup.pictures import LARGEST
+from bistochastic.markup.tables import wide
+from bistochastic.plan import preview
 from bistochastic.plan.published import certain
-from bistochastic.report.categories import categories, category
 from bistochastic.report.deeds import truthful, weakest
 from bistochastic.report.precision import Precision, precision
-from bistochastic.report.sentences import becomes, names, said
+from bistochastic.report.sentences import becomes, categories, category, names, said
 from bistochastic.report.suspicion import STATED, even_odds, odds
 from bistochastic.words import down, shown, spoken, up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Attribute, Categorical, Joint
@@ -77,10 +78,8 @@ class Column:
     def row(self) -> tuple[str, ...]:
         """Say what the table of all columns says, without the name."""
         each = self.measured
-        if self.law is None:
-            size = "numbers"
-            often = "–"
-        else:
+        size, often = "numbers", "–"
+        if self.law is not None:
             size = f"{each.size:,}" + " combinations" * (len(self.attribute.columns) > 1)
             often = truthful(*self.coded.matrices) or "not computed"
         beta = "not known yet" if each.beta is None else down(each.beta, 4)
@@ -156,9 +155,7 @@ class Column:
         left, exact = found.deniability[0]
         if left > 1:
             return f"{told}. At least {left:,} categories remain possible after any reported value"
-        return (
-            f"{told}. After some reported values only one category is possible" if exact else told
-        )
+        return told + ". After some reported values only one category is possible" * exact
 
     def groups(self) -> Markup | None:
         """Tabulate the matrices, if there is one per group."""
@@ -227,9 +224,13 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
     caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
     caption += "; in percent" * (matrix.size > 12)
     caption += "; struck through: never" * any(p == 0 for row in rows for p in row)
-    wrapped = element("div", drawn, class_="bs-wide", role="group", tabindex="0",
-                      aria_label=f"Picture of {first.plain}")  # fmt: skip
+    wrapped = wide(drawn, f"Picture of {first.plain}")
     return element("figure", wrapped, element("figcaption", said(caption)))
+
+
+def by_column(told: Iterable[tuple[Column, str]]) -> list[str]:
+    """Write each sentence once, after the names of all its columns."""
+    return preview.grouped((column.attribute.columns, text) for column, text in told)
 
 
 def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:

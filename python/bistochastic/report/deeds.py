@@ -10,7 +10,7 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.plan.attributes import Binned
 from bistochastic.plan.published import certain, missing_is_seen
-from bistochastic.report.categories import category
+from bistochastic.report.sentences import category
 from bistochastic.report.suspicion import percent, percent_down
 from bistochastic.words import shown
 

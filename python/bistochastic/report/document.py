@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, arguments
+from bistochastic.choose.tradeoff import makers
+from bistochastic.families import BY_BETA
+from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
+from bistochastic.markup.tables import wide
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
@@ -25,12 +29,12 @@ from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.plan.run import package
 from bistochastic.progress import watched
 from bistochastic.report import explorer
-from bistochastic.report.categories import category
-from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
+from bistochastic.report.column import TABLED, Column, by_column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
 from bistochastic.report.precision import SHARES, errors
 from bistochastic.report.sentences import (
     becomes,
+    category,
     count,
     listed,
     names,
@@ -46,7 +50,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.plan.certificate import Certificate
-    from bistochastic.plan.definitions import Bits
     from bistochastic.plan.plan import Plan
 
 # Steps of the slider inside a report, which may have many columns.
@@ -94,7 +97,8 @@ def write_report(
         records = _core.as_whole("records", records, 1)
         plan = plan.for_records(records)
     with watched("writing the report"):
-        write(target, Report(plan, certificate, records, effect, cover).page())
+        text = Report(plan, certificate, records, effect, cover).page()
+        whole.write(target, "path", text)
 
 
 def validate_html_path(path: str | PathLike[str]) -> Path:
@@ -104,13 +108,6 @@ def validate_html_path(path: str | PathLike[str]) -> Path:
         got = shown(target.suffix) if target.suffix else "no ending"
         raise ValueError(f"`path` must end in .html; got {got}")
     return target
-
-
-def write(path: str | PathLike[str], text: str) -> None:
-    """Write a page that appears when it is whole."""
-    from bistochastic.files import whole
-
-    whole.write(validate_html_path(path), "path", text)
 
 
 class Report:
@@ -126,7 +123,11 @@ class Report:
     ) -> None:
         self.plan = plan
         self.certificate = certificate
+        self.ids = None if certificate is None else certificate.ids
+        self.source = "plan" if certificate is None else "certificate"
         self.records = certificate.records if certificate is not None else records
+        # The number of records that errors are stated for.
+        self.spoken_of = self.records or _EXAMPLES[1]
         self.design_effect = design_effect
         self.cover = cover or {}
         units = {} if certificate is None else {u.column: u.count for u in certificate.units}
@@ -136,14 +137,11 @@ class Report:
         ]
         self.columns = sorted(every, key=lambda column: column.badness, reverse=True)
         self.coded = [column for column in self.columns if column.law is not None]
-        self.odds = self._together()
-
-    def _together(self) -> Fraction | None:
-        """Multiply the ratios of all protected columns of a person."""
-        each = [column.odds for column in self.columns]
-        if math.isinf(self.plan.epsilon) or None in each:
-            return None
-        return math.prod((part for part in each if part is not None), start=Fraction(1))
+        self.limited = [column for column in self.columns if column.odds is not None]
+        # The ratios of all protected columns of a person multiply.
+        self.odds: Fraction | None = None
+        if len(self.limited) == len(every) and not math.isinf(plan.epsilon):
+            self.odds = math.prod((c.odds or Fraction(1) for c in every), start=Fraction(1))
 
     def page(self) -> str:
         """Write the whole page."""
@@ -158,73 +156,57 @@ class Report:
             ("appendix", "Appendix", self._appendix(bool(scenes))),
         ]
         return page(
-            self._title,
+            self._title(),
             *(section(title, body, id=id) for id, title, body in sections),
             lead=self._lead(),
             banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {package()} from the {self._source} only. "
+            footer=f"Made by bistochastic {package()} from the {self.source} only. "
             "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
-            data=explorer.data(scenes, self._spoken_of) if scenes else None,
+            data=explorer.data(scenes, self.spoken_of) if scenes else None,
         )
 
     # The cover.
 
-    @property
     def _title(self) -> str:
-        """The caller's title, or the name of the plan or of the protected file."""
-        if "title" in self.cover:
-            return self.cover["title"]
+        """Return the caller's title, or the name of the plan or of the protected file."""
         files = self.certificate.files if self.certificate is not None else None
         about = [self.plan.name] if self.plan.name != "plan" else [*(files or {})]
-        return f"Privacy report: {shown(about[0])}" if about else "Privacy report"
+        default = f"Privacy report: {shown(about[0])}" if about else "Privacy report"
+        return self.cover.get("title", default)
 
     def _lead(self) -> Markup:
         given = [text for name, text in self.cover.items() if name != "title"]
-        what = "On a plan, before any release" if self.certificate is None else "On a release"
-        source = "plan" if self.certificate is None else "plan and the certificate"
+        what, source = "On a release", "plan and the certificate"
+        if self.certificate is None:
+            what, source = "On a plan, before any release", "plan"
         read = [c for c in self.coded if c.coded.categories_from_data]
         also = f" The plan took the categories of {count(len(read), 'column')} from the data."
         text = f"{what}. Made from the {source} only: no record was read.{also * bool(read)}"
-        line = element("strong", " · ".join(given)) if given else None
-        return join(line, element("br") if given else None, text)
-
-    @property
-    def _source(self) -> str:
-        return "plan" if self.certificate is None else "certificate"
-
-    @property
-    def _spoken_of(self) -> int:
-        """The number of records that errors are stated for."""
-        return self.records or _EXAMPLES[1]
+        return join([element("strong", " · ".join(given)), element("br")] if given else None, text)
 
     # The box above everything.
 
     def _headline(self) -> Markup:
+        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
+        # Also columns that are published in a way that anyone can undo.
+        unchanged = len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
         tiles = [
-            (len(protected(self.plan)), "protected"),
-            (self._unchanged(), "published unchanged"),
-        ]
-        each = [
-            element("span", element("strong", many), " column" + "s" * (many != 1) + " ", words)
-            for many, words in tiles
+            (str(many), f"column{'s' * (many != 1)} {words}")
+            for many, words in (
+                (len(protected(self.plan)), "protected"),
+                (unchanged, "published unchanged"),
+            )
         ]
         if self.plan.keep == "*" and self.certificate is None:
-            each[1] = element(
-                "span", element("strong", "all other"), " columns published unchanged"
-            )
+            tiles[1] = "all other", "columns published unchanged"
         if self.records is not None:
-            many, noun = count(self.records, "record").split(" ")
-            each.append(element("span", element("strong", many), f" {noun}"))
+            tiles.append((f"{self.records:,}", f"record{'s' * (self.records != 1)}"))
+        each = [element("span", element("strong", many), f" {words}") for many, words in tiles]
         lines = [(name, said(text)) for name, text in self._headlines()]
         return join(element("p", each, class_="bs-tiles"), facts(lines))
-
-    def _unchanged(self) -> int:
-        """Count the columns that are published unchanged or in a way that anyone can undo."""
-        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
-        return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
     def _headlines(self) -> list[tuple[str, str]]:
         found = [("One column", self._one())]
@@ -248,12 +230,11 @@ class Report:
 
     def _one(self) -> str:
         free = [name for c in self.columns if c.odds is None for name in c.attribute.columns]
-        known = [column for column in self.columns if column.odds is not None]
         none = f"no limit in {names(free)}" if free else ""
-        if not known:
+        if not self.limited:
             return none
-        worst = becomes(known[0].odds)[0]
-        most = f"a 1% suspicion grows to at most {worst} ({known[0].name})"
+        worst = self.limited[0]
+        most = f"a 1% suspicion grows to at most {becomes(worst.odds)[0]} ({worst.name})"
         return f"{none}; in the other columns {most}" if free else most
 
     def _all(self) -> str:
@@ -263,18 +244,18 @@ class Report:
         return f"{most}: no useful limit" if after(STATED[0], self.odds) >= _USELESS else most
 
     def _estimates(self) -> str:
-        many = self._spoken_of
-        each = [(c, c.precision(many, self.design_effect).within) for c in self.coded]
-        known = [within for _, within in each if within is not None]
-        others = names([name for c, w in each if w is None for name in c.attribute.columns] or [""])
         if self.records == 0:
             return "none: there are no records"
+        many = self.spoken_of
+        each = [(c, c.precision(many, self.design_effect).within) for c in self.coded]
+        known = [within for _, within in each if within is not None]
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
         least = f"within {points(max(known))} percentage points (for 95 of 100 proportions{given})"
         least += ": too few records" * (max(known) > _COARSE)
-        return least + (f", except in {others}" if len(known) < len(each) else "")
+        others = [name for c, within in each if within is None for name in c.attribute.columns]
+        return least + (f", except in {names(others)}" if others else "")
 
     def _requirement(self) -> str:
         plan = self.plan
@@ -290,28 +271,23 @@ class Report:
     # What is published?
 
     def _published(self) -> Markup:
-        plan = self.plan
-        found: list[object] = []
-        if any(not column.is_open for column in self.coded):
-            found.append(paragraph("The values of protected columns are reported values. Each is "
-                                   "drawn at random, with public probabilities, and may be false. "
-                                   "Which values are false is not published."))  # fmt: skip
-        deeds = ((c.attribute.columns, attribute_deed(c.attribute)) for c in self.columns)
-        found.append(listed(preview.grouped(deeds)))
-        found.append(element("div", pictures(self.coded), class_="bs-figures"))
-        found.append(element("h3", "Published unchanged"))
-        phrases = self._phrases()
-        if phrases:
-            found.append(listed(phrases))
-        else:
-            found.append(paragraph("Nothing but the number of records."))
-        ids = None if self.certificate is None else self.certificate.ids
-        left = [*plan.drop]
+        phrases, left, ids = self._phrases(), [*self.plan.drop], self.ids
         if ids is not None and not ids.row_columns and not ids.kept:
             left.append(ids.id_column)
-        if left:
-            found.append(paragraph(f"Left out: {names(left)}."))
-        return join(found)
+        return join(
+            paragraph(
+                "The values of protected columns are reported values. Each is drawn at random, "
+                "with public probabilities, and may be false. Which values are false is not "
+                "published.",
+                any(not column.is_open for column in self.coded),
+            ),
+            listed(by_column((c, attribute_deed(c.attribute)) for c in self.columns)),
+            element("div", pictures(self.coded), class_="bs-figures"),
+            element("h3", "Published unchanged"),
+            listed(phrases),
+            paragraph("Nothing but the number of records.", not phrases),
+            paragraph(f"Left out: {names(left)}.", left),
+        )
 
     def _phrases(self) -> list[str]:
         if self.certificate is not None:
@@ -324,7 +300,8 @@ class Report:
         header = ["Column", "Categories", "Truthful probability", "1% becomes", "10% becomes",
                   "Beta", "Epsilon"]  # fmt: skip
         rows = merged([(column, column.row()) for column in self.columns])
-        if len(self.columns) > 1:
+        several = len(self.columns) > 1
+        if several:
             # No mean of categories and permuted numbers says anything.
             parts = [part for _, part, members in preview.betas(self.plan)
                      if len(members) == len(self.columns) and part is not None]  # fmt: skip
@@ -335,42 +312,39 @@ class Report:
         caption = ("A reader suspects a value of one person with 1% or 10% probability, and then "
                    "sees the reported value. How sure can the reader be? A suspicion becomes at "
                    "most this, in the worst case.")  # fmt: skip
-        found: list[object] = [self._example(), table(header, rows, caption=caption)]
-        beside: list[object] = []
-        if len(self.columns) > 1:
-            beside.append(paragraph("The row of a column covers its own reported value. Reported "
-                                    "values of related columns reveal more, but never more than "
-                                    "the last row says."))  # fmt: skip
-        beside += self._households()
-        found.append(element("div", self._suspicions(), element("div", beside), class_="bs-beside"))
-        even = [(column.attribute.columns, each) for column in self.columns
-                if (each := column.even()) is not None]  # fmt: skip
-        found += [listed(preview.grouped(even))] if even else []
-        every = ((c.attribute.columns, reason) for c in self.columns for reason in c.reasons())
-        reasons = preview.grouped(every)
-        if reasons:
-            found += [element("h3", "Where a reader can become certain"), listed(reasons)]
-        return join(found)
+        beside = paragraph(
+            "The row of a column covers its own reported value. Reported values of related columns "
+            "reveal more, but never more than the last row says.",
+            several,
+        )
+        even = [(column, each) for column in self.columns if (each := column.even()) is not None]
+        reasons = [(column, reason) for column in self.columns for reason in column.reasons()]
+        return join(
+            self._example(),
+            table(header, rows, caption=caption),
+            element("div", self._suspicions(), element("div", beside, self._households()),
+                    class_="bs-beside"),
+            listed(by_column(even)),
+            element("h3", "Where a reader can become certain") if reasons else None,
+            listed(by_column(reasons)),
+        )  # fmt: skip
 
     def _example(self) -> Markup | None:
         """Write the row of the worst column as a sentence."""
-        known = [column for column in self.coded if column.odds is not None and column.odds > 1]
-        if not known:
-            return None
-        worst = known[0]
-        value = category(worst.coded, 0)
-        return paragraph(
-            f"For example, a reader suspects with 1% probability that the true {worst.name} of a "
-            f"person is `{value}`. After seeing the reported value, the reader can be at most "
-            f"{becomes(worst.odds)[0]} sure."
-        )
+        for worst in self.limited:
+            if worst.law is not None and (worst.odds or 0) > 1:
+                return paragraph(
+                    f"For example, a reader suspects with 1% probability that the true "
+                    f"{worst.name} of a person is `{category(worst.coded, 0)}`. After seeing the "
+                    f"reported value, the reader can be at most {becomes(worst.odds)[0]} sure."
+                )
+        return None
 
     def _suspicions(self) -> Markup | None:
         """Suspicions before and after, as bars."""
-        known = [column for column in self.columns if column.odds is not None]
-        if not known:
+        if not self.limited:
             return None
-        cases = [(f"after {known[0].plain}", known[0].odds)]
+        cases = [(f"after {self.limited[0].plain}", self.limited[0].odds)]
         if len(self.columns) > 1:
             cases.append(("after all columns", self.odds))
         items: list[tuple[object, float, None, None] | None] = []
@@ -386,13 +360,27 @@ class Report:
         title = "A suspicion before and after the reported values of one person are read, at most"
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
+    def _households(self) -> list[object]:
+        """Say what several records with the same true value reveal."""
+        if self.plan.units:
+            return self._units()
+        both = self.odds is not None and len(self.columns) > 1
+        text = ("All limits hold for one record. If several records have the same true value, e.g. "
+                "in a household, epsilon is multiplied by their number.")  # fmt: skip
+        if self.limited:
+            most = (self.odds if both else self.limited[0].odds) or Fraction(1)
+            of = "in all columns together" if both else f"in {self.limited[0].name}"
+            each = [f"{becomes(most**m)[0]} with {m}" for m in MANY[1:]]
+            text += f" A 1% suspicion then grows to at most {', '.join(each)} records, {of}."
+        text += " Values that are related, but not equal, reveal no more than equal ones."
+        return [element("h3", "Several records of one household"), paragraph(text)]
+
     def _units(self) -> list[object]:
         """Say what pooled records of one unit reveal: every column by itself, and all of them."""
-        by = names(self.plan.units or ())
         text = ("All limits above hold for one record. If records of one unit, by "
-                f"{by}, have the same true value, their reported values can be pooled: columns "
-                "drawn by the unit count once, epsilon of each other column is multiplied by the "
-                "number of records.")  # fmt: skip
+                f"{names(self.plan.units or ())}, have the same true value, their reported values "
+                "can be pooled: columns drawn by the unit count once, epsilon of each other column "
+                "is multiplied by the number of records.")  # fmt: skip
         single = [
             (column, tuple(becomes(column.odds and column.odds**m)[0] for m in MANY))
             for column in self.columns if column.attribute.unit is None
@@ -407,100 +395,84 @@ class Report:
             table(["Column", *map(str, MANY)], rows, caption=caption),
         ]
 
-    def _households(self) -> list[object]:
-        """Say what several records with the same true value reveal."""
-        if self.plan.units:
-            return self._units()
-        known = [column for column in self.columns if column.odds is not None]
-        both = self.odds is not None and len(self.columns) > 1
-        text = ("All limits hold for one record. If several records have the same true value, e.g. "
-                "in a household, epsilon is multiplied by their number.")  # fmt: skip
-        if known:
-            most = (self.odds if both else known[0].odds) or Fraction(1)
-            of = "in all columns together" if both else f"in {known[0].name}"
-            each = [f"{becomes(most**m)[0]} with {m}" for m in MANY[1:]]
-            text += f" A 1% suspicion then grows to at most {', '.join(each)} records, {of}."
-        text += " Values that are related, but not equal, reveal no more than equal ones."
-        return [element("h3", "Several records of one household"), paragraph(text)]
-
     # What is not covered?
 
     def _not_covered(self) -> list[str]:
+        plan = self.plan
         numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
-        moved = [a.column for a in numeric if a.how == "permute"]
-        ids = None if self.certificate is None else self.certificate.ids
-        found = [
-            "**Audit.** This report is made without the data. It cannot say which columns are "
-            "correlated, or how many people can be re-identified. The publisher can measure that "
-            "before publishing, with `bistochastic audit`, and keeps the result confidential"
+        moved = prefix(a.column for a in numeric if a.how == "permute")
+        kept = "the unprotected columns" if plan.keep == "*" else names(plan.keep)
+        weak = [
+            min(members, key=lambda each: each.beta or 0.0).columns
+            for _, part, members in preview.betas(plan)
+            if part is not None and min(each.beta or 0.0 for each in members) < part.beta / 2
         ]
-        if self.plan.keep and self.plan.units is None:
-            kept = "the unprotected columns" if self.plan.keep == "*" else names(self.plan.keep)
-            found.append("**Units.** The plan names no columns that group records. If one of "
-                         f"{kept} does, as the number of a household would, reported values of its "
-                         "records can be pooled")  # fmt: skip
-        if self.plan.keep or numeric:
-            found.append("**Correlated columns.** An unprotected or numeric column that is "
-                         "correlated with a protected one can reveal it")  # fmt: skip
-        if moved:
-            found.append(f"**Linkage.** {preview.LINKED} {prefix(moved)[0].upper()}"
-                         f"{prefix(moved)[1:]}equal numbers are exchanged without effect"
-                         )  # fmt: skip
-        for _, part, members in preview.betas(self.plan):
-            weak = min(members, key=lambda each: each.beta or 0.0)
-            if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-                found.append(f"**Weak column.** {prefix(weak.columns)}beta is less than half of "
-                             "the beta of all such columns, which is a mean")  # fmt: skip
-        if ids is None or ids.rows_per_id_checked != 1:
-            found.append("**Several rows.** If a person has several rows, each of them reveals "
-                         "something")  # fmt: skip
-        return [
-            *found,
-            "**Membership.** It is not hidden that a person is in the table",
-            "**Groups.** Estimates about a group say something about everyone known to be in it",
-            "**Other releases.** Another release about the same people with new noise reveals "
-            "more: the epsilons add up",
-        ]
+        rows = [
+            (True, "**Audit.** This report is made without the data. It cannot say which columns "
+                   "are correlated, or how many people can be re-identified. The publisher can "
+                   "measure that before publishing, with `bistochastic audit`, and keeps the "
+                   "result confidential"),
+            (plan.keep and plan.units is None,
+             "**Units.** The plan names no columns that group records. If one of "
+             f"{kept} does, as the number of a household would, reported values of its "
+             "records can be pooled"),
+            (plan.keep or numeric, "**Correlated columns.** An unprotected or numeric column that "
+                                   "is correlated with a protected one can reveal it"),
+            (any(a.how == "permute" for a in numeric),
+             f"**Linkage.** {preview.LINKED} {moved[0].upper()}{moved[1:]}equal numbers are "
+             "exchanged without effect"),
+            *((True, f"**Weak column.** {prefix(columns)}beta is less than half of the beta of all "
+                     "such columns, which is a mean") for columns in weak),
+            (self.ids is None or self.ids.rows_per_id_checked != 1,
+             "**Several rows.** If a person has several rows, each of them reveals something"),
+            (True, "**Membership.** It is not hidden that a person is in the table"),
+            (True, "**Groups.** Estimates about a group say something about everyone known to be "
+                   "in it"),
+            (True, "**Other releases.** Another release about the same people with new noise "
+                   "reveals more: the epsilons add up"),
+        ]  # fmt: skip
+        return [text for holds, text in rows if holds]
 
     # How accurate are estimates?
 
     def _accuracy(self) -> Markup:
-        found: list[object] = []
-        if self.coded:
-            found.append(paragraph("Proportions of reported values are biased. Because the "
-                                   "probabilities are known, true proportions can be estimated "
-                                   "without bias, with an interval: `bistochastic estimate`. Four "
-                                   "times the records halve the error."))  # fmt: skip
-            found += self._errors()
-        ids = None if self.certificate is None else self.certificate.ids
-        if ids is not None and not ids.row_columns and ids.rows_per_id_checked != 1:
-            found.append(paragraph("Records of one id with the same true value share their noise, "
-                                   "which these errors ignore. Estimates need `cluster=`, a column "
-                                   "that says which records have one id."))  # fmt: skip
-        if any(column.units is not None for column in self.coded):
-            found.append(paragraph("Errors of columns that are drawn once per unit are for units "
-                                   "of equal size, each of which counts as one record."
-                                   ))  # fmt: skip
-        if any(column.attribute.groups is not None for column in self.coded):
-            found.append(paragraph("If there is a matrix per group, the errors are for the most "
-                                   "protective one, as if it held for all records."))  # fmt: skip
-        numbers = [c for c in self.columns if c.attribute.whole_column]
-        if numbers:
-            found.append(listed(preview.grouped((c.attribute.columns, c.estimable())
-                                                for c in numbers)))  # fmt: skip
-        return join(found)
+        ids, numbers = self.ids, [c for c in self.columns if c.attribute.whole_column]
+        return join(
+            paragraph(
+                "Proportions of reported values are biased. Because the probabilities are known, "
+                "true proportions can be estimated without bias, with an interval: `bistochastic "
+                "estimate`. Four times the records halve the error.",
+                self.coded,
+            ),
+            self._errors() if self.coded else None,
+            paragraph(
+                "Records of one id with the same true value share their noise, which these errors "
+                "ignore. Estimates need `cluster=`, a column that says which records have one id.",
+                ids is not None and not ids.row_columns and ids.rows_per_id_checked != 1,
+            ),
+            paragraph(
+                "Errors of columns that are drawn once per unit are for units of equal size, each "
+                "of which counts as one record.",
+                any(column.units is not None for column in self.coded),
+            ),
+            paragraph(
+                "If there is a matrix per group, the errors are for the most protective one, as if "
+                "it held for all records.",
+                any(column.attribute.groups is not None for column in self.coded),
+            ),
+            listed(by_column((c, c.estimable()) for c in numbers)),
+        )
 
     def _errors(self) -> list[object]:
         if self.records == 0:
             return [paragraph("There are no records, so there is nothing to estimate.")]
         effect = self.design_effect
-        exact = [(c, c.precision(self._spoken_of, effect)) for c in self.coded]
+        exact = [(c, c.precision(self.spoken_of, effect)) for c in self.coded]
         known = [(column, each) for column, each in exact if not each.note]
         sample = "for a simple random sample" if effect == 1 else (
             f"for a sample with a design effect of {effect:g}")  # fmt: skip
-        found: list[object] = []
         rows: list[tuple[Column, tuple[str, ...]]]
-        if known and self.records is not None:
+        if self.records is not None:
             header = ["Column", "Standard error, points", "95 of 100 within, points", "As good as"]
             rows = [(c, (points(each.error or 0.0), _within(each.within),
                          count(each.alike or 0, "record"))) for c, each in known]  # fmt: skip
@@ -508,25 +480,25 @@ class Report:
             note = ("In percentage points. Standard error: if all categories are equally frequent. "
                     "95 of 100 estimates are within the next number in the worst case. As good as "
                     "this many unprotected records.")  # fmt: skip
-        elif known:
+        else:
             header = ["Column", *(count(many, "record") for many in _EXAMPLES)]
             rows = [(c, tuple(_within(c.precision(many, effect).within) for many in _EXAMPLES))
                     for c, _ in known]  # fmt: skip
             caption = f"95 of 100 estimates of a proportion are within, {sample}"
             note = "In percentage points, in the worst case."
+        found: list[object] = []
         if known:
             left = element("div", table(header, merged(rows), caption=caption), paragraph(note))
             right = self._ranges([c for c, _ in known])
             found = [element("div", left, right, class_="bs-beside")]
-        other = preview.grouped((c.attribute.columns, each.note) for c, each in exact if each.note)
-        if other:
-            found += [paragraph("What can be estimated from other columns:"), listed(other)]
-        return found
+        other = by_column((c, each.note) for c, each in exact if each.note)
+        return [*found, paragraph("What can be estimated from other columns:", other),
+                listed(other)]  # fmt: skip
 
     def _ranges(self, known: list[Column]) -> Markup | None:
         """Draw true proportions and the range of their estimates, for the least accurate column."""
-        worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
-        many = worst.units or self._spoken_of
+        worst = max(known, key=lambda c: c.precision(self.spoken_of).within or 0.0)
+        many = worst.units or self.spoken_of
         each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
         if None in each:
             return None
@@ -563,10 +535,16 @@ class Report:
     # The appendix.
 
     def _appendix(self, slider: bool) -> Markup:
-        technical: list[str] = []
-        if self.certificate is not None:
-            technical = [each for each in self.certificate.notes if each in BLOCKS]
+        notes = () if self.certificate is None else self.certificate.notes
         rows = merged([(column, column.least()) for column in self.columns])
+        another = element(
+            "div",
+            element("h3", "What another beta would do"),
+            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
+                      "release."),
+            explorer.panel(self.spoken_of),
+            class_="bs-screen",
+        )  # fmt: skip
         return join(
             element("h3", "Measures"),
             paragraph(
@@ -580,19 +558,23 @@ class Report:
                   caption="Families", left=(0, 1, 2)),
             facts(self._totals()),
             [column.groups() for column in self.coded],
-            self._slider() if slider else None,
+            another if slider else None,
             element("h3", "Origin and digests"),
-            facts(self._origin()),
-            listed(technical) if technical else None,
+            facts((name, said(text)) for name, text in self._origin()),
+            listed([each for each in notes if each in BLOCKS]),
             element("h3", "Verify this page"),
             element("ul", [element("li", said(step)) for step in self._verify()]),
         )  # fmt: skip
 
-    def _totals(self) -> list[tuple[object, object]]:
+    def _totals(self) -> list[tuple[str, str]]:
         plan = self.plan
-        found: list[tuple[object, object]] = []
+        found: list[tuple[str, str]] = []
         for name, part, _ in preview.betas(plan):
-            known = "needs a number of records" if part is None else _bits(part)
+            known = "needs a number of records"
+            if part is not None:
+                none = "" if part.max_bits else ", as there is nothing to hide"
+                hidden = f"{down(part.bits, 5)} of {part.max_bits:.5g} bits hidden"
+                known = f"{down(part.beta, 4)}: {hidden}{none}"
             found.append((f"Beta of all {name}", known))
         if plan.has_records or plan.categorical is not None:
             found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
@@ -600,32 +582,34 @@ class Report:
         found.append(("Definition", f"{in_words(plan.definition)}, of the paper on this method"))
         return found
 
-    def _origin(self) -> list[tuple[object, object]]:
-        plan, certificate = self.plan, self.certificate
+    def _origin(self) -> list[tuple[str, str]]:
+        plan, certificate, ids = self.plan, self.certificate, self.ids
         version = package() if certificate is None else certificate.package
         found = [
             ("Package", f"bistochastic {shown(version)}"),
             ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),
         ]
-        if certificate is not None:
-            found.append(("Certificate", f"digest `{certificate.digest}`"))
-            files = certificate.files or {}
-            found += [(f"SHA-256 of {shown(name)}", f"`{each}`") for name, each in files.items()]
-            key = f"stored, fingerprint `{certificate.key_fingerprint}`"
-            name = certificate.release_name
-            order = "random" if certificate.shuffled else "as in the original"
-            found += [
-                (
-                    "Key",
-                    key if certificate.key_stored else "generated for this release and discarded",
-                ),
-                ("Release name", "none" if name is None else f"`{shown(name)}`"),
-                ("Order of the rows", order),
-            ]
-            if certificate.engine is not None:
-                found.append(("Engine", shown(certificate.engine)))
-            found += _of_ids(certificate)
-        return [(name, said(text)) for name, text in found]
+        if certificate is None:
+            return found
+        name = certificate.release_name
+        key = f"stored, fingerprint `{certificate.key_fingerprint}`"
+        found += [
+            ("Certificate", f"digest `{certificate.digest}`"),
+            *((f"SHA-256 of {shown(file)}", f"`{each}`")
+              for file, each in (certificate.files or {}).items()),
+            ("Key", key if certificate.key_stored else "generated for this release and discarded"),
+            ("Release name", "none" if name is None else f"`{shown(name)}`"),
+            ("Order of the rows", "random" if certificate.shuffled else "as in the original"),
+        ]  # fmt: skip
+        if certificate.engine is not None:
+            found.append(("Engine", shown(certificate.engine)))
+        if ids is not None and ids.row_columns:
+            found.append(("Rows", f"addressed by {names(ids.row_columns)}, {ids.kind}"))
+        elif ids is not None:
+            wave = f"after the one with the digest `{ids.after}`"
+            found.append(("People", f"identified by {names([ids.id_column])}, {ids.kind}"))
+            found.append(("Wave", "the first" if ids.after == "first" else wave))
+        return found
 
     def _verify(self) -> list[str]:
         released = self.certificate is not None
@@ -638,28 +622,25 @@ class Report:
         command = shlex.join(["bistochastic", "report", file, "--out", "again.html", *more])
         wrong = " It rejects one whose numbers do not follow from its plan." if released else ""
         covered = "the plan and the certificate" if released else "the plan"
+        sums = "The digests do not cover protected files. Ask the publisher for their checksums."
+        if self.certificate is not None and self.certificate.files:
+            sums = ("`sha256sum FILE` prints the SHA-256 above if the file is the one that was "
+                    "written with this certificate.")  # fmt: skip
         found = [
-            f"Show the {self._source}: `bistochastic inspect {file}`.{wrong}",
-            f"Write this page again: `{shown(command)}`. The same {self._source} and version give "
+            f"Show the {self.source}: `bistochastic inspect {file}`.{wrong}",
+            f"Write this page again: `{shown(command)}`. The same {self.source} and version give "
             "the same page, byte for byte.",
             f"Compare the digests with those that the publisher states. They show every change of "
             f"{covered}, but they are not a signature: get them from someone you trust.",
+            sums,
         ]
-        if self.certificate is not None and self.certificate.files:
-            found.append("`sha256sum FILE` prints the SHA-256 above if the file is the one that "
-                         "was written with this certificate.")  # fmt: skip
-        else:
-            found.append("The digests do not cover protected files. Ask the publisher for their "
-                         "checksums.")  # fmt: skip
         if self.certificate is not None and self.certificate.key_stored:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
         return found
 
-    # The slider.
-
     def _scenes(self) -> list[explorer.Scene]:
-        betas = explorer.spread(_STEPS)
+        """Compute the slider for every column that is small enough."""
         known: dict[int, list[explorer.Law]] = {}
         found = []
         for column in self.coded:
@@ -667,49 +648,22 @@ class Report:
             if law is None or not 2 <= law.size <= LARGEST:
                 continue
             if law.size not in known:
-                known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
+                known[law.size] = explorer.laws(makers(BY_BETA), law.size, _STEPS, self.spoken_of)
             title = f"{column.plain} (beta {down(law.beta, 3)})"
             start = round(law.beta * (_STEPS - 1))
             found.append(explorer.Scene(title, law.size, known[law.size], start))
         return found
 
-    def _slider(self) -> Markup:
-        return element(
-            "div",
-            element("h3", "What another beta would do"),
-            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
-                      "release."),
-            explorer.panel(self._spoken_of),
-            class_="bs-screen",
-        )  # fmt: skip
-
 
 def _figure(picture: Markup, caption: str) -> Markup:
-    wide = element("div", picture, class_="bs-wide", role="group", tabindex="0",
-                   aria_label=caption.replace("`", ""))  # fmt: skip
-    return element("figure", element("figcaption", said(caption)), wide)
+    return element("figure", element("figcaption", said(caption)),
+                   wide(picture, caption.replace("`", "")))  # fmt: skip
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
     """Find the largest factor by which ``m`` records of one unit favour one true value."""
     epsilon = pooled(plan, m)
     return None if math.isinf(epsilon) else exponential(epsilon)
-
-
-def _of_ids(certificate: Certificate) -> list[tuple[str, str]]:
-    ids = certificate.ids
-    if ids is None:
-        return []
-    if ids.row_columns:
-        return [("Rows", f"addressed by {names(ids.row_columns)}, {ids.kind}")]
-    wave = "the first" if ids.after == "first" else f"after the one with the digest `{ids.after}`"
-    return [("People", f"identified by {names([ids.id_column])}, {ids.kind}"), ("Wave", wave)]
-
-
-def _bits(part: Bits) -> str:
-    none = "" if part.max_bits else ", as there is nothing to hide"
-    hidden = f"{down(part.bits, 5)} of {part.max_bits:.5g} bits hidden"
-    return f"{down(part.beta, 4)}: {hidden}{none}"
 
 
 def _within(known: float | None) -> str:

@@ -7,10 +7,9 @@ steps are written once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,19 +19,12 @@ from bistochastic.choose.tradeoff import attempt, makers
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
+from bistochastic.files import whole
 from bistochastic.markup import Markup, element, facts, join, page, section, table
-from bistochastic.markup.pictures import (
-    LARGEST,
-    cell_size,
-    cell_text,
-    grid,
-    heat_text,
-    hundredths,
-)
+from bistochastic.markup.pictures import LARGEST, cell_size, cell_text, grid, heat_text, hundredths
 from bistochastic.matrix import Matrix
 from bistochastic.plan.run import package
-from bistochastic.report.categories import name
-from bistochastic.report.sentences import becomes
+from bistochastic.report.sentences import becomes, name
 from bistochastic.report.suspicion import STATED, odds, percent
 from bistochastic.words import down, spoken, up
 
@@ -72,15 +64,14 @@ def explore(
     >>> "sometimes" in page.read_text(encoding="utf-8")
     True
     """
-    from bistochastic.report.document import validate_html_path, write
+    from bistochastic.report.document import validate_html_path
 
     target = validate_html_path(path)
     names = _names(size_or_categories)
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
     n = len(names)
-    betas = spread(STEPS)
-    found = [law(label, make, n, betas, count, drawn=True) for label, make in made.items()]
+    found = laws(made, n, STEPS, count, drawn=True)
     intro = element(
         "p",
         "Beta is the part of perfect secrecy that a matrix gives: 0 hides nothing, 1 hides "
@@ -110,13 +101,12 @@ def explore(
         footer=f"Made by bistochastic {package()}. Numbers are exact, rounded so that privacy is "
         "never overstated.",
         script=script(),
-        data=data([Scene(f"{n} categories", n, found, betas.index(0.6))], count),
+        data=data([Scene(f"{n} categories", n, found, round(0.6 * (STEPS - 1)))], count),
     )
-    write(target, text)
+    whole.write(target, "path", text)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One position of the slider: what is shown there, or why nothing is.
 
     ``picture`` says what the matrix looks like, and ``cells`` has its entries, if it is drawn.
@@ -129,27 +119,20 @@ class Step:
     none: str = ""
 
 
-@dataclass(frozen=True)
-class Law:
+class Law(NamedTuple):
     """One family at all positions."""
 
     name: str
     steps: list[Step]
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """The choices of a page: a column of some size, its families, and the start of the slider."""
 
     name: str
     size: int
     laws: list[Law]
     start: int
-
-
-def spread(many: int) -> list[float]:
-    """List betas from 0 to 1."""
-    return [step / (many - 1) for step in range(many)]
 
 
 def fact_names(records: int) -> list[str]:
@@ -165,27 +148,26 @@ def fact_names(records: int) -> list[str]:
     ]
 
 
-def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
-    """Compute all families that need only a size and a beta."""
-    return [law(label, make, size, betas, records) for label, make in makers(BY_BETA).items()]
-
-
-def law(
-    label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
-) -> Law:
-    """Compute one family at every beta; a step says so if the family has no such matrix."""
-    steps = []
-    for beta in betas:
-        matrix = attempt(make, size, beta)
-        if isinstance(matrix, OutOfReachError):
-            none = f"This family has no matrix of this beta: with {size} categories the most is "
-            steps.append(Step(beta, [], none=f"{none}{down(matrix.most or 0.0, 4)}."))
-            continue
-        if matrix.size != size:
-            must = f"`families` must hold functions that return a matrix of size {size}"
-            raise ValueError(f"{must}; got size {matrix.size}")
-        steps.append(_step(beta, matrix, records, drawn))
-    return Law(spoken(str(label)), steps)
+def laws(
+    made: Mapping[str, Make], size: int, many: int, records: int, *, drawn: bool = False
+) -> list[Law]:
+    """Compute families at betas from 0 to 1; a step says so if a family has no such matrix."""
+    found = []
+    for label, make in made.items():
+        steps = []
+        for beta in (step / (many - 1) for step in range(many)):
+            matrix = attempt(make, size, beta)
+            if isinstance(matrix, OutOfReachError):
+                none = "This family has no matrix of this beta: with "
+                none += f"{size} categories the most is {down(matrix.most or 0.0, 4)}."
+                steps.append(Step(beta, [], none=none))
+                continue
+            if matrix.size != size:
+                must = f"`families` must hold functions that return a matrix of size {size}"
+                raise ValueError(f"{must}; got size {matrix.size}")
+            steps.append(_step(beta, matrix, records, drawn))
+        found.append(Law(spoken(str(label)), steps))
+    return found
 
 
 def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
+    from bistochastic.plan.attributes import Categorical, Joint
+
+# The longest name in a sentence; declared categories may be whole paragraphs.
+_LONGEST = 60
+
 
 def said(sentence: str) -> Markup:
     """Turn a sentence into markup: names in backticks, and what is strong between stars.
@@ -28,19 +33,15 @@ def _strong(text: str) -> list[object]:
     return [element("strong", x) if i % 2 else x for i, x in enumerate(text.split("**"))]
 
 
-def listed(sentences: Sequence[str]) -> Markup:
-    """List sentences, each with its first letter large and a full stop."""
-    return element("ul", [element("li", said(_whole(sentence))) for sentence in sentences])
+def listed(sentences: Sequence[str]) -> Markup | None:
+    """List sentences, each with its first letter large and a full stop; ``None`` without any."""
+    whole = [f"{each[:1].upper()}{each[1:]}{'.' * (each[-1:] not in '.:')}" for each in sentences]
+    return element("ul", [element("li", said(each)) for each in whole]) if whole else None
 
 
-def _whole(sentence: str) -> str:
-    start = sentence[:1].upper() + sentence[1:]
-    return start if start.endswith((".", ":")) else start + "."
-
-
-def paragraph(sentence: str, **attributes: object) -> Markup:
-    """Set a sentence as a paragraph."""
-    return element("p", said(sentence), **attributes)
+def paragraph(sentence: str, when: object = True) -> Markup | None:
+    """Set a sentence as a paragraph; ``None`` unless ``when`` holds."""
+    return element("p", said(sentence)) if when else None
 
 
 def names(columns: Sequence[str]) -> str:
@@ -82,3 +83,33 @@ def rounded(share: float, error: float) -> str:
     """
     decimals = 1 - math.floor(math.log10(100 * error)) if 0 < error < 1 else 0
     return f"{100 * share:.{min(max(0, decimals), 6)}f}%"
+
+
+def category(attribute: Categorical | Joint, code: int) -> str:
+    """Name one code of an attribute: a category, or a combination of several columns."""
+    cell = code
+    # Codes count the cells that can occur, and the impossible ones come in order.
+    for impossible in attribute.cells:
+        cell += int(impossible <= cell)
+    digits: list[str] = []
+    if cell >= math.prod(attribute.shape):
+        # After those that can be true, of which a missing value may be the last.
+        more = attribute.reported[0].values[len(attribute.axes[0]) :]
+        return name(more[cell - attribute.shape[0]])
+    for labels, size in zip(reversed(attribute.axes), reversed(attribute.shape), strict=True):
+        cell, digit = divmod(cell, size)
+        digits.append(name(labels.values[digit]) if digit < len(labels) else "(missing)")
+    return ", ".join(reversed(digits))
+
+
+def categories(attribute: Categorical | Joint, most: int) -> list[str] | None:
+    """Name all codes; ``None`` if there are more than ``most``."""
+    if attribute.size > most:
+        return None
+    return [category(attribute, code) for code in range(attribute.size)]
+
+
+def name(label: object) -> str:
+    """Write a declared category, cut if it is very long."""
+    text = shown(label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
