@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic import _core
     from bistochastic.labels import Labels
 
     Codes = NDArray[np.unsignedinteger]
     Mask = NDArray[np.bool_]
+    Ids = np.ndarray | list[object] | _core.SpelledIds
 
 
 _P = ParamSpec("_P")
@@ -119,7 +121,7 @@ class Table(Protocol):
     ) -> Any:
         """Make a similar column with these numbers or dates; ``own``: of the values' type."""
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
@@ -157,7 +159,7 @@ def opened(frame: Any) -> Table:
         batch = is_arrow(frame, "RecordBatch")
         return arrow_table.Batch(frame) if batch else arrow_table.ArrowTable(frame)
     if module_of(frame) == "duckdb" and hasattr(type(frame), "query"):
-        from bistochastic.adapters.duckdb_relation import Relation
+        from bistochastic.adapters.arrow_table import Relation
 
         return Relation(frame)
     must = (
@@ -254,7 +256,7 @@ class Frame:
         return values, missing if missing.any() else None
 
     @reading
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         import narwhals.stable.v2 as nw
 
         from bistochastic.adapters.arrays import id_list, whole
@@ -262,10 +264,10 @@ class Frame:
 
         column = strings_of(self.column(name))
         if column is not None:
-            from bistochastic.adapters import spelled
+            from bistochastic.adapters.arrow_cells import ids_of, nulls
 
-            none = spelled.nulls(column)
-            return (spelled.ids_of(column) if none is None else []), none
+            none = nulls(column)
+            return (ids_of(column) if none is None else []), none
         series = nw.from_native(self.spelled_out(name), series_only=True)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if missing.any():
