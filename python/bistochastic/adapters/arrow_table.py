@@ -172,11 +172,20 @@ def _quoted(text: str, mark: str = '"') -> str:
     return mark + text.replace(mark, 2 * mark) + mark
 
 
+def opened(native: pa.Table | pa.RecordBatch) -> ArrowTable:
+    """Return the caller's table or record batch."""
+    return Batch(native) if isinstance(native, pa.RecordBatch) else ArrowTable(native)
+
+
+def made(given: Cells, order: np.ndarray | None = None) -> Cells:
+    """Return the cells of an array, or of one in chunks, as a new one, rows in order."""
+    is_whole = isinstance(given, pa.Array)
+    return (arrow_cells.made if is_whole else arrow_cells.column)(given, order)
+
+
 def table_made(given: pa.Table, order: np.ndarray | None = None) -> pa.Table:
     """Return the cells of a table or a record batch as a new one, rows in order."""
-    batch = isinstance(given, pa.RecordBatch)
-    make = arrow_cells.made if batch else arrow_cells.column
-    columns = [make(column, order) for column in given.columns]
+    columns = [made(column, order) for column in given.columns]
     return type(given).from_arrays(columns, names=given.schema.names)
 
 

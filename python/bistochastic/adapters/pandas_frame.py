@@ -164,6 +164,9 @@ class PandasFrame(Frame):
         return pd.DataFrame(found, index=plain, copy=False)
 
 
+opened = PandasFrame
+
+
 def _holds(dtype: object) -> arrays.Holds | None:
     """Return the kind of a column of this type, or its categories; None if its objects decide."""
     types = pd.api.types

@@ -112,6 +112,9 @@ class PolarsFrame(Frame):
         return pl.Series(values, dtype=pl.String)
 
 
+opened = PolarsFrame
+
+
 def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """Return the kind of a column of this type, and the categories spelled in that kind."""
     is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
