@@ -37,6 +37,12 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def spelled_out(column: Cells) -> Cells:
+    """Return a column without a dictionary."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
 def is_string(kind: pa.DataType) -> bool:
     """Whether a type holds strings, in any layout."""
     return kind in _STRINGS
@@ -76,8 +82,9 @@ def spelled_of(given: object) -> pa.ChunkedArray | None:
         values = value_type(found.type)
         if not (is_string(values) or values in _BYTES or pa.types.is_fixed_size_binary(values)):
             return None
-        # Spelled out, in the one layout that the core reads.
-        return found.cast(values).cast(_LARGE[pa.string() if is_string(values) else pa.binary()])
+        # The one layout that the core reads.
+        wide = _LARGE[pa.string() if is_string(values) else pa.binary()]
+        return spelled_out(found).cast(wide)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
         # Categories of several kinds, for example, which are read one by one.
         return None

@@ -48,10 +48,7 @@ class ArrowTable(Frame):
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """Return a column without a dictionary: integers in it stay integers."""
-        column = self.column(name)
-        kind = value_type(column.type)
-        return column if kind is column.type else column.cast(kind)
+        return arrow_cells.spelled_out(self.column(name))
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         kinds = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -262,7 +259,7 @@ def _of_dictionary(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         chunk = column.unify_dictionaries().combine_chunks() if several else column.chunk(0)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         # Dictionaries with nulls among them, say, are spelled out.
-        return codes_of(column.cast(column.type.value_type), labels)
+        return codes_of(arrow_cells.spelled_out(column), labels)
     missing = nulls(chunk.indices)
     indices = chunk.indices if missing is None else chunk.indices.fill_null(0)
     return _entries(chunk.dictionary, labels).at(indices.to_numpy(zero_copy_only=False), missing)

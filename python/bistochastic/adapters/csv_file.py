@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bistochastic.adapters import csv_numbers
-from bistochastic.adapters.arrow_cells import is_string
+from bistochastic.adapters.arrow_cells import is_string, spelled_out
 from bistochastic.adapters.csv_bytes import CsvBytes
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
@@ -442,8 +442,7 @@ class CsvSink:
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
     """Return a column as the strings of fields."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = spelled_out(column)
     if not is_string(column.type):
         texts = column.cast(pa.string()).cast(pa.large_string())
         if pa.types.is_floating(column.type):

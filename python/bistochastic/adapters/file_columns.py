@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bistochastic.adapters.arrow_cells import spelled_out
 from bistochastic.adapters.schemas import MOST_LEVELS, Column, columns_of, levels_among
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ class _Seen:
         self.rows = 0
 
     def add(self, column: Cells) -> None:
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        column = column.drop_null()
+        column = spelled_out(column).drop_null()
         self.rows += len(column)
         if self.values is not None:
             self.values.update(pc.unique(column).to_pylist())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bistochastic.adapters.arrow_cells import declared, is_string
+from bistochastic.adapters.arrow_cells import declared, is_string, spelled_out
 from bistochastic.adapters.arrow_file import TypedSource
 from bistochastic.adapters.frames import distinct
 
@@ -125,8 +125,7 @@ def cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with the columns of another schema."""
     columns = []
     for column, field in zip(table.columns, schema, strict=True):
-        if pa.types.is_dictionary(column.type) and column.type != field.type:
-            # pyarrow makes no views of places.
-            column = column.cast(column.type.value_type)
-        columns.append(column.cast(field.type))
+        # pyarrow makes no views of places.
+        same = column.type == field.type
+        columns.append(column if same else spelled_out(column).cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)

@@ -169,11 +169,9 @@ def _hashable(value: Any) -> Any:
 
 
 def _of_arrow(column: Cells) -> Coded:
-    from bistochastic.adapters.arrow_cells import value_type, whole
+    from bistochastic.adapters.arrow_cells import spelled_out, whole
 
-    if value_type(column.type) is not column.type:
-        column = column.cast(column.type.value_type)
-    encoded = whole(column).dictionary_encode()
+    encoded = whole(spelled_out(column)).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
