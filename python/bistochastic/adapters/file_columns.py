@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.adapters.arrow_cells import spelled_out
-from bistochastic.adapters.schemas import MOST_LEVELS, Column, columns_of, levels_among
+from bistochastic.adapters.schemas import MOST_LEVELS, Column, levels_among
 
 if TYPE_CHECKING:
     from bistochastic.adapters.arrow_cells import Cells
@@ -23,7 +23,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
     read whole for that.
     """
     is_csv = source.rows is None
-    texts = source.described() if hasattr(source, "described") else columns_of(source.schema)
+    texts = source.described()
     if is_csv:
         source.decide(source.schema.names)
     numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}

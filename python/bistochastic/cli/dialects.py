@@ -33,7 +33,7 @@ def reads_csv(command: Callable[..., None]) -> Callable[..., None]:
         *args: object, separator: str | None, encoding: str, decimal: str, max_line_ends: int,
         **others: object,
     ) -> None:  # fmt: skip
-        command(*args, dialect=Dialect.of(separator, encoding, decimal, max_line_ends), **others)
+        command(*args, dialect=Dialect(separator, encoding, decimal, max_line_ends), **others)
 
     for option in reversed(_OPTIONS):
         with_dialect = option(with_dialect)
