@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bistochastic as bs
-from bistochastic.adapters.spark import Ordered
+from bistochastic.adapters.engines import Ordered
 from engine_failures import BAD_INPUT, SECRET, bad_input
 from test_function import people, plan
 

@@ -532,7 +532,7 @@ CELLS = ["", None, "\r", "a\rb", "\n", "\r\n", '"', '""', 'a"b', ",", ";", "\t",
 def test_what_is_written_is_read_back_cell_by_cell(tmp_path: Path, mark: str, columns: int) -> None:
     draw = np.random.default_rng(5)
     names = ["\ufeffa", "b\u2028", 'c"', "d,;", " e"][:columns]
-    dialect = Dialect.of(mark, max_line_ends=1)
+    dialect = Dialect(mark, max_line_ends=1)
     for rows in (0, 1, 400):
         at = draw.integers(0, len(CELLS), (columns, rows))
         table = pa.table({name: pa.array([CELLS[i] for i in line], pa.string())
@@ -553,7 +553,7 @@ def test_what_is_written_is_read_back_cell_by_cell(tmp_path: Path, mark: str, co
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("mark", [",", ";", "-", " ", "."])
 def test_numbers_are_read_back_as_they_were(tmp_path: Path, mark: str, decimal: str) -> None:
-    dialect = Dialect.of(mark, decimal=decimal)
+    dialect = Dialect(mark, decimal=decimal)
     table = pa.table({"i": [1, -2, None, BIG], "x": [0.1, -2.0, 1e-300, None],
                       "y": [1e22, 1.5, 2.0, 1 / 3]})  # fmt: skip
     sink = csv_file.CsvSink(tmp_path / "a.csv", table.schema, dialect)

@@ -19,7 +19,7 @@ import json
 import math
 import re
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,10 @@ def to_json(matrix: Matrix) -> str:
     # Equal ones become one, so equal matrices have equal strings.
     places: list[int] = []
     for family, parameters, requested in laws:
-        written = {name: _written(name, value, places) for name, value in parameters.items()}
+        written = {
+            name: [places[i] for i in value] if name == "matrices" else _written(value)
+            for name, value in parameters.items()
+        }
         asked = {name: number(value) for name, value in requested.items()}
         law = {"family": family, "parameters": written, "requested": asked}
         places.append(texts.setdefault(json.dumps(law, allow_nan=False), len(texts)))
@@ -66,21 +69,16 @@ def to_json(matrix: Matrix) -> str:
 
 def plain(matrix: Matrix) -> Fields:
     """Return the same as plain data, for files that hold a matrix among other things."""
-    found: Fields = json.loads(to_json(matrix))
-    return found
+    return dict(json.loads(to_json(matrix)))
 
 
-def _written(name: str, value: Any, places: list[int]) -> Any:
-    if name == "matrices":
-        return [places[i] for i in value]
+def _written(value: Any) -> object:
     if isinstance(value, np.ndarray):
         _core.require_memory("to_json", 1, value.size, _BYTES)
         if value.size == 0 or value.max() <= EXACT:
             return value.tolist()
         value = value.tolist()
-    if isinstance(value, list):
-        return [_written(name, item, places) for item in value]
-    return number(value)
+    return [_written(item) for item in value] if isinstance(value, list) else number(value)
 
 
 def number(value: float | Fraction) -> int | float | str:
@@ -125,8 +123,7 @@ def read(here: Here) -> Matrix:
 def schema() -> Fields:
     """Return the format as a JSON Schema (draft 2020-12)."""
     path = Path(__file__).with_name("schemas") / "matrix.json"
-    found: Fields = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 @cache
@@ -149,11 +146,8 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
         raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
     kinds, needed = forms[family]
     inner = here["parameters"]
-    inner.keys(
-        tuple(name for name in kinds if name in needed),
-        tuple(name for name in kinds if name not in needed),
-    )
-    parameters = {}
+    inner.keys(*(tuple(n for n in kinds if (n in needed) is must) for must in (True, False)))
+    parameters: dict[str, object] = {}
     for name in inner.value:
         if kinds[name] == "places":
             places = _places(inner[name], len(made))
@@ -220,7 +214,7 @@ class _Twice(_Odd):
     """An object that holds one name twice."""
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> Any:
+def _pairs(pairs: list[tuple[str, object]]) -> Fields | _Twice:
     found: Fields = {}
     for name, value in pairs:
         if name in found:
@@ -229,12 +223,12 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Any:
     return found
 
 
-def _few_digits(digits: str) -> Any:
+def _few_digits(digits: str) -> int | _Odd:
     # Python rejects thousands of digits with its own message, or is slow.
     return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
 
 
-def _finite(digits: str) -> Any:
+def _finite(digits: str) -> float | _Odd:
     return float(digits) if math.isfinite(float(digits)) else _Odd("a number beyond all floats")
 
 
@@ -248,11 +242,9 @@ def parsed(text: str, deepest: int) -> Any:
         if depth > deepest:
             got = f"more than {deepest} levels at character {mark.start()}"
             raise here.refuse("hold lists and objects as deep as the format has them", got)
-    digits: dict[str, Any] = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
+    read = partial(json.loads, object_pairs_hook=_pairs, parse_constant=_Odd, parse_float=_finite)
     try:
-        return json.loads(
-            text, object_pairs_hook=_pairs, parse_constant=_Odd, parse_float=_finite, **digits
-        )
+        return read(text, parse_int=_few_digits) if _MANY_DIGITS.search(text) else read(text)
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
         at = f"a fault in line {error.lineno}, column {error.colno}"
@@ -282,9 +274,8 @@ class Here:
     @property
     def kind(self) -> str:
         """The type of the data in words."""
-        if isinstance(self.value, _Odd):
-            return self.value.what
-        return _KINDS.get(type(self.value), type(self.value).__name__)
+        kind = type(self.value)
+        return self.value.what if issubclass(kind, _Odd) else _KINDS.get(kind, kind.__name__)
 
     @property
     def short(self) -> str:
@@ -397,11 +388,7 @@ def _wholes(here: Here) -> list[int]:
     return [_whole(item) for item in here.items("be a list of integers")]
 
 
-def _vector(here: Here) -> Any:
-    return np.array(_wholes(here), dtype=np.int64)
-
-
-def _table(here: Here) -> Any:
+def _table(here: Here) -> np.ndarray:
     if here.value == []:
         raise here.refuse("be a list of rows", "an empty one")
     listed = here.items("be a list of rows")
@@ -417,14 +404,6 @@ def _fraction(here: Here) -> Fraction:
     if not found:
         raise here.refuse('be a fraction as text, as in "1/3"')
     return Fraction(int(found[1]), int(found[2]))
-
-
-def _fractions(here: Here) -> list[Fraction]:
-    return [_fraction(item) for item in here.items("be a list of fractions")]
-
-
-def _alphas(here: Here) -> Any:
-    return _vector(here) if isinstance(here.value, list) else _whole(here)
 
 
 def _places(here: Here, before: int) -> list[int]:
@@ -454,11 +433,16 @@ def _request(here: Here) -> int | float | Fraction:
     raise here.refuse("be a number, a fraction as text or inf")
 
 
-_READ: dict[str, Callable[[Here], Any]] = {
+def _vector(here: Here) -> np.ndarray:
+    return np.array(_wholes(here), dtype=np.int64)
+
+
+# By the names of the forms in the schema.
+_READ: dict[str, Callable[[Here], object]] = {
     "whole": _whole,
     "wholes": _vector,
-    "alphas": _alphas,
+    "alphas": lambda here: (_vector if isinstance(here.value, list) else _whole)(here),
     "table": _table,
     "fraction": _fraction,
-    "fractions": _fractions,
+    "fractions": lambda here: [_fraction(item) for item in here.items("be a list of fractions")],
 }

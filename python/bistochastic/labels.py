@@ -57,12 +57,13 @@ class Labels(Shown):
         seen: set[Label] = set()
         for value in values:
             if value in seen:
-                raise ValueError(f"`{name}` must be distinct; got {_quoted(value)} twice")
+                got = f"'{shown(value)}'" if isinstance(value, str) else str(value)
+                raise ValueError(f"`{name}` must be distinct; got {got} twice")
             seen.add(value)
             if type(value) is int and not _LEAST <= value <= _MOST:
                 raise ValueError(f"`{name}` must be below 2^63 in magnitude; got a larger number")
             if isinstance(value, str):
-                _readable(name, value)
+                _check_text(name, value)
         return cls(values, _KINDS[type(values[0])])
 
     def code(self, value: Any) -> int | None:
@@ -93,11 +94,7 @@ class Labels(Shown):
 
     @kept
     def _bounds(self) -> tuple[int, int, bool]:
-        """The least and the largest of integers, and whether they are 0, 1, 2, and so on.
-
-        >>> Labels.of("categories", [0, 1, 2])._bounds, Labels.of("categories", [7, 5])._bounds
-        ((0, 2, True), (5, 7, False))
-        """
+        """The least and the largest of integers, and whether they are 0, 1, 2, and so on."""
         values = [int(value) for value in self.values]
         return min(values), max(values), values == list(range(len(values)))
 
@@ -136,11 +133,7 @@ def padded(labels: Labels, many: int) -> Labels:
 
 
 def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
-    """Convert the categories to the type of this value; None if one cannot be converted.
-
-    >>> like(Labels.of("categories", ["1", "2"]), 2.0)
-    (1.0, 2.0)
-    """
+    """Convert the categories to the type of this value; None if one cannot be converted."""
     plain = _plain(value)
     if type(plain) is float:
         whole = spelled_as(labels, "integer")
@@ -163,11 +156,7 @@ def spelling(value: Any) -> str | bool | None:
 
 
 def key(value: Any) -> Any:
-    """Return a key that is the same for all spellings of one value.
-
-    >>> key("2") == key(2.0) == key(2), key(True) == key(1), key(2.5)
-    (True, False, 2.5)
-    """
+    """Return a key that is the same for all spellings of one value."""
     known = spelling(value)
     return value if known is None else known
 
@@ -188,7 +177,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _readable(name: str, text: str) -> None:
+def _check_text(name: str, text: str) -> None:
     if text.endswith("\0"):
         # NumPy would drop it.
         raise ValueError(f"`{name}` must not end in the character U+0000; got one that does")
@@ -196,8 +185,3 @@ def _readable(name: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
-
-
-def _quoted(value: Label) -> str:
-    """Write a declared category in a sentence."""
-    return f"'{shown(value)}'" if isinstance(value, str) else str(value)

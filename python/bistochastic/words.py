@@ -6,10 +6,11 @@ Numbers are shown rounded so that privacy is never overstated: beta and bits dow
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 
 def show_text(thing: object) -> str:
@@ -63,11 +64,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Do the same for a string of several lines, which stay lines.
-
-    >>> visible_lines("two\\nlines\\x07")
-    'two\\nlines\\\\x07'
-    """
+    """Do the same for a string of several lines, which stay lines."""
     return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
 
 
@@ -82,36 +79,24 @@ def shown(name: object) -> str:
 
 
 def prefix(columns: Iterable[str]) -> str:
-    """Write the start of a sentence about one or several columns.
-
-    >>> prefix(["race"]), prefix(["race", "sex"])
-    ('column `race`: ', 'columns `race`, `sex`: ')
-    """
+    """Write the start of a sentence about one or several columns."""
     listed = [f"`{shown(column)}`" for column in columns]
     return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
 
 
-class about:  # noqa: N801 - reads as a word of the sentence
-    """A context that puts ``column `income`: `` before the message of an error."""
-
-    def __init__(self, columns: Iterable[str]) -> None:
-        self._columns = columns
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
-        known = error is not None and isinstance(error, ValueError | TypeError | MemoryError)
-        if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
-            error.args = (prefix(self._columns) + str(error.args[0]),)
+@contextmanager
+def about(columns: Iterable[str]) -> Iterator[None]:
+    """Put ``column `income`: `` before the message of an error that is raised inside."""
+    try:
+        yield
+    except (ValueError, TypeError, MemoryError) as error:
+        if len(error.args) == 1 and not str(error.args[0]).startswith("column"):
+            error.args = (prefix(columns) + str(error.args[0]),)
+        raise
 
 
 def row(number: int, first: int | None = 0) -> str:
-    """Name a row in a sentence; ``first`` is the first row of its batch, None if unknown.
-
-    >>> row(17), row(17, 65536), row(17, None)
-    ('row 17', 'row 65553', 'row 17 of its batch')
-    """
+    """Name a row in a sentence; ``first`` is the first row of its batch, None if unknown."""
     return f"row {number} of its batch" if first is None else f"row {first + number}"
 
 
@@ -131,22 +116,14 @@ def spoken(family: str) -> str:
 
 
 def cut(items: Sequence[object], most: int = 8) -> list[str]:
-    """Write items as strings; if they are many, only the first ones and the last.
-
-    >>> cut([1, 2, 3]), cut(range(100), most=4)
-    (['1', '2', '3'], ['0', '1', '...', '99'])
-    """
+    """Write items as strings; if they are many, only the first ones and the last."""
     if len(items) <= most:
-        return [str(item) for item in items]
-    return [*(str(item) for item in items[: most - 2]), "...", str(items[-1])]
+        return list(map(str, items))
+    return [*map(str, items[: most - 2]), "...", str(items[-1])]
 
 
 def percent(share: float) -> str:
-    """Write a proportion in percent, in short.
-
-    >>> percent(0.034), percent(1 / 3)
-    ('3.4%', '33.3333%')
-    """
+    """Write a proportion in percent, in short."""
     return f"{100 * share:.6g}%"
 
 

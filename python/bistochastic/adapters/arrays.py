@@ -17,7 +17,7 @@ from bistochastic.adapters.frames import Undeclared, WrongType, distinct
 from bistochastic.labels import EXACT, spelled_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -33,15 +33,8 @@ _TABLE = 1 << 16
 
 @cache
 def narrow(size: int) -> np.dtype:
-    """Return the narrowest unsigned integer type for this many codes.
-
-    >>> narrow(256), narrow(257)
-    (dtype('uint8'), dtype('uint16'))
-    """
-    for dtype, most in ((np.uint8, 8), (np.uint16, 16), (np.uint32, 32)):
-        if size <= 1 << most:
-            return np.dtype(dtype)
-    return np.dtype(np.uint64)
+    """Return the narrowest unsigned integer type for this many codes."""
+    return np.min_scalar_type(max(size - 1, 0))
 
 
 def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -56,9 +49,6 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
     """Convert integers to another type; None if one is not from 0 to below ``size``.
 
     The result is the caller's own memory if the type has the same width.
-
-    >>> recoded(np.array([0, 2]), 3, np.dtype("uint8")), recoded(np.array([-1]), 3, narrow(3))
-    (array([0, 2], dtype=uint8), None)
     """
     plain = values.dtype.newbyteorder("=")
     values = solid(values, plain)
@@ -78,29 +68,43 @@ def check(unknown: Mask, missing: Mask | None) -> None:
         raise Undeclared(unknown)
 
 
-def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
+def kind_of(known: Iterable[bool]) -> Holds | None:
+    """Name the kind of a column by whether it holds text, booleans, integers or floats."""
+    return next((kind for kind, is_one in zip(NAMES, known, strict=True) if is_one), None)
+
+
+def spelled(labels: Labels, kind: Holds | None, what: object) -> tuple[Holds, Labels]:
     """Spell the categories for a column of that kind; ``WrongType`` if it cannot hold them."""
-    found = spelled_as(labels, "integer" if kind == "float" else kind)
-    if found is None:
+    found = None if kind is None else spelled_as(labels, "integer" if kind == "float" else kind)
+    if kind is None or found is None:
         raise WrongType(what)
     if kind == "float":
         holds(np.dtype(np.float64), found)
-    return found
+    return kind, found
 
 
 def of_values(
     values: np.ndarray, labels: Labels, missing: Mask | None
 ) -> tuple[Codes, Mask | None]:
-    """Find the codes of booleans, floats or integers, and which rows are missing."""
+    """Find the codes of booleans, floats or integers, and which rows are missing.
+
+    NaN is missing, and only whole floats are categories.
+    """
     if values.dtype.kind == "b":
-        return of_booleans(values, labels, missing), missing
+        return _of_integers(values.view(np.uint8), labels, missing), missing
     holds(values.dtype, labels)
     if values.dtype.kind == "f":
-        return of_floats(values, labels, missing)
-    return of_integers(values, labels, missing), missing
+        missing = nans(values, missing)
+        fits = np.abs(values) < EXACT
+        numbers = np.where(fits, values, 0).astype(np.int64)
+        others = ~fits | (numbers != values)
+        # Above all categories, so they are counted with the others.
+        numbers[others] = labels._bounds[1] + 1
+        values = numbers
+    return _of_integers(values, labels, missing), missing
 
 
-def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
+def _of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
     """Return the codes of integers, of any width: their own memory if they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = labels._bounds
@@ -127,41 +131,16 @@ def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Cod
         places = values.astype(np.int64) - low
         check(outside if known.all() else outside | ~known[places], None)
         return table[places]
+    return _searched(given, values.astype(np.int64), outside)
+
+
+def _searched(given: np.ndarray, values: np.ndarray, unknown: Mask | bool = False) -> Codes:
+    """Return the place of each value among the given ones; those that are not raise."""
     order = np.argsort(given)
-    values = values.astype(np.int64)
     at = np.searchsorted(given, values, sorter=order)
     codes = order[np.minimum(at, len(given) - 1)]
-    check(outside | (given[codes] != values), None)
-    return codes.astype(dtype)
-
-
-def of_floats(
-    values: np.ndarray, labels: Labels, missing: Mask | None
-) -> tuple[Codes, Mask | None]:
-    """Return the codes of floats, of which NaN is missing and only whole ones are categories."""
-    missing = nans(values, missing)
-    fits = np.abs(values) < EXACT
-    numbers = np.where(fits, values, 0).astype(np.int64)
-    others = ~fits | (numbers != values)
-    if others.any():
-        # Above all categories, so they are counted with the others.
-        numbers[others] = labels._bounds[1] + 1
-    return of_integers(numbers, labels, missing), missing
-
-
-def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
-    """Return the codes of booleans."""
-    table = np.zeros(2, np.uint8)
-    known = np.zeros(2, bool)
-    for code, value in enumerate(labels.values):
-        table[int(value)] = code
-        known[int(value)] = True
-    places = values.astype(bool, copy=False).view(np.uint8)
-    if not known.all():
-        check(~known[places], missing)
-    if table[1] == 1:
-        return places
-    return table[places]
+    check(unknown | (given[codes] != values), None)
+    return codes.astype(narrow(len(given)))
 
 
 @dataclass(frozen=True)
@@ -187,8 +166,8 @@ class Entries:
         unknown = np.array([code is None for code in found], dtype=bool) & ~none
         return cls(
             np.array([code or 0 for code in found] or [0], dtype=narrow(len(labels))),
-            unknown if unknown.any() else None,
-            none if none.any() else None,
+            some(unknown),
+            some(none),
             found == list(range(len(found))),
         )
 
@@ -196,11 +175,10 @@ class Entries:
         """Return the codes of rows, any index below null; which are missing, if any."""
         missing = nulls
         places = indices if nulls is None else np.where(nulls, indices.dtype.type(0), indices)
-        if self.missing is not None and len(places):
+        if self.missing is not None:
             none = self.missing[places]
-            missing = none if nulls is None else none | nulls
-            missing = missing if missing.any() else None
-        if self.unknown is not None and len(places):
+            missing = some(none if nulls is None else none | nulls)
+        if self.unknown is not None:
             check(self.unknown[places], missing)
         if self.in_order and nulls is None:
             codes = recoded(indices, max(len(self.codes), 1), self.codes.dtype)
@@ -213,7 +191,7 @@ class Entries:
 # The contents of arrays, by the kind of their type, in Python's words.
 _ARRAYS: dict[str, Holds] = {"U": "text", "i": "integer", "u": "integer", "b": "boolean",
                              "f": "float"}  # fmt: skip
-NAMES: dict[Holds, str] = {"text": "str", "integer": "int", "boolean": "bool", "float": "float"}
+NAMES: dict[Holds, str] = {"text": "str", "boolean": "bool", "integer": "int", "float": "float"}
 # Python's types in words; a boolean is an int, too, so it comes first.
 _HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
     ((bool, np.bool_), "boolean"),
@@ -263,16 +241,6 @@ def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) 
     return _with_none(entries[codes], missing)
 
 
-def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
-    """Return the codes of NumPy's own strings."""
-    given = np.array(labels.values)
-    order = np.argsort(given)
-    at = np.searchsorted(given, values, sorter=order)
-    codes = order[np.minimum(at, len(given) - 1)]
-    check(given[codes] != values, None)
-    return codes.astype(narrow(len(labels)))
-
-
 def holds(dtype: np.dtype, labels: Labels) -> None:
     """Reject numbers of a type that cannot hold every reported value."""
     low, high, _in_order = labels._bounds
@@ -304,36 +272,35 @@ def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = 
 def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
     """Convert numbers to words of eight bytes, with their kind, the same for any width."""
     if values.dtype.kind == "f":
-        wide = np.ascontiguousarray(values, dtype=np.float64)
-        return "real", wide.view(np.uint64)
-    if values.dtype.kind == "u":
-        large = np.ascontiguousarray(values, dtype=np.uint64)
-        return "large" if len(large) and int(large.max()) >= 2**63 else "whole", large
-    return "whole", np.ascontiguousarray(values, dtype=np.int64).view(np.uint64)
+        return "real", np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    wide = whole(values)
+    large = wide.dtype.kind == "u" and len(wide) and int(wide.max()) >= 2**63
+    return "large" if large else "whole", wide.view(np.uint64)
 
 
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    def __init__(self, frame: Mapping[str, Any]) -> None:
+    def __init__(self, frame: Mapping[str, object]) -> None:
         self.names = distinct(list(frame))
         self._objects: dict[str, Holds] = {}
-        self._given = dict(frame)
+        self._given: dict[str, np.ndarray | list[Any]] = {}
         lengths = set()
-        for name, column in self._given.items():
+        for name, column in frame.items():
             if not isinstance(column, np.ndarray | list):
                 must = "`frame` must hold NumPy arrays or lists"
                 raise TypeError(f"column `{name}`: {must}; got {type(column).__name__}")
             if isinstance(column, np.ndarray) and column.ndim != 1:
                 must = "`frame` must hold arrays of one axis"
                 raise ValueError(f"column `{name}`: {must}; got {column.ndim}")
+            self._given[name] = column
             lengths.add(len(column))
         if len(lengths) > 1:
             listed = ", ".join(str(n) for n in sorted(lengths))
             raise ValueError(f"`frame` must hold columns of one length; got {listed}")
         self.rows: int = lengths.pop() if lengths else 0
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> np.ndarray | list[Any]:
         return self._given[name]
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -343,15 +310,14 @@ class Arrays:
             if kind != "integer" or set(map(type, column)) != {int}:
                 return of_objects(column, labels)
             column = np.array(column)
-        missing, plain = _masked(column), np.ma.getdata(column)
-        if plain.dtype.kind in "OT":
-            if missing is not None:
-                plain = np.where(missing, np.array(None), plain)
+        plain, missing = _parts(column)
+        is_objects = plain.dtype.kind in "OT"
+        if missing is not None and (is_objects or kind == "text"):
+            plain = np.where(missing, np.array(None) if is_objects else labels.values[0], plain)
+        if is_objects:
             return of_objects(plain.tolist(), labels)
         if kind == "text":
-            if missing is not None:
-                plain = np.where(missing, labels.values[0], plain)
-            return of_texts(plain, labels), missing
+            return _searched(np.array(labels.values), plain), missing
         return of_values(plain, labels, missing)
 
     def _spelled(self, name: str, labels: Labels) -> tuple[Holds, Labels]:
@@ -361,36 +327,36 @@ class Arrays:
         what = "list" if isinstance(column, list) else f"dtype {column.dtype}"
         if kind is None and (isinstance(column, list) or column.dtype.kind in "OT"):
             if name not in self._objects:
-                self._objects[name] = objects_hold(_unmasked(column), labels)
+                if not isinstance(column, list):
+                    plain, missing = _parts(column)
+                    column = (plain if missing is None else plain[~missing]).tolist()
+                self._objects[name] = objects_hold(column, labels)
             kind = self._objects[name]
             what = NAMES[kind]
-        if kind is None:
-            raise WrongType(what)
-        return kind, spelled(labels, kind, what)
+        return spelled(labels, kind, what)
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(
+        self, name: str, labels: Labels, codes: Codes, missing: Mask | None
+    ) -> np.ndarray | list[Any]:
         column = self._given[name]
         holds, labels = self._spelled(name, labels)
         if isinstance(column, list):
-            return objects_of(labels, holds, codes, missing).tolist()
-        kind = column.dtype.kind
+            return list(objects_of(labels, holds, codes, missing))
+        dtype: Any = column.dtype
+        kind = dtype.kind
         if kind == "O":
             found = objects_of(labels, holds, codes, missing)
         elif kind == "U":
             entries = np.array(labels.values)
             found = entries.astype(np.promote_types(entries.dtype, column.dtype))[codes]
         elif kind == "T":
-            found = np.array(labels.values, dtype=column.dtype)[codes]
+            found = np.array(labels.values, dtype=dtype)[codes]
             if missing is not None:
-                found[missing] = column.dtype.na_object
+                found[missing] = dtype.na_object
         else:
-            found = numbers_of(labels, codes, column.dtype.newbyteorder("="), missing)
-            found = found.astype(column.dtype, copy=False)
-        if isinstance(column, np.ma.MaskedArray):
-            return np.ma.array(
-                found, mask=np.zeros(len(found), bool) if missing is None else missing
-            )
-        return found
+            found = numbers_of(labels, codes, dtype.newbyteorder("="), missing)
+            found = found.astype(dtype, copy=False)
+        return _as_masked(found, missing) if isinstance(column, np.ma.MaskedArray) else found
 
     def can_be_missing(self, name: str) -> bool:
         column = self._given[name]
@@ -400,50 +366,47 @@ class Arrays:
 
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         column = self._given[name]
-        array = column
         if isinstance(column, list):
             none = [each is None for each in column]
-            array = np.asarray([0 if each is None else each for each in column])
-            array = np.ma.array(array, mask=none) if any(none) else array
-        missing, plain = _masked(array), np.ma.getdata(array)
+            filled = np.asarray([0 if each is None else each for each in column])
+            column = np.ma.array(filled, mask=none) if any(none) else filled
+        plain, missing = _parts(column)
         if plain.ndim != 1:
             raise WrongType("lists")
         if plain.dtype.kind not in "iuf" or plain.dtype.itemsize > 8:
             raise WrongType(f"dtype {plain.dtype}")
         return plain, nans(plain, missing)
 
-    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        if isinstance(self._given[name], list):
-            return objects_of(labels, labels.kind, codes, missing).tolist()
-        if missing is None:
+    def relabelled(
+        self, name: str, labels: Labels, codes: Codes, missing: Mask | None
+    ) -> np.ndarray | list[Any]:
+        if isinstance(self._given[name], np.ndarray) and missing is None:
             return np.array(labels.values)[codes]
-        return objects_of(labels, labels.kind, codes, missing)
+        found = objects_of(labels, labels.kind, codes, missing)
+        return list(found) if isinstance(self._given[name], list) else found
 
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
         column = self._given[name]
-        masked = None if isinstance(column, list) else _masked(column)
-        plain = np.ma.getdata(column)
-        if isinstance(column, list) or plain.dtype.kind == "O":
-            kinds = set(map(type, plain.tolist() if isinstance(column, np.ndarray) else column))
+        plain, masked = _parts(np.array(column, object) if isinstance(column, list) else column)
+        if plain.dtype.kind == "O":
+            kinds = set(map(type, plain.tolist()))
             zoned = any(getattr(each, "tzinfo", None) is not None for each in column)
             if not kinds <= {date, datetime, type(None)} or zoned:
                 raise WrongType(" and ".join(sorted(kind.__name__ for kind in kinds)))
             plain = np.array(column, dtype="M8[us]")
         if plain.dtype.kind != "M":
             raise WrongType(f"dtype {plain.dtype}")
-        missing = np.isnat(plain) if masked is None else np.isnat(plain) | masked
-        return plain, missing if missing.any() else None
+        return plain, some(np.isnat(plain) if masked is None else np.isnat(plain) | masked)
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
-    ) -> Any:
+    ) -> np.ndarray | list[Any]:
         column = self._given[name]
         if isinstance(column, list):
-            return _with_none(values.astype(object), missing).tolist()
+            return list(_with_none(values.astype(object), missing))
         found = values if own or column.dtype.kind == "O" else values.astype(column.dtype)
         if isinstance(column, np.ma.MaskedArray):
-            none = np.zeros(len(found), bool) if missing is None else missing
-            return np.ma.array(found, mask=none)
+            return _as_masked(found, missing)
         if missing is None:
             return found
         if found.dtype.kind not in "fM":
@@ -451,25 +414,25 @@ class Arrays:
         found[missing] = np.nan if found.dtype.kind == "f" else np.datetime64("NaT")
         return found
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[np.ndarray | list[Any], Mask | None]:
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
-        missing, plain = _masked(column), np.ma.getdata(column)
+        plain, missing = _parts(column)
         if plain.dtype.kind in "iu":
             return whole(plain), missing
         if plain.dtype.kind == "U":
             return plain, missing
         raise WrongType(f"dtype {plain.dtype}")
 
-    def texts(self, values: Sequence[str]) -> Any:
+    def texts(self, values: Sequence[str]) -> np.ndarray:
         return np.array(values, dtype=str)
 
     def is_declared(self, name: str) -> bool:
         """Whether a column like that one lists its categories: none does."""
         return False
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         found = {}
         for name, new in columns.items():
             known = new is not None and order is None
@@ -519,9 +482,6 @@ def in_order(values: list[Any]) -> list[int]:
     """Return the places of different values from the first to the last: by type, then by value.
 
     Values without an order are sorted by how they are written.
-
-    >>> in_order(["b", 2, 1, "a"])
-    [2, 1, 3, 0]
     """
     kinds = [type(value).__name__ for value in values]
     places = range(len(values))
@@ -538,7 +498,12 @@ def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
     if values.dtype.kind == "f":
         none = np.isnan(values)
         missing = none if missing is None else missing | none
-    return missing if missing is not None and missing.any() else None
+    return None if missing is None else some(missing)
+
+
+def some(mask: Mask) -> Mask | None:
+    """Return the mask, or None if no row is in it."""
+    return mask if mask.any() else None
 
 
 def whole(values: np.ndarray) -> np.ndarray:
@@ -548,32 +513,24 @@ def whole(values: np.ndarray) -> np.ndarray:
     return solid(values, np.dtype(wide))
 
 
-def id_list(values: list[Any]) -> Any:
+def id_list(values: list[Any]) -> np.ndarray | list[Any]:
     """Return Python ids: as an array if all are integers, which have the same addresses."""
-    kinds = set(map(type, values))
-    if kinds <= {int} and values:
-        try:
+    if set(map(type, values)) == {int}:
+        with contextlib.suppress(OverflowError):
             array = np.array(values)
-        except OverflowError:
-            return values
-        return whole(array) if array.dtype.kind in "iu" else values
+            return whole(array) if array.dtype.kind in "iu" else values
     return values
 
 
-def _unmasked(column: Any) -> list[Any]:
-    """Return the objects that are not below a mask."""
-    if isinstance(column, list):
-        return column
-    missing, plain = _masked(column), np.ma.getdata(column)
-    listed: list[Any] = (plain if missing is None else plain[~missing]).tolist()
-    return listed
-
-
-def _masked(column: np.ndarray) -> Mask | None:
+def _parts(column: np.ndarray) -> tuple[np.ndarray, Mask | None]:
+    """Return an array without its mask, and the mask, if it hides anything."""
     if not isinstance(column, np.ma.MaskedArray):
-        return None
-    mask = np.ma.getmaskarray(column)
-    return mask if mask.any() else None
+        return column, None
+    return np.ma.getdata(column), some(np.ma.getmaskarray(column))
+
+
+def _as_masked(values: np.ndarray, missing: Mask | None) -> np.ndarray:
+    return np.ma.array(values, mask=np.zeros(len(values), bool) if missing is None else missing)
 
 
 def _with_none(values: np.ndarray, missing: Mask | None) -> np.ndarray:

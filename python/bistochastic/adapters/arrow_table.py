@@ -1,30 +1,35 @@
-"""pyarrow tables and record batches."""
+"""pyarrow tables and record batches, and DuckDB relations, which are read as such tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
-from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type
-from bistochastic.adapters.frames import Frame, WrongType
+from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type, whole
+from bistochastic.adapters.frames import Frame
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import duckdb
 
     from bistochastic.adapters.arrow_cells import Cells
-    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.adapters.frames import Codes, Ids, Mask
     from bistochastic.labels import Labels
+
+# Strings as places among the categories.
+_PLACES = pa.dictionary(pa.int32(), pa.string())
 
 
 class ArrowTable(Frame):
     """A table, in chunks of any length. Engines give many small chunks, so calls are few."""
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: pa.Table) -> None:
         super().__init__(native, native.column_names)
 
     def column(self, name: str) -> Cells:
@@ -36,17 +41,14 @@ class ArrowTable(Frame):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         return labelled_as(self.column(name).type, labels, codes, missing)
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         column = self.column(name)
         if pa.types.is_integer(column.type) and not column.null_count:
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
     def spelled_out(self, name: str) -> Cells:
-        """Return a column without a dictionary: integers in it stay integers."""
-        column = self.column(name)
-        kind = value_type(column.type)
-        return column if kind is column.type else column.cast(kind)
+        return arrow_cells.spelled_out(self.column(name))
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         kinds = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -67,16 +69,18 @@ class ArrowTable(Frame):
     def is_declared(self, name: str) -> bool:
         return arrow_cells.is_declared(self.column(name).type)
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
+    def made(self, columns: Mapping[str, Cells | None], order: np.ndarray | None) -> pa.Table:
         """Return a table, each column in one chunk."""
         return pa.table(self._columns(columns, order))
 
-    def _columns(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
+    def _columns(
+        self, columns: Mapping[str, Cells | None], order: np.ndarray | None
+    ) -> dict[str, Cells]:
         """List columns by name; None means that a column stays, with only its visible cells."""
         found = {}
         for name, new in columns.items():
             if new is not None:
-                new = _single(new)
+                new = whole(new)
                 found[name] = new if order is None else arrow_cells.taken(new, order)
                 continue
             column = self.column(name)
@@ -92,42 +96,94 @@ class PlacedTable(ArrowTable):
     """A table that gives protected strings as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-        """Return a column of such places for strings."""
         kind = self.column(name).type
-        holds, labels = _respelled(kind, labels)
-        if holds == "text":
-            return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
-        return labelled_as(value_type(kind), labels, codes, missing)
+        is_text = _respelled(kind, labels)[0] == "text"
+        return labelled_as(_PLACES if is_text else value_type(kind), labels, codes, missing)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         if labels.kind != "text":
             return super().relabelled(name, labels, codes, missing)
-        return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
+        return labelled_as(_PLACES, labels, codes, missing)
 
 
 class Batch(ArrowTable):
     """A record batch."""
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: pa.RecordBatch) -> None:
         super().__init__(pa.Table.from_batches([native]))
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
+    def made(self, columns: Mapping[str, Cells | None], order: np.ndarray | None) -> pa.RecordBatch:
         found = self._columns(columns, order)
-        return pa.record_batch({name: _single(column) for name, column in found.items()})
+        return pa.record_batch({name: whole(column) for name, column in found.items()})
+
+
+class Relation(ArrowTable):
+    """A relation: computed once when it is read, and one of the same connection given back."""
+
+    def __init__(self, native: duckdb.DuckDBPyRelation) -> None:
+        self._relation = native
+        self._types = dict(zip(native.columns, map(str, native.types), strict=True))
+        table = native.to_arrow_table() if hasattr(native, "to_arrow_table") else native.arrow()
+        super().__init__(table)
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
+        if self._types[name].startswith("ENUM"):
+            entries = ", ".join(_quoted(str(value), "'") for value in labels.values)
+            self._types[name] = f"ENUM({entries})"
+        return super().labelled(name, labels, codes, missing)
+
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
+        self._types.pop(name)
+        return super().relabelled(name, labels, codes, missing)
+
+    def numbered(
+        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
+    ) -> Cells:
+        if own:
+            self._types.pop(name)
+        return super().numbered(name, values, missing, own=own)
+
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
+        return "ENUM(" in self._types[name]
+
+    def made(
+        self, columns: Mapping[str, Cells | None], order: np.ndarray | None
+    ) -> duckdb.DuckDBPyRelation | None:
+        """Return a relation over the protected table, with the types of the other."""
+        protected = super().made(columns, order)
+        # Read back, an Arrow dictionary is text: the type has to be given.
+        terms = [
+            f"CAST({_quoted(name)} AS {self._types[name]}) AS {_quoted(name)}"
+            if name in self._types
+            else _quoted(name)
+            for name in columns
+        ]
+        # DuckDB finds the table by the name of the variable.
+        assert protected is not None
+        query = f"SELECT {', '.join(terms)} FROM protected"
+        return self._relation.query("bistochastic_original", query)
+
+
+def _quoted(text: str, mark: str = '"') -> str:
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
+def opened(native: pa.Table | pa.RecordBatch) -> ArrowTable:
+    """Return the caller's table or record batch."""
+    return Batch(native) if isinstance(native, pa.RecordBatch) else ArrowTable(native)
+
+
+def made(given: Cells, order: np.ndarray | None = None) -> Cells:
+    """Return the cells of an array, or of one in chunks, as a new one, rows in order."""
+    is_whole = isinstance(given, pa.Array)
+    return (arrow_cells.made if is_whole else arrow_cells.column)(given, order)
 
 
 def table_made(given: pa.Table, order: np.ndarray | None = None) -> pa.Table:
     """Return the cells of a table or a record batch as a new one, rows in order."""
-    batch = isinstance(given, pa.RecordBatch)
-    make = arrow_cells.made if batch else arrow_cells.column
-    columns = [make(column, order) for column in given.columns]
+    columns = [made(column, order) for column in given.columns]
     return type(given).from_arrays(columns, names=given.schema.names)
-
-
-def _single(column: object) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -138,7 +194,7 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionary(column, labels)
     missing = nulls(column)
     if holds == "text":
-        known = codes_of_views(_views(column), labels, missing)
+        known = _of_strings(column, labels, missing)
         if known is not None:
             return known, missing
         # Some string is not a category. Find its row for the error message.
@@ -146,30 +202,28 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
         if found.null_count > column.null_count:
-            arrays.check(nulls(found), missing)  # type: ignore[arg-type]
+            arrays.check(arrow_cells.flags(found.is_null()), missing)
         codes = found.fill_null(0).to_numpy()
         return codes.astype(arrays.narrow(len(labels))), missing
     plain = column if missing is None else column.fill_null(False if holds == "boolean" else 0)
     return arrays.of_values(plain.to_numpy(), labels, missing)
 
 
-def _views(column: Cells) -> list[pa.Array] | None:
-    """The strings of a column as views, in chunks; None if this pyarrow does not make them."""
+def _of_strings(column: Cells, labels: Labels, missing: Mask | None) -> Codes | None:
+    """The same for strings; None if one is no category, or this pyarrow does not make views."""
     try:
-        return list(column.cast(pa.string_view()).chunks)
+        return codes_of_views(column.cast(pa.string_view()).chunks, labels, missing)
     except pa.ArrowNotImplementedError:
         return None
 
 
 def codes_of_views(
-    chunks: list[pa.Array] | None, labels: Labels, missing: Mask | None
+    chunks: Iterable[pa.Array], labels: Labels, missing: Mask | None
 ) -> Codes | None:
     """The codes of strings, from the memory of their views; None if one is no category.
 
     pyarrow's `index_in` takes four times as long.
     """
-    if chunks is None:
-        return None
     dtype = arrays.narrow(len(labels))
     parts, start = [np.empty(0, dtype)], 0
     for chunk in chunks:
@@ -187,20 +241,10 @@ def codes_of_views(
 
 def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """Return the kind of a column of this type, and the categories spelled in that kind."""
-    values = value_type(kind)
+    values, types = value_type(kind), pa.types
     what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
-    holds: arrays.Holds
-    if is_string(values):
-        holds = "text"
-    elif pa.types.is_integer(values):
-        holds = "integer"
-    elif pa.types.is_floating(values):
-        holds = "float"
-    elif pa.types.is_boolean(values):
-        holds = "boolean"
-    else:
-        raise WrongType(what)
-    labels = arrays.spelled(labels, holds, what)
+    known = is_string, types.is_boolean, types.is_integer, types.is_floating
+    holds, labels = arrays.spelled(labels, arrays.kind_of(is_one(values) for is_one in known), what)
     if holds in ("integer", "float"):
         arrays.holds(np.dtype(values.to_pandas_dtype()), labels)
     return holds, labels
@@ -215,7 +259,7 @@ def _of_dictionary(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         chunk = column.unify_dictionaries().combine_chunks() if several else column.chunk(0)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         # Dictionaries with nulls among them, say, are spelled out.
-        return codes_of(column.cast(column.type.value_type), labels)
+        return codes_of(arrow_cells.spelled_out(column), labels)
     missing = nulls(chunk.indices)
     indices = chunk.indices if missing is None else chunk.indices.fill_null(0)
     return _entries(chunk.dictionary, labels).at(indices.to_numpy(zero_copy_only=False), missing)
@@ -237,7 +281,7 @@ def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask |
     if pa.types.is_dictionary(kind):
         index = _wide(kind.index_type, len(labels))
         places = arrays.recoded(codes, len(labels), np.dtype(index.to_pandas_dtype()))
-        entries = _texts(labels, kind.value_type)
+        entries = pa.array(labels.values, kind.value_type)
         # Not looked at again: codes are below the number of entries.
         indices = pa.array(places, mask=missing)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
@@ -245,17 +289,13 @@ def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask |
         plain = arrays.numbers_of(labels, codes, kind.to_pandas_dtype())
         found = pa.array(plain, kind, mask=missing)
     else:
-        plain = pa.string() if pa.types.is_string_view(kind) else kind
-        found = _texts(labels, plain).take(pa.array(codes, mask=missing))
+        plain = arrow_cells.VIEWS.get(kind, kind)
+        found = pa.array(labels.values, plain).take(pa.array(codes, mask=missing))
         if missing is None:
             # Else it says of every row that it is not missing.
             found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
-
-
-def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
-    return pa.array(labels.values, kind)
 
 
 def _wide(index: pa.DataType, entries: int) -> pa.DataType:

@@ -61,7 +61,7 @@ class CsvBytes:
         while not data and not self._ended:
             found = self._file.read(size)
             self._ended = not found
-            data = self._checked(found) if self._as_it_is else self._decoded(found)
+            data = self._decoded(found)
             self.place += len(found)
             self._count(data)
             if self._strict and self.stray is None:
@@ -78,29 +78,23 @@ class CsvBytes:
         while len(found) < _HEADER:
             piece = self.read(_PIECE)
             found += piece
-            first = found.removeprefix(_BOM).replace(b"\r", b"\n")
+            first = _plain_ends(found.removeprefix(_BOM))
             if not piece or b"\n" in first:
                 return first.partition(b"\n")[0] or None
         return None
 
-    def _checked(self, found: bytes) -> bytes:
-        if self.wrong is None:
-            held = len(self._decoder.getstate()[0])
-            if held or not found.isascii():
-                try:
-                    self._decoder.decode(found, final=not found)
-                except UnicodeDecodeError as error:
-                    self.wrong = self.place + error.start - held
-        return found
-
     def _decoded(self, found: bytes) -> bytes:
+        """Return bytes in UTF-8, and remember where they are none of the encoding."""
         held = len(self._decoder.getstate()[0])
+        if self._as_it_is and (self.wrong is not None or (not held and found.isascii())):
+            return found
         try:
             text: str = self._decoder.decode(found, final=not found)
-            return text.encode()
         except UnicodeError as error:
             self.wrong = self.place + getattr(error, "start", 0) - held
-            raise
+            if not self._as_it_is:
+                raise
+        return found if self._as_it_is else text.encode()
 
     def _find_stray(self, data: bytes) -> None:
         """Look for a quote inside a field that is not doubled, or has text behind its end."""
@@ -114,9 +108,9 @@ class CsvBytes:
         opens = (np.arange(len(at)) + self._quotes) % 2 == 0
         wrong = ~np.isin(np.where(opens, padded[at], padded[at + 2]), self._beside)
         if wrong.any():
-            before = data[: int(at[np.argmax(wrong)])].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            self.stray = self._ends + before.count(b"\n") + 1
-        self._ends += data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+            before = data[: int(at[np.argmax(wrong)])]
+            self.stray = self._ends + _plain_ends(before).count(b"\n") + 1
+        self._ends += _plain_ends(data).count(b"\n")
         self._quotes += len(at)
         self._before = data[-1:] or self._before
 
@@ -130,8 +124,7 @@ class CsvBytes:
             data, self._return = data[:-1], True
         elif not data and self._ended and self._return:
             data, self._return = b"\r", False
-        if b"\r" in data:
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        data = _plain_ends(data)
         if not data:
             return
         ends = np.frombuffer(data, np.uint8) == ord("\n")
@@ -153,3 +146,8 @@ class CsvBytes:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+
+def _plain_ends(data: bytes) -> bytes:
+    """Write every line end as LF."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,24 +18,28 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bistochastic.adapters import csv_numbers
-from bistochastic.adapters.arrow_cells import is_string
+from bistochastic.adapters.arrow_cells import flags, is_string, spelled_out
 from bistochastic.adapters.csv_bytes import CsvBytes
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
+from bistochastic.adapters.table_files import Sink, Source
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic.adapters.arrow_cells import Cells
+
+    # The types of columns, and what gives them these types.
+    Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
 
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
 _TYPES = {
     "integer": pa.int64(),
     "boolean": pa.bool_(),
     "whole": pa.int64(),
-    "decided": pa.float64(),
+    "decimal": pa.float64(),
     "float": pa.float64(),
     "date": pa.date32(),
 }
@@ -46,7 +50,7 @@ _LINE_END = "\r\n|\r|\n"
 _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
 
-class CsvSource:
+class CsvSource(Source):
     """A CSV file with a header. Columns are strings, unless ``kinds`` says otherwise.
 
     Columns of ``kinds`` are protected, choose a matrix or hold ids, and never hold line ends. A
@@ -61,12 +65,22 @@ class CsvSource:
         self._path, self._name, self._kinds = path, name, dict(kinds)
         self._dialect = Dialect() if dialect is None else dialect
         self._strict = frozenset(kinds)
-        names = distinct(self._header())
-        self.schema = pa.schema({n: _TYPES.get(kinds.get(n, ""), pa.string()) for n in names})
+        self._names = distinct(self._header())
         self._size = path.stat().st_size
         self._bytes: CsvBytes | None = None
-        self._reader: Any = None
-        self._nothing: dict[str, Any] = {}
+        self._reader: arrow_csv.CSVStreamingReader | None = None
+        self.replaced({})
+
+    def replaced(self, types: Mapping[str, pa.DataType]) -> None:
+        self._nothing = dict(types)
+        self._retype({})
+
+    def _retype(self, kinds: Mapping[str, str]) -> None:
+        """Read columns as these kinds from now on."""
+        self._kinds |= kinds
+        known = {name: _TYPES.get(kind, pa.string()) for name, kind in self._kinds.items()}
+        known |= self._nothing
+        self.schema = pa.schema({name: known.get(name, pa.string()) for name in self._names})
 
     def _header(self) -> list[str]:
         """Return the names in the first line, as pyarrow reads them."""
@@ -106,8 +120,8 @@ class CsvSource:
         return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        wanted = self.schema.names if columns is None else columns
-        read = [name for name in wanted if name not in self._nothing] or self.schema.names[:1]
+        wanted = self._names if columns is None else columns
+        read = [name for name in wanted if name not in self._nothing] or self._names[:1]
         done = 0
         for batch in self._texts(read):
             texts = dict(zip(read, batch.columns, strict=True))
@@ -125,24 +139,23 @@ class CsvSource:
 
         A column that has a kind keeps it.
         """
-        spellings = {name: csv_numbers.Spelling(self._dialect.decimal) for name in columns
-                     if name not in self._kinds}  # fmt: skip
-        if not spellings:
-            return
-        names = list(spellings)
-        for batch in self._texts(names):
-            for name, texts in zip(names, batch.columns, strict=True):
-                spellings[name].add(texts)
-        self._decided({name: spelling.kind for name, spelling in spellings.items()})
+        names = [name for name in columns if name not in self._kinds]
+        if names:
+            self._decide(names, self._texts(names))
 
-    def spelled(self) -> tuple[dict[str, Any], Callable[[pa.RecordBatch], pa.RecordBatch]]:
+    def _decide(self, names: list[str], batches: Iterable[pa.RecordBatch]) -> None:
+        spellings = [csv_numbers.Spelling(self._dialect.decimal) for _name in names]
+        for batch in batches:
+            for spelling, texts in zip(spellings, batch.columns, strict=True):
+                spelling.add(texts)
+        found = zip(names, (spelling.kind for spelling in spellings), strict=True)
+        self._retype({name: kind for name, kind in found if kind != "text"})
+
+    def spelled(self) -> Typed:
         """Read decided columns as strings again; return their types and a function to restore."""
         kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
         types = {name: _TYPES[kind] for name, kind in kinds.items()}
-        for name in kinds:
-            del self._kinds[name]
-            at = self.schema.get_field_index(name)
-            self.schema = self.schema.set(at, pa.field(name, pa.string()))
+        self._retype(dict.fromkeys(kinds, "text"))
 
         def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
             columns = {
@@ -153,13 +166,6 @@ class CsvSource:
 
         return types, typed
 
-    def _decided(self, kinds: Mapping[str, str]) -> None:
-        for name, kind in kinds.items():
-            if kind != "text":
-                self._kinds[name] = {"number": "decided"}.get(kind, kind)
-                at = self.schema.get_field_index(name)
-                self.schema = self.schema.set(at, pa.field(name, _TYPES[self._kinds[name]]))
-
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """Return whole columns: as numbers if all values are, unless the column is in ``texts``."""
         if not columns:
@@ -167,23 +173,23 @@ class CsvSource:
         read = pa.Table.from_batches(
             self._texts(columns), pa.schema(dict.fromkeys(columns, pa.string()))
         )
-        for name, column in zip(columns, read.columns, strict=True):
-            if name not in self._kinds and name not in texts:
-                spelling = csv_numbers.Spelling(self._dialect.decimal)
-                spelling.add(column)
-                self._decided({name: spelling.kind})
-        arrays = [self._typed(column, name, self._kinds.get(name, "text"), 0)
-                  for name, column in zip(columns, read.columns, strict=True)]  # fmt: skip
-        return pa.table(dict(zip(columns, arrays, strict=True)))
+        names = [name for name in columns if name not in self._kinds and name not in texts]
+        self._decide(names, [read.select(names)])
+        return pa.table(
+            {
+                name: self._typed(column, name, self._kinds.get(name, "text"), 0)
+                for name, column in zip(columns, read.columns, strict=True)
+            }
+        )
 
     def _opened(
         self, columns: list[str], *, threads: bool, block: int, ragged: object = None
-    ) -> Any:
+    ) -> arrow_csv.CSVStreamingReader:
         """Return a reader of strings over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
         """
-        dialect, names, check = self._dialect, self.schema.names, ragged is None
+        dialect, names, check = self._dialect, self._names, ragged is None
         self.close()
         self._bytes = CsvBytes(self._path, dialect, len(names))
         parse = arrow_csv.ParseOptions(
@@ -209,7 +215,7 @@ class CsvSource:
         """Give record batches of strings. An error names the row that cannot be read."""
         admits = self._dialect.max_line_ends > 0
         # Line ends in columns that are not read are counted, too.
-        read = self.schema.names if admits else columns
+        read = self._names if admits else columns
         done, ended = 0, False
         try:
             with self._opened(read, threads=threads, block=_BLOCK) as reader:
@@ -272,14 +278,13 @@ class CsvSource:
 
     def _line_end(self) -> ValueError | None:
         """Return a sentence about the first line end in a field; None if there is none."""
-        names = self.schema.names
         block = min(self._size + _BLOCK, _LONGEST)
         done = 0
         # Rows with too few fields or too many, and those of them that have several lines.
         ragged: list[int] = []
         long: list[tuple[int, None, bool, int]] = []
 
-        def skip(row: Any) -> str:
+        def skip(row: arrow_csv.InvalidRow) -> str:
             # The header is row 1 there.
             ragged.append(row.number - 2)
             ends = len(re.findall(_LINE_END, row.text))
@@ -290,7 +295,7 @@ class CsvSource:
 
         found = None
         try:
-            with self._opened(names, threads=False, block=block, ragged=skip) as reader:
+            with self._opened(self._names, threads=False, block=block, ragged=skip) as reader:
                 assert self._bytes is not None
                 mark = self._bytes.mark
                 for batch in reader:
@@ -314,11 +319,11 @@ class CsvSource:
         Its row and column, whether a quote is open, and the number of line ends.
         """
         places = []
-        for name, column in zip(self.schema.names, batch.columns, strict=True):
+        for name, column in zip(self._names, batch.columns, strict=True):
             ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
             wrong = ends > self._most(name)
             # The added row holds only marks.
-            swallowed = _flags(pc.match_substring(column, mark)) & (ends > 0)
+            swallowed = flags(pc.match_substring(column, mark)) & (ends > 0)
             at = np.flatnonzero(wrong | swallowed)[:1]
             places += [(int(i), name, bool(swallowed[i]), int(ends[i])) for i in at]
         return min(places, default=None)
@@ -347,15 +352,15 @@ class CsvSource:
         if kind == "whole":
             return texts.cast(pa.int64())
         decimal = self._dialect.decimal
-        if kind == "decided":
+        if kind == "decimal":
             return csv_numbers.pointed(texts, decimal).cast(pa.float64())
         texts = pc.utf8_trim_whitespace(texts)
         if kind == "date":
             days = pc.strptime(texts, format="%Y-%m-%d", unit="s", error_is_null=True)
             days = days.cast(pa.date32())
             # A day that there is not is read as another one, or not at all.
-            same = _flags(pc.equal(days.cast(pa.string()), texts))
-            csv_numbers.check(~(same | _flags(pc.is_null(texts))), name, kind, done)
+            same = flags(pc.equal(days.cast(pa.string()), texts))
+            csv_numbers.check(~(same | flags(pc.is_null(texts))), name, kind, done)
             return days
         if kind in ("number", "float"):
             found, wrong, lost = csv_numbers.numbers(
@@ -369,18 +374,13 @@ class CsvSource:
             if found is None:
                 csv_numbers.check(csv_numbers.wrong_whole(texts), name, kind, done)
             return found
-        csv_numbers.check(~_flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
+        csv_numbers.check(~flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
         true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
-    def replaced(self, types: Mapping[str, object]) -> None:
-        self._nothing = dict(types)
-        fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]
-        self.schema = pa.schema(fields)
-
     def about(self) -> int:
         """About how many rows there are: a row is hardly shorter than two bytes a column."""
-        return self._size // (2 * len(self.schema.names))
+        return self._size // (2 * len(self._names))
 
     def share(self) -> float:
         if self._bytes is None or self._bytes.closed or not self._size:
@@ -403,11 +403,7 @@ class CsvSource:
             self._bytes.close()
 
 
-def _flags(found: Cells, missing: bool = False) -> Cells:
-    return np.array(found.fill_null(missing), bool)
-
-
-class CsvSink:
+class CsvSink(Sink):
     """A new CSV file in UTF-8, with a header."""
 
     def __init__(self, path: Path, schema: pa.Schema, dialect: Dialect | None = None) -> None:
@@ -433,17 +429,13 @@ class CsvSink:
         start = int(np.frombuffer(offsets, np.int64)[lines.offset])
         self._file.write(memoryview(data)[start:stop])
 
-    def note(self, notes: Mapping[str, str]) -> None:
-        """Do nothing: a CSV file has no metadata."""
-
     def close(self) -> None:
         self._file.close()
 
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
     """Return a column as the strings of fields."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = spelled_out(column)
     if not is_string(column.type):
         texts = column.cast(pa.string()).cast(pa.large_string())
         if pa.types.is_floating(column.type):

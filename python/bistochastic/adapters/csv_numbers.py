@@ -10,14 +10,17 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bistochastic.adapters.arrow_cells import Cells
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bistochastic.adapters.arrow_cells import flags
+from bistochastic.adapters.arrow_cells import whole as joined
 from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.adapters.arrow_cells import Cells
+    from bistochastic.adapters.frames import Mask
 
 _EXPONENT = r"([eE][-+]?[0-9]+)?$"
 # How numbers are spelled, and how they may be if the plan says that they are numbers.
@@ -40,11 +43,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def whole(texts: Cells) -> Cells | None:
-    """Read strings as integers; None if one is not spelled as an integer.
-
-    >>> whole(pa.array(["1", "-20", None])).to_pylist(), whole(pa.array(["01"]))
-    ([1, -20, None], None)
-    """
+    """Read strings as integers; None if one is not spelled as an integer."""
     if len(texts) > _FIRST and whole(texts.slice(0, _FIRST)) is None:
         # Strings that cannot be cast are slow, value by value.
         return None
@@ -56,7 +55,7 @@ def whole(texts: Cells) -> Cells | None:
     return None if same is False else found
 
 
-def pointed(texts: object, decimal: str) -> Cells:
+def pointed(texts: Cells, decimal: str) -> Cells:
     """Replace decimal commas by points; a string with a point is not a number then."""
     if decimal == ".":
         return texts
@@ -64,7 +63,7 @@ def pointed(texts: object, decimal: str) -> Cells:
     return pc.replace_substring(texts, ",", ".")
 
 
-def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
+def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Mask, Mask]:
     """Strings as numbers: whole ones if all of them are, else doubles; then two masks.
 
     The first mask marks strings that are not numbers, the second numbers that no double holds.
@@ -74,7 +73,7 @@ def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
     none = np.zeros(len(texts), bool)
     if found is not None:
         return found, none, none
-    wrong = ~_flags(pc.match_substring_regex(texts, _FORMS[loose]), True)
+    wrong = ~flags(pc.match_substring_regex(texts, _FORMS[loose]), True)
     plain = (
         pc.if_else(pa.array(wrong), pa.scalar(None, texts.type), texts) if wrong.any() else texts
     )
@@ -89,27 +88,21 @@ def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
 
 
 def _are_whole(texts: Cells) -> bool:
-    return bool(_flags(pc.match_substring_regex(texts, _WHOLE[True]), True).all())
+    return bool(flags(pc.match_substring_regex(texts, _WHOLE[True]), True).all())
 
 
-def _flags(found: Cells, missing: bool) -> Cells:
-    return np.array(found.fill_null(missing), bool)
-
-
-def _lost(texts: Cells, doubles: Cells) -> Cells:
+def _lost(texts: Cells, doubles: Cells) -> Mask:
     """Mark rows whose shortest spelling as a double is another number than the string."""
-    kept = np.array(pc.less_equal(pc.binary_length(texts), _SHORT).fill_null(True), bool)
+    kept = flags(pc.less_equal(pc.binary_length(texts), _SHORT), True)
     if not kept.all():
         # Mostly they are spelled the same.
-        kept |= _flags(pc.equal(doubles.cast(pa.string()), texts), True)
+        kept |= flags(pc.equal(doubles.cast(pa.string()), texts), True)
     size = np.abs(np.asarray(doubles.fill_null(1.0)))
     # Beyond these, an exponent may have made nothing of the digits, or too much.
     kept &= (size >= _SMALL) & (size <= _LARGE)
     rest = np.flatnonzero(~kept)
     if len(rest):
-        words = texts.take(pa.array(rest))
-        words = words.combine_chunks() if isinstance(words, pa.ChunkedArray) else words
-        words = words.dictionary_encode()
+        words = joined(texts.take(pa.array(rest))).dictionary_encode()
         known = np.array([_is_kept(text) for text in words.dictionary.to_pylist()], bool)
         kept[rest] = known[words.indices.to_numpy()]
     return ~kept
@@ -122,12 +115,8 @@ def _is_kept(text: str) -> bool:
         return False
 
 
-def lost_in_doubles(whole_numbers: Cells) -> Cells:
-    """Mark integers that change if they become doubles and are spelled again.
-
-    >>> lost_in_doubles(pa.array([1, 2**53 + 1])).tolist()
-    [False, True]
-    """
+def lost_in_doubles(whole_numbers: Cells) -> Mask:
+    """Mark integers that change if they become doubles and are spelled again."""
     values = np.asarray(whole_numbers.fill_null(0))
     lost = (values > _EXACT) | (values < -_EXACT)
     large = np.flatnonzero(lost)
@@ -137,7 +126,7 @@ def lost_in_doubles(whole_numbers: Cells) -> Cells:
     return lost
 
 
-def check_in_doubles(parts: list[Cells], name: str) -> None:
+def check_in_doubles(parts: list[np.ndarray], name: str) -> None:
     """Reject integers of a column of floats, in parts, that would be other ones as floats."""
     done = 0
     for part in parts:
@@ -146,7 +135,7 @@ def check_in_doubles(parts: list[Cells], name: str) -> None:
         done += len(part)
 
 
-def check(wrong: Cells, name: str, kind: str, done: int) -> None:
+def check(wrong: Mask, name: str, kind: str, done: int) -> None:
     """Reject a column with such rows by a sentence with the first; ``done`` rows were before."""
     if wrong.any():
         several = int(wrong.sum())
@@ -156,10 +145,10 @@ def check(wrong: Cells, name: str, kind: str, done: int) -> None:
         raise ValueError(f"{must}; got {got}, {where}")
 
 
-def wrong_whole(texts: Cells) -> Cells:
+def wrong_whole(texts: Cells) -> Mask:
     """Mark strings that are not spelled as an integer of 64 bits."""
-    wrong = ~_flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
-    long = np.flatnonzero(_flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
+    wrong = ~flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
+    long = np.flatnonzero(flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
     # Python reads no number of thousands of digits.
     wrong[long] = [len(text) > 20 or not _LEAST <= int(text) <= _MOST
                    for text in texts.take(pa.array(long)).to_pylist()]  # fmt: skip
@@ -167,7 +156,7 @@ def wrong_whole(texts: Cells) -> Cells:
 
 
 class Spelling:
-    """The kind of all strings of a column so far: ``"whole"``, ``"number"`` or ``"text"``."""
+    """The kind of all strings of a column so far: ``"whole"``, ``"decimal"`` or ``"text"``."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal = decimal
@@ -191,6 +180,6 @@ class Spelling:
             self._kept = self._kept and not lost_in_doubles(found).any()
         else:
             _found, wrong, lost = numbers(pointed(texts, self._decimal))
-            self._kind = "text" if wrong.any() or lost.any() else "number"
-        if self._kind == "number" and not self._kept:
+            self._kind = "text" if wrong.any() or lost.any() else "decimal"
+        if self._kind == "decimal" and not self._kept:
             self._kind = "text"

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.adapters import values
-from bistochastic.adapters.frames import library
+from bistochastic.adapters import arrays, values
+from bistochastic.adapters.frames import home_of, library
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    _Maker = Callable[[object, np.ndarray | None], object]
 
 _MUST = "be an array, a list, a series, a frame or an Arrow array with a row for each record"
 
 
 def check_rows(given: Any, size: int) -> None:
     """Check that there is a row for each of this many records."""
-    if not is_known(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
+    if _maker(given) is None or (isinstance(given, np.ndarray) and given.ndim == 0):
         got = "a single number" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(f"`values` must {_MUST}; got {got}")
     if len(given) != size:
@@ -29,24 +31,26 @@ def check_rows(given: Any, size: int) -> None:
         raise ValueError(f"{must}; got {len(given)}")
 
 
-def is_known(given: object) -> bool:
-    """Whether there is a door for it."""
-    return isinstance(given, np.ndarray | list | tuple) or _maker(given) is not None
-
-
 def leaving(given: object, order: np.ndarray | None = None) -> Any:
     """Make a new column or table of its kind from the cells of this one, rows in order.
 
     A pandas index is not part of it; :func:`labelled` adds one.
     """
-    if isinstance(given, np.ndarray | list | tuple):
-        from bistochastic.adapters import arrays
-
-        return arrays.made(given, order)
     make = _maker(given)
     if make is None:
         raise TypeError(f"`values` must be a column or a table; got {type(given).__name__}")
     return make(given, order)
+
+
+def _maker(given: object) -> _Maker | None:
+    """Find what makes a new column or table of this library; None if none is known."""
+    if isinstance(given, np.ndarray | list | tuple):
+        return arrays.made
+    home = home_of(given)
+    if home is None:
+        return None
+    make: _Maker = home.table_made if hasattr(type(given), "columns") else home.made
+    return make
 
 
 def labelled(made: Any, given: Any) -> Any:
@@ -85,11 +89,7 @@ def recoded(given: Any, codes: np.ndarray) -> Any:
 
 
 def numbered(given: Any, numbers: np.ndarray) -> Any:
-    """Make a container of the same kind that holds these numbers instead.
-
-    >>> numbered([1, 2], np.array([1.5, 1.5]))
-    [1.5, 1.5]
-    """
+    """Make a container of the same kind that holds these numbers instead."""
     if isinstance(given, list | tuple):
         return type(given)(numbers.tolist())
     found, single = library(given), not hasattr(type(given), "columns")
@@ -121,22 +121,3 @@ def table(given: Any, columns: Mapping[Any, object]) -> Any:
         return dict(columns)
     kind = type(given)
     return (kind.from_pydict if hasattr(kind, "from_pydict") else kind)(dict(columns))
-
-
-def _maker(given: object) -> Any:
-    """Find what makes a new column or table of this library; None if none is known."""
-    found, table = library(given), hasattr(type(given), "columns")
-    if found == "pandas":
-        from bistochastic.adapters import pandas_frame
-
-        return pandas_frame.table_made if table else pandas_frame.made
-    if found == "polars":
-        from bistochastic.adapters import polars_frame
-
-        return polars_frame.table_made if table else polars_frame.made
-    if found == "pyarrow":
-        from bistochastic.adapters import arrow_cells, arrow_table
-
-        single = arrow_cells.column if hasattr(given, "chunks") else arrow_cells.made
-        return arrow_table.table_made if table else single
-    return None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bistochastic.adapters.schemas import MOST_LEVELS, Column, columns_of, levels_among
+from bistochastic.adapters.arrow_cells import spelled_out
+from bistochastic.adapters.schemas import MOST_LEVELS, Column, levels_among
 
 if TYPE_CHECKING:
     from bistochastic.adapters.arrow_cells import Cells
@@ -22,7 +23,7 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
     read whole for that.
     """
     is_csv = source.rows is None
-    texts = source.described() if hasattr(source, "described") else columns_of(source.schema)
+    texts = source.described()
     if is_csv:
         source.decide(source.schema.names)
     numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}
@@ -61,9 +62,7 @@ class _Seen:
         self.rows = 0
 
     def add(self, column: Cells) -> None:
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        column = column.drop_null()
+        column = spelled_out(column).drop_null()
         self.rows += len(column)
         if self.values is not None:
             self.values.update(pc.unique(column).to_pylist())

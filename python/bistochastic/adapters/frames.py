@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -16,13 +17,16 @@ from bistochastic.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
+    from bistochastic import _core
     from bistochastic.labels import Labels
 
     Codes = NDArray[np.unsignedinteger]
     Mask = NDArray[np.bool_]
+    Ids = np.ndarray | list[object] | _core.SpelledIds
 
 
 _P = ParamSpec("_P")
@@ -119,7 +123,7 @@ class Table(Protocol):
     ) -> Any:
         """Make a similar column with these numbers or dates; ``own``: of the values' type."""
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
@@ -141,23 +145,12 @@ def opened(frame: Any) -> Table:
         from bistochastic.adapters.arrays import Arrays
 
         return Arrays(frame)
-    found = library(frame)
-    if found and hasattr(type(frame), "columns"):
-        if found == "pandas":
-            from bistochastic.adapters.pandas_frame import PandasFrame
-
-            return PandasFrame(frame)
-        if found == "polars":
-            from bistochastic.adapters.polars_frame import PolarsFrame
-
-            return PolarsFrame(frame)
-        from bistochastic.adapters import arrow_table
-
-        # Engines hand over many record batches.
-        batch = is_arrow(frame, "RecordBatch")
-        return arrow_table.Batch(frame) if batch else arrow_table.ArrowTable(frame)
+    home = home_of(frame)
+    if home is not None and hasattr(type(frame), "columns"):
+        table: Table = home.opened(frame)
+        return table
     if module_of(frame) == "duckdb" and hasattr(type(frame), "query"):
-        from bistochastic.adapters.duckdb_relation import Relation
+        from bistochastic.adapters.arrow_table import Relation
 
         return Relation(frame)
     must = (
@@ -170,12 +163,13 @@ def opened(frame: Any) -> Table:
     raise TypeError(f"`frame` must {must}; got {got}")
 
 
-# Columns and tables of each library.
+# Columns and tables of each library, and the file here that reads and makes them.
 _KINDS = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
     "pyarrow": ("RecordBatch", "Table", "Array", "ChunkedArray"),
 }
+_HOMES = {"pandas": "pandas_frame", "polars": "polars_frame", "pyarrow": "arrow_table"}
 
 
 def library(given: object) -> str:
@@ -188,15 +182,19 @@ def library(given: object) -> str:
     return ""
 
 
+def home_of(given: object) -> ModuleType | None:
+    """Import the file of the library that a column or a table is of; None if it is of none.
+
+    Such a file has ``opened`` for tables, ``made`` for columns and ``table_made``.
+    """
+    home = _HOMES.get(library(given))
+    return None if home is None else import_module(f"bistochastic.adapters.{home}")
+
+
 def module_of(given: object) -> str:
     """Name the package that the class of an object is of."""
     # A class made by `type` may have none.
     return str(getattr(type(given), "__module__", "")).split(".")[0].lstrip("_")
-
-
-def is_arrow(given: object, kind: str) -> bool:
-    """Whether this is a pyarrow Table, RecordBatch or Schema."""
-    return module_of(given) == "pyarrow" and type(given).__name__ == kind
 
 
 class Frame:
@@ -254,7 +252,7 @@ class Frame:
         return values, missing if missing.any() else None
 
     @reading
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         import narwhals.stable.v2 as nw
 
         from bistochastic.adapters.arrays import id_list, whole
@@ -262,10 +260,10 @@ class Frame:
 
         column = strings_of(self.column(name))
         if column is not None:
-            from bistochastic.adapters import spelled
+            from bistochastic.adapters.arrow_cells import ids_of, nulls
 
-            none = spelled.nulls(column)
-            return (spelled.ids_of(column) if none is None else []), none
+            none = nulls(column)
+            return (ids_of(column) if none is None else []), none
         series = nw.from_native(self.spelled_out(name), series_only=True)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if missing.any():

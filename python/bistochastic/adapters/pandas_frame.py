@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bistochastic.adapters import arrays
-from bistochastic.adapters.frames import Frame, WrongType
+from bistochastic.adapters.frames import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,10 +43,10 @@ class PandasFrame(Frame):
         if isinstance(dtype, pd.CategoricalDtype):
             indices = series.cat.codes.to_numpy()
             entries = arrays.Entries.of(dtype.categories.tolist(), labels)
-            return entries.at(indices, _any(indices < 0))
+            return entries.at(indices, arrays.some(indices < 0))
         if pd.api.types.is_object_dtype(dtype):
             return arrays.of_objects(series.tolist(), labels)
-        missing = None if _is_plain(dtype) else _any(series.isna().to_numpy(dtype=bool))
+        missing = None if _is_plain(dtype) else arrays.some(series.isna().to_numpy(dtype=bool))
         if kind == "text":
             index = pd.Index(list(labels.values), dtype=dtype)
             found = index.get_indexer(pd.Index(series))
@@ -72,9 +72,7 @@ class PandasFrame(Frame):
                 self._objects[name] = arrays.objects_hold(listed.tolist(), labels)
             kind = self._objects[name]
             what = f"{'categories of ' * is_list}{arrays.NAMES[kind]}"
-        if kind is None:
-            raise WrongType(what)
-        return kind, arrays.spelled(labels, kind, what)
+        return arrays.spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
         dtype = self.column(name).dtype
@@ -166,18 +164,17 @@ class PandasFrame(Frame):
         return pd.DataFrame(found, index=plain, copy=False)
 
 
+opened = PandasFrame
+
+
 def _holds(dtype: object) -> arrays.Holds | None:
     """Return the kind of a column of this type, or its categories; None if its objects decide."""
     types = pd.api.types
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
-    if isinstance(dtype, pd.StringDtype):
-        return "text"
-    if types.is_bool_dtype(dtype):
-        return "boolean"
-    if types.is_integer_dtype(dtype):
-        return "integer"
-    return "float" if types.is_float_dtype(dtype) else None
+    known = types.is_bool_dtype, types.is_integer_dtype, types.is_float_dtype
+    is_text = isinstance(dtype, pd.StringDtype)
+    return arrays.kind_of((is_text, *(is_one(dtype) for is_one in known)))
 
 
 def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
@@ -255,10 +252,6 @@ def _arrow(series: pd.Series) -> Any:
 
     found = pa.array(series.array)
     return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-
-
-def _any(mask: Mask) -> Mask | None:
-    return mask if mask.any() else None
 
 
 def _index(values: list[Any], dtype: object) -> pd.Index:

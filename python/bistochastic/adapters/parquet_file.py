@@ -1,4 +1,4 @@
-"""Parquet files, a few row groups in memory at a time."""
+"""Parquet files, a few row groups in memory at a time, and Arrow files, which are read only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bistochastic.adapters.arrow_cells import declared, is_string
-from bistochastic.adapters.arrow_file import TypedSource
+from bistochastic.adapters.arrow_cells import VIEWS, declared, is_string, spelled_out
 from bistochastic.adapters.frames import distinct
+from bistochastic.adapters.table_files import Sink, Source, said
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from pathlib import Path
-
-    import pyarrow.parquet as pq
 
 # Rows that are read together: fewer are slower per row, because threads wait more often.
 ROWS = 1 << 18
@@ -27,24 +25,37 @@ CODEC = "snappy"
 _BUFFER = 1 << 20
 
 
-class ParquetSource(TypedSource):
+class ParquetSource(Source):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str, places: Iterable[str] = ()) -> None:
         """Strings in the columns ``places`` are read as places in a dictionary, if stored so."""
-        file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-        distinct(file.schema_arrow.names)
-        listed = [column for column in places if _is_listed(file, column)]
-        if listed:
-            file.close()
-            file = pq.ParquetFile(
-                path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed
-            )
-        super().__init__(name, file, file.schema_arrow, file.metadata.num_rows)
+        with pq.ParquetFile(path) as file:
+            distinct(file.schema_arrow.names)
+            listed = [column for column in places if _is_listed(file, column)]
+        self._table = pq.ParquetFile(
+            path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed or None
+        )
+        rows = self._table.metadata.num_rows
+        super().__init__(name, self._table, self._table.schema_arrow, rows)
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
-        each: Iterable[pa.RecordBatch] = self._file.iter_batches(ROWS, columns=columns)
-        return each
+        yield from self._table.iter_batches(ROWS, columns=columns)
+
+
+class ArrowSource(Source):
+    """An Arrow file, also called Feather, which holds record batches as they are in memory."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        file = pa.memory_map(str(path))
+        self._reader = pa.ipc.open_file(file)
+        super().__init__(name, file, self._reader.schema, 0)
+        with said(name):
+            self.rows = sum(batch.num_rows for batch in self._each(None))
+
+    def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
+        each = map(self._reader.get_batch, range(self._reader.num_record_batches))
+        return each if columns is None else (batch.select(columns) for batch in each)
 
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:
@@ -60,7 +71,7 @@ def _is_listed(file: pq.ParquetFile, name: str) -> bool:
     return all(group.column(paths.index(name)).has_dictionary_page for group in groups)
 
 
-class ParquetSink:
+class ParquetSink(Sink):
     """A new Parquet file, written by pyarrow: names, types, cells and metadata.
 
     Groups have the same number of rows, each column of a group is written at once, and the codec is
@@ -95,7 +106,6 @@ class ParquetSink:
         self._held, self._rows = table.slice(whole).to_batches(), len(table) - whole
 
     def note(self, notes: Mapping[str, str]) -> None:
-        """Add notes to the metadata of the file."""
         self._writer.add_key_value_metadata(notes)
 
     def close(self) -> None:
@@ -110,23 +120,18 @@ def plain(kind: pa.DataType) -> pa.DataType:
     >>> plain(pa.list_(pa.dictionary(pa.int8(), pa.string_view())))
     ListType(list<item: string>)
     """
-    kind = declared(kind)
-    if pa.types.is_dictionary(kind):
-        return plain(kind.value_type)
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field(kind.value_field.name, plain(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([(kind.field(i).name, plain(kind.field(i).type))
-                          for i in range(kind.num_fields)])  # fmt: skip
-    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
+
+    def leaf(kind: pa.DataType) -> pa.DataType:
+        return plain(kind.value_type) if pa.types.is_dictionary(kind) else VIEWS.get(kind, kind)
+
+    return declared(kind, leaf)
 
 
 def cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with the columns of another schema."""
     columns = []
     for column, field in zip(table.columns, schema, strict=True):
-        if pa.types.is_dictionary(column.type) and column.type != field.type:
-            # pyarrow makes no views of places.
-            column = column.cast(column.type.value_type)
-        columns.append(column.cast(field.type))
+        # pyarrow makes no views of places.
+        same = column.type == field.type
+        columns.append(column if same else spelled_out(column).cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from bistochastic.adapters import arrays
-from bistochastic.adapters.frames import Frame, WrongType
+from bistochastic.adapters.frames import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,20 +112,14 @@ class PolarsFrame(Frame):
         return pl.Series(values, dtype=pl.String)
 
 
+opened = PolarsFrame
+
+
 def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """Return the kind of a column of this type, and the categories spelled in that kind."""
-    kind: arrays.Holds
-    if dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum):
-        kind = "text"
-    elif dtype.is_integer():
-        kind = "integer"
-    elif dtype.is_float():
-        kind = "float"
-    elif dtype == pl.Boolean:
-        kind = "boolean"
-    else:
-        raise WrongType(dtype)
-    return kind, arrays.spelled(labels, kind, dtype)
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+    known = is_text, dtype == pl.Boolean, dtype.is_integer(), dtype.is_float()
+    return arrays.spelled(labels, arrays.kind_of(known), dtype)
 
 
 def made(series: pl.Series, order: np.ndarray | None = None) -> pl.Series:

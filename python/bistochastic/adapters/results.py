@@ -5,9 +5,9 @@ An unprotected column has no declared categories: those that occur are found her
 
 from __future__ import annotations
 
-from functools import partial, wraps
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Table
 
     Maker = Callable[[Mapping[str, Any]], Any]
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+    # The code of every row, and the categories.
+    Coded = tuple[NDArray[np.intp], list[Any]]
 
 
 def opened(frame: object) -> Table:
@@ -39,32 +38,24 @@ def opened(frame: object) -> Table:
     return frames.opened(frame)
 
 
-def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Raise our own error, which quotes no value, if values cannot be compared or sorted."""
-
-    @wraps(find)
-    def found(*given: _P.args, **named: _P.kwargs) -> _R:
-        try:
-            return find(*given, **named)
-        except MemoryError:
-            raise
-        except Exception:
-            pass
-        # Outside, so the other error is not a part of this one.
-        table, name = cast("tuple[Table, str]", given)
-        must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
-        raise TypeError(f"{must}; got {frames.kind_of(table.column(name))}")
-
-    return found
-
-
-@_compared
-def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+def levels(table: Table, name: str) -> Coded:
     """Return the code of every row, and the categories that occur, ascending; None is the last.
 
     NaN and None are both missing. An entry of a dictionary that no row has and a value below a mask
-    are not categories.
+    are not categories. The error for values that cannot be sorted quotes none.
     """
+    try:
+        return _levels(table, name)
+    except MemoryError:
+        raise
+    except Exception:
+        pass
+    # Outside, so the other error is not a part of this one.
+    must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
+    raise TypeError(f"{must}; got {frames.kind_of(table.column(name))}")
+
+
+def _levels(table: Table, name: str) -> Coded:
     plain = _plain_numbers(table.column(name))
     if plain is not None:
         return _of_numbers(plain)
@@ -89,7 +80,7 @@ def _plain_numbers(column: Any) -> np.ndarray | None:
     return column if known and len(column) else None
 
 
-def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_numbers(values: np.ndarray) -> Coded:
     """Return the codes and categories of numbers; NaN is missing."""
     if values.dtype.kind in "iub":
         least, most = int(values.min()), int(values.max())
@@ -107,11 +98,7 @@ def _of_numbers(values: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def declared(table: Table, name: str) -> tuple[Any, ...]:
-    """Return the categories that the type of a column lists: of an Enum, in order, or booleans.
-
-    >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
-    (False, True)
-    """
+    """Return the categories that the type of a column lists: of an Enum, in order, or booleans."""
     column = table.column(name)
     plain = _plain_numbers(column)
     if plain is not None and plain.dtype.kind != "b":
@@ -130,20 +117,15 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
     return listed.levels or () if listed.declared else ()
 
 
-def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+def _found(table: Table, name: str) -> Coded:
     """Find codes, -1 if missing, and the categories in some order."""
     column = table.column(name)
-    match library(column):
-        case "pandas":
-            return _of_pandas(column)
-        case "polars":
-            return _of_polars(column)
-        case "pyarrow":
-            return _of_arrow(column)
-    return _of_array(column)
+    ways: dict[str, Callable[[Any], Coded]]
+    ways = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow, "": _of_array}
+    return ways[library(column)](column)
 
 
-def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_array(column: np.ndarray) -> Coded:
     if isinstance(column, list) or column.dtype.kind in "OT":
         return _of_objects(column if isinstance(column, list) else column.tolist())
     plain = np.ma.getdata(column)
@@ -151,7 +133,7 @@ def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
     return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
-def _of_objects(listed: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_objects(listed: list[Any]) -> Coded:
     # True and 1 are equal in Python, but two categories.
     known: dict[tuple[bool, Any], int] = {}
     codes = [
@@ -163,14 +145,14 @@ def _of_objects(listed: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     return np.array(codes, np.intp), [value for _is_bool, value in known]
 
 
-def _of_pandas(column: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_pandas(column: pd.Series) -> Coded:
     if column.dtype == object:
         return _of_objects(column.where(column.notna(), None).tolist())
     codes, values = column.factorize()
     return np.asarray(codes, np.intp), list(values.tolist())
 
 
-def _of_polars(column: pl.Series) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_polars(column: pl.Series) -> Coded:
     import polars as pl
 
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -186,15 +168,10 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-def _of_arrow(column: Cells) -> tuple[NDArray[np.intp], list[Any]]:
-    import pyarrow as pa
+def _of_arrow(column: Cells) -> Coded:
+    from bistochastic.adapters.arrow_cells import spelled_out, whole
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks)
-    encoded = whole.dictionary_encode()
+    encoded = whole(spelled_out(column)).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
@@ -219,11 +196,7 @@ def made_by(name: str, columns: Mapping[str, Any]) -> Any:
 
 
 def column(frame: Any, values: NDArray[np.float64]) -> Any:
-    """Make a column of numbers that can be put into ``frame``.
-
-    >>> column({"sex": ["F", "M"]}, np.array([1.0, 2.0]))
-    array([1., 2.])
-    """
+    """Make a column of numbers that can be put into ``frame``."""
     name = library(frame) or frames.module_of(frame)
     if name == "pandas":
         return import_module(name).Series(values, index=frame.index, name="weight")

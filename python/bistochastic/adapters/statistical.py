@@ -16,15 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.adapters.arrow_cells import is_string
-from bistochastic.adapters.arrow_file import TypedSource
 from bistochastic.adapters.parquet_file import ROWS, cast, plain
 from bistochastic.adapters.schemas import Column, columns_of
+from bistochastic.adapters.table_files import Sink, Source, opened
 from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bistochastic.adapters.arrow_cells import Cells
+    from bistochastic.adapters.table_files import Texts
 
 READERS = {
     ".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat",
@@ -47,7 +48,7 @@ def _library() -> Any:
     return pyreadstat
 
 
-class StatisticalSource(TypedSource):
+class StatisticalSource(Source):
     """A file of SPSS, Stata or SAS, in memory."""
 
     def __init__(self, path: Path, name: str, kinds: Mapping[str, str]) -> None:
@@ -84,10 +85,7 @@ class StatisticalSource(TypedSource):
         self._table = self._table.slice(0, 0)
 
     def described(self) -> list[Column]:
-        """List the columns, with the labels and the missing codes that the file declares.
-
-        Two or more labels of a column are its categories. One label is a remark about a number.
-        """
+        # Two or more labels of a column are its categories. One is a remark about a number.
         meta = self._meta
         if READERS[self._path.suffix.lower()] == "read_sav":
             # Otherwise it does not return the ranges of missing codes.
@@ -112,11 +110,7 @@ class StatisticalSource(TypedSource):
 
 def described_in(path: Path, name: str) -> list[Column]:
     """List the columns of a file, with their labels."""
-    from bistochastic.adapters.table_files import opened
-
-    source = opened(path, name)
-    assert isinstance(source, StatisticalSource)
-    return source.described()
+    return opened(path, name).described()
 
 
 def _whole(value: Any) -> Any:
@@ -165,7 +159,7 @@ def _cells(values: list[Any], text: bool, kind: str) -> Cells:
     return found
 
 
-class StatisticalSink:
+class StatisticalSink(Sink):
     """A new file of SPSS or Stata: cells, and the labels of a plan."""
 
     def __init__(
@@ -173,7 +167,7 @@ class StatisticalSink:
         path: Path,
         form: str,
         schema: pa.Schema,
-        labels: tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]] = ({}, {}),
+        labels: Texts = ({}, {}),
     ) -> None:
         self._path, self._form, self._labels = path, form, labels
         self._schema = pa.schema([(field.name, _type(field, form)) for field in schema])
@@ -196,9 +190,6 @@ class StatisticalSink:
     def write(self, batch: pa.RecordBatch) -> None:
         """Add a record batch."""
         self._held.append(batch)
-
-    def note(self, notes: Mapping[str, str]) -> None:
-        """Do nothing: an SPSS or Stata file has no place for a certificate."""
 
     def close(self) -> None:
         """Write the file; it is then whole."""

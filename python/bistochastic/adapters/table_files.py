@@ -1,15 +1,17 @@
 """Tables in files, as record batches: opened for reading, and written a batch at a time.
 
-``csv_file``, ``parquet_file`` and ``arrow_file`` have one format each, ``statistical`` those of
-SPSS, Stata and SAS. All need pyarrow.
+``csv_file`` has one format, ``parquet_file`` Parquet and Arrow, ``statistical`` those of SPSS,
+Stata and SAS. All need pyarrow.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from bistochastic.adapters.frames import distinct
+from bistochastic.adapters.schemas import columns_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -18,7 +20,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic.adapters.csv_dialect import Dialect
-    from bistochastic.adapters.frames import Table
+    from bistochastic.adapters.frames import Mask, Table
+    from bistochastic.adapters.schemas import Column
+
+    # Labels of columns, and of their values.
+    Texts = tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]]
+
 
 WRITTEN = (".csv", ".parquet", ".sav", ".dta")
 # Read whole, with labels.
@@ -26,46 +33,72 @@ STATISTICAL = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 READ = (".csv", ".parquet", ".arrow", ".feather", *STATISTICAL)
 
 
-class Source(Protocol):
-    """A table in a file."""
+class Source:
+    """A table in a file: of one that states the types of its columns and the number of its rows."""
 
-    schema: pa.Schema
     rows: int | None
     """How many there are, if the file says so."""
 
+    def __init__(self, name: str, file: pa.NativeFile, schema: pa.Schema, rows: int) -> None:
+        distinct(schema.names)
+        self._name, self._file, self._read = name, file, 0
+        self.schema, self.rows = schema, rows
+
+    def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
+        """Read record batches of all columns, or of these only."""
+        raise NotImplementedError
+
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of all columns, or of only these."""
+        self._read = 0
+        with said(self._name):
+            for batch in self._each(columns):
+                self._read += batch.num_rows
+                yield batch
 
     def decide(self, columns: Collection[str]) -> None:
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
+        import pyarrow as pa
 
-    def replaced(self, types: Mapping[str, object]) -> None:
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.batches(columns), schema)
+
+    def described(self) -> list[Column]:
+        """List the columns, with the labels and the missing codes that the file declares."""
+        return columns_of(self.schema)
+
+    def replaced(self, types: Mapping[str, pa.DataType]) -> None:
         """Read these columns from now on as empty, of these types: other values replace them."""
 
     def about(self) -> int:
         """About how many rows there are, rather more than less."""
+        return self.rows or 0
 
     def share(self) -> float:
         """Return the fraction of the file that the latest reading has covered, from 0 to 1."""
+        return self._read / self.rows if self.rows else 1.0
 
     def close(self) -> None:
         """Let go of the file."""
+        self._file.close()
 
 
-class Sink(Protocol):
+class Sink:
     """A file that a table is written to."""
 
-    def write(self, batch: object) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         """Add a record batch, or a table."""
+        raise NotImplementedError
 
     def note(self, notes: Mapping[str, str]) -> None:
         """Add notes to the metadata, if the format has any."""
 
     def close(self) -> None:
         """Write what is left; the file is then whole."""
+        raise NotImplementedError
 
 
 def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
@@ -118,7 +151,7 @@ def opened(
             from bistochastic.adapters.statistical import StatisticalSource
 
             return StatisticalSource(path, name, kinds or {})
-        from bistochastic.adapters.arrow_file import ArrowSource
+        from bistochastic.adapters.parquet_file import ArrowSource
 
         return ArrowSource(path, name)
 
@@ -126,10 +159,10 @@ def opened(
 def created(
     path: Path,
     form: str,
-    schema: object,
+    schema: pa.Schema,
     protected: Container[str],
     dialect: Dialect | None = None,
-    labels: tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]] = ({}, {}),
+    labels: Texts = ({}, {}),
 ) -> Sink:
     """Create a file of that form for batches of that schema; these columns are protected.
 
@@ -160,42 +193,35 @@ def numbers(
     import numpy as np
     import pyarrow as pa
 
+    from bistochastic.adapters.arrow_cells import flags
     from bistochastic.adapters.arrow_table import ArrowTable
     from bistochastic.adapters.csv_numbers import check_in_doubles
 
     # As NumPy arrays: their memory goes back to the system, and pyarrow keeps nothing.
-    chunks: dict[str, list[Any]] = {name: [] for name in names}
-    masks: dict[str, list[Any]] = {name: [] for name in names}
+    chunks: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    masks: dict[str, list[Mask]] = {name: [] for name in names}
     types: dict[str, pa.DataType] = {name: source.schema.field(name).type for name in names}
-    done = 0
     for batch in source.batches(names):
         for name, found in zip(names, batch.columns, strict=True):
             # One float makes all of a CSV column floats.
-            if not done or pa.types.is_floating(found.type):
+            if not chunks[name] or pa.types.is_floating(found.type):
                 types[name] = found.type
-            plain = found.fill_null(0) if found.null_count else found
-            chunks[name].append(plain.to_numpy(zero_copy_only=False).copy())
-            null = found.is_null() if found.null_count else None
-            masks[name].append(None if null is None else null.to_numpy(zero_copy_only=False))
-        done += batch.num_rows
+            chunks[name].append(np.array(found.fill_null(0)))
+            masks[name].append(flags(found.is_null()))
         progress(source.share())
     source.replaced(types)
     tables: dict[str, Table] = {}
-    for name in names:
+    for name, kind in types.items():
         parts, missing = chunks.pop(name), masks.pop(name)
-        if not parts:
-            tables[name] = ArrowTable(pa.table({name: pa.array([], types[name])}))
-            continue
-        mask = None
-        if any(each is not None for each in missing):
-            full = [np.zeros(len(part), bool) if each is None else each
-                    for part, each in zip(parts, missing, strict=True)]  # fmt: skip
-            mask = np.concatenate(full)
-        if pa.types.is_floating(types[name]):
+        if pa.types.is_floating(kind):
             check_in_doubles(parts, name)
-        values = np.concatenate(parts)
-        parts.clear()
-        tables[name] = ArrowTable(pa.table({name: pa.array(values, types[name], mask=mask)}))
+        column = pa.nulls(0, kind)
+        if parts:
+            mask = np.concatenate(missing)
+            values = np.concatenate(parts)
+            parts.clear()
+            column = pa.array(values, kind, mask=mask if mask.any() else None)
+        tables[name] = ArrowTable(pa.table({name: column}))
     return tables
 
 
@@ -207,7 +233,7 @@ def whole(
     *,
     dialect: Dialect | None = None,
     texts: Collection[str] = (),
-) -> Any:
+) -> pa.Table:
     """Return a pyarrow table with all columns of a file, or with those in ``columns``.
 
     A CSV file does not give types: a column that ``kinds`` does not name is numeric if all its

@@ -127,10 +127,10 @@ def strings_of(given: Any) -> Any:
     if not known:
         return None
     try:
-        from bistochastic.adapters import spelled
+        from bistochastic.adapters.arrow_cells import spelled_of
     except ImportError:
         return None
-    return spelled.column_of(given)
+    return spelled_of(given)
 
 
 def ids_of(name: str, given: object) -> SpelledIds | None:
@@ -138,13 +138,13 @@ def ids_of(name: str, given: object) -> SpelledIds | None:
     column = strings_of(given)
     if column is None:
         return None
-    from bistochastic.adapters import spelled
+    from bistochastic.adapters import arrow_cells
 
-    missing = spelled.nulls(column)
+    missing = arrow_cells.nulls(column)
     if missing is not None:
         got = f"{int(missing.sum())}, the first at position {int(missing.argmax())}"
         raise ValueError(f"`{name}` must hold no missing values; got {got}")
-    return spelled.ids_of(column)
+    return arrow_cells.ids_of(column)
 
 
 def refuse_other_order(

@@ -31,9 +31,14 @@ def read_earlier(out: Path) -> dict[Path, str]:
 
     Files that cannot be read are skipped.
     """
-    found = {}
+    found: dict[Path, str] = {}
+    try:
+        with os.scandir(out.parent) as entries:
+            names = sorted(entry.name for entry in itertools.islice(entries, _NAMES))
+    except OSError:
+        return found
     left = _TOTAL
-    for path in _candidates(out.parent):
+    for path in (out.with_name(name) for name in names if name.endswith(ENDING)):
         try:
             size = path.stat().st_size
             if size <= min(_BYTES, left) and path.is_file():
@@ -63,36 +68,22 @@ def find_draws(earlier: dict[Path, str], certificate: Certificate) -> list[Path]
     return found
 
 
-def _candidates(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in itertools.islice(entries, _NAMES)]
-    except OSError:
-        return []
-    return [folder / name for name in sorted(names) if name.endswith(ENDING)]
-
-
 def _has_same_noise(one: Certificate, other: Certificate) -> bool:
     """Whether the same record with the same value has the same reported value in both."""
     if one.key_fingerprint in (None, "insecure") or one.key_fingerprint != other.key_fingerprint:
         return False
-    rows = [
-        None
-        if each.ids is None
-        else (
-            each.ids.id_column,
-            each.ids.kind,
-            each.ids.row_columns,
-            [(unit.column, unit.kind) for unit in each.units],
-        )
-        for each in (one, other)
-    ]
-    if rows[0] != rows[1]:
+    if _addresses(one) != _addresses(other):
         return False
     by_ids = one.ids is not None and not one.ids.row_columns
     numeric = one.plan._numeric
     # Numbers are permuted again under every name of a release.
     return one.release_name == other.release_name or (by_ids and not numeric)
+
+
+def _addresses(certificate: Certificate) -> object:
+    """What chooses the noise of a row, other than its position and the key."""
+    ids, units = certificate.ids, [(unit.column, unit.kind) for unit in certificate.units]
+    return ids and (ids.id_column, ids.kind, ids.row_columns, units)
 
 
 def describe_draws(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import secrets
 import shutil
@@ -19,23 +20,12 @@ from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 _MARK = ".bistochastic-part"
 
 
 class Whole:
-    """A file in the making: write to :meth:`new` ones, then :meth:`rename` one of them.
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
-    >>> with Whole(target, "out") as whole:
-    ...     part = whole.new("text")
-    ...     _ = part.write_text("all of it")
-    ...     whole.rename(part)
-    >>> target.read_text(), [path.name for path in target.parent.iterdir()]
-    ('all of it', ['out.txt'])
-    """
+    """A file in the making: write to :meth:`new` ones, then :meth:`rename` one of them."""
 
     def __init__(self, target: Path, name: str) -> None:
         self._name = name
@@ -50,7 +40,7 @@ class Whole:
 
     def __enter__(self) -> Whole:
         prefix = f".{self.target.name}{_MARK}-"
-        for left in self.target.parent.glob(f"{_escape(prefix)}*"):
+        for left in self.target.parent.glob(f"{glob.escape(prefix)}*"):
             _remove_unless_locked(left)
         # Before the folder is locked, another run may think that it was left behind.
         for attempt in range(8):
@@ -79,14 +69,23 @@ class Whole:
 
     def rename(self, part: Path) -> None:
         """Replace the target by a part, with the permissions of the old target."""
-        flushed(part)
-        part.chmod(_mode(self.target))
+        self._finish(part)
         part.replace(self.target)
+
+    def _finish(self, part: Path) -> None:
+        """Wait until a part is on the disk, so no name ever leads to half of it."""
+        handle = os.open(part, os.O_RDONLY)
+        try:
+            # Some file systems know no such thing.
+            with contextlib.suppress(OSError):
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        part.chmod(_mode(self.target))
 
     def place(self, part: Path) -> None:
         """Give a part a free name; ``FileExistsError`` if the name is in use by now."""
-        flushed(part)
-        part.chmod(_mode(self.target))
+        self._finish(part)
         try:
             # Unlike a rename, a link never replaces a file.
             os.link(part, self.target)
@@ -98,12 +97,7 @@ class Whole:
                 raise FileExistsError(str(self.target)) from None
             part.replace(self.target)
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -138,18 +132,7 @@ def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new(path: Path, name: str) -> Iterator[Path]:
-    """Do the same for a file that must not exist yet; ``FileExistsError`` if it does.
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
-    >>> for text in ("first", "second"):
-    ...     try:
-    ...         with new(target, "out") as part:
-    ...             _ = part.write_text(text)
-    ...     except FileExistsError:
-    ...         print(target.read_text())
-    first
-    """
+    """Do the same for a file that must not exist yet; ``FileExistsError`` if it does."""
     if path.exists() or path.is_symlink():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if not path.parent.is_dir():
@@ -158,17 +141,6 @@ def new(path: Path, name: str) -> Iterator[Path]:
         part = whole.new("file")
         yield part
         whole.place(part)
-
-
-def flushed(path: Path) -> None:
-    """Wait until a file is on the disk, so no name ever leads to half of it."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        # Some file systems know no such thing.
-        with contextlib.suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _mode(target: Path) -> int:
@@ -182,18 +154,7 @@ def _mode(target: Path) -> int:
 
 @contextlib.contextmanager
 def locked(*files: Whole) -> Iterator[None]:
-    """Keep other runs from replacing files in the same folders meanwhile; wait for those that do.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with Whole(folder / "a", "a") as one, Whole(folder / "b", "b") as other:
-    ...     parts = one.new("a"), other.new("b")
-    ...     with locked(one, other):
-    ...         one.rename(parts[0])
-    ...         other.rename(parts[1])
-    >>> sorted(path.name for path in folder.iterdir())
-    ['a', 'b']
-    """
+    """Keep other runs from replacing files in the same folders, and wait for those that do."""
     with contextlib.ExitStack() as stack:
         # In the same order everywhere, so no two runs wait for each other.
         for folder in sorted({file.target.parent for file in files}):
@@ -231,12 +192,6 @@ def _remove_unless_locked(folder: Path) -> None:
         os.close(handle)
 
 
-def _escape(text: str) -> str:
-    import glob
-
-    return glob.escape(text)
-
-
 def room(name: str, error: OSError) -> ValueError:
     """Turn the error of a full disk into one sentence."""
     # pyarrow writes more into the text than the reason.
@@ -245,14 +200,7 @@ def room(name: str, error: OSError) -> ValueError:
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:
-    """Write text to a file that appears, or replaces an old one, when it is complete.
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "page.html"
-    >>> write(target, "path", "all of it")
-    >>> target.read_text()
-    'all of it'
-    """
+    """Write text to a file that appears, or replaces an old one, when it is complete."""
     with Whole(Path(path), name) as whole:
         part = whole.new("text")
         try:
