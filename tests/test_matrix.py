@@ -115,15 +115,6 @@ def test_classes_are_neither_called_nor_inherited_from(name: str) -> None:
         type("Sub", (cls,), {})
 
 
-def test_nothing_can_be_added_to_a_matrix() -> None:
-    m = bs.uniform(3)
-    with pytest.raises(AttributeError):
-        m.extra = 1  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError):
-        m.beta = 1.0  # type: ignore[misc]
-    assert not hasattr(m, "__dict__")
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_every_protocol_pickles_a_matrix_and_refuses_a_decomposition(protocol: int) -> None:
     m = bs.randomized_response(3, epsilon=2) @ bs.uniform(3)
