@@ -333,24 +333,13 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
         (PEOPLE, {"age": "big"}, "`quasi_identifiers` must be one of number, nominal, ordinal;"
          " got 'big'"),
         (PEOPLE, {"town": "number"}, "`frame['town']` must be an array of numbers; got str"),
-        (
-            PEOPLE,
-            {"school": ["none", "primary"]},
-            "`frame['school']` must hold the categories that are listed for it;"
-            " got an undeclared one at position 0",
-        ),
-        (
-            PEOPLE,
-            {"school": "ordinal"},
-            "`frame['school']` must be an ordered categorical, or have its categories listed; "
-            "got list",
-        ),
+        (PEOPLE, {"school": ["none", "primary"]}, "`frame['school']` must hold the categories that"
+         " are listed for it; got an undeclared one at position 0"),
+        (PEOPLE, {"school": "ordinal"}, "`frame['school']` must be an ordered categorical, or have"
+         " its categories listed; got list"),
         ({"a": [1, 2], "b": [1]}, ["a"], "`frame` must hold columns of one length; got 1 and 2"),
-        (
-            {"a": ["x", None, "y", NAN]},
-            ["a"],
-            "`frame['a']` must hold no missing values; got 2, the first at position 1",
-        ),
+        ({"a": ["x", None, "y", NAN]}, ["a"],
+         "`frame['a']` must hold no missing values; got 2, the first at position 1"),
         ({"a": [[1], [2]]}, ["a"], "`frame['a']` must hold values that can be compared;"
          " got list at position 0"),
         ({"a": [1]}, ["a"], "`k` must be at most the number of records, 1; got 2"),
