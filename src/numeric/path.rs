@@ -19,9 +19,9 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::Item;
 use super::draw::{Buffer, Coin, Draw, Source, kind};
-use super::shuffle::{share, workers};
+use super::shuffle::share;
 use crate::law::Alphas;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop::Paced;
 
 /// Pairs in a block: the same on every machine, as words depend on it.
@@ -35,41 +35,50 @@ pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T]
     }
     let mut swapped = Zeroizing::new(memory::zeros::<u64>(pairs.div_ceil(64)));
     let blocks = pairs.div_ceil(BLOCK);
-    let mut states: Vec<Buffer> = (0..workers(pairs, blocks))
-        .map(|_| Buffer::default())
-        .gather();
     let coins = Coins::new(alphas, total);
     let parts = swapped.chunks_mut(BLOCK / 64).enumerate();
-    share(parts, &mut states, |buffer, (block, words)| {
-        let mut draw = source.open(buffer, kind::PATH | block as u64);
-        coins.throw(&mut draw, block * BLOCK, pairs, words);
-    });
+    share(
+        pairs,
+        blocks,
+        Buffer::default,
+        parts,
+        |buffer, (block, words)| {
+            let mut draw = source.open(buffer, kind::PATH | block as u64);
+            coins.throw(&mut draw, block * BLOCK, pairs, words);
+        },
+    );
     resolve(&mut swapped);
     let swapped = &swapped[..];
     let is = |pair: usize| swapped[pair / 64] >> (pair % 64) & 1 == 1;
     let parts = out.chunks_mut(BLOCK).enumerate();
-    share(parts, &mut states, |_, (block, out)| {
-        let (start, end) = (block * BLOCK, block * BLOCK + out.len());
-        out.copy_from_slice(&x[start..end]);
-        if start > 0 && is(start - 1) {
-            out[0] = x[start - 1];
-        }
-        for (i, &word) in swapped[start / 64..end.div_ceil(64).min(swapped.len())]
-            .iter()
-            .enumerate()
-        {
-            let mut left = word;
-            while left != 0 {
-                let here = 64 * i + left.trailing_zeros() as usize;
-                left &= left - 1;
-                out[here] = x[start + here + 1];
-                // Unless it is the first of the next block, which looks for itself.
-                if let Some(next) = out.get_mut(here + 1) {
-                    *next = x[start + here];
+    share(
+        pairs,
+        blocks,
+        || (),
+        parts,
+        |(), (block, out)| {
+            let (start, end) = (block * BLOCK, block * BLOCK + out.len());
+            out.copy_from_slice(&x[start..end]);
+            if start > 0 && is(start - 1) {
+                out[0] = x[start - 1];
+            }
+            for (i, &word) in swapped[start / 64..end.div_ceil(64).min(swapped.len())]
+                .iter()
+                .enumerate()
+            {
+                let mut left = word;
+                while left != 0 {
+                    let here = 64 * i + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    out[here] = x[start + here + 1];
+                    // Unless it is the first of the next block, which looks for itself.
+                    if let Some(next) = out.get_mut(here + 1) {
+                        *next = x[start + here];
+                    }
                 }
             }
-        }
-    });
+        },
+    );
 }
 
 /// The coins of all pairs.
