@@ -111,28 +111,21 @@ impl<'a> Coins<'a> {
     fn throw(&self, draw: &mut impl Draw, start: usize, pairs: usize, words: &mut [u64]) {
         for (i, word) in words.iter_mut().enumerate().paced() {
             let first = start + 64 * i;
-            let many = 64.min(pairs - first);
-            match self {
-                Coins::Constant(one, others) => {
-                    let coin = if first == 0 { one } else { others };
-                    let mut thrown = u64::from(draw.falls(coin));
-                    for bit in 1..many {
-                        thrown |= u64::from(draw.falls(others)) << bit;
+            for pair in first..pairs.min(first + 64) {
+                let thrown = match self {
+                    Coins::Constant(one, _) if pair == 0 => draw.falls(one),
+                    Coins::Constant(_, others) => draw.falls(others),
+                    Coins::Each(alphas, total) => {
+                        let before = if pair == 0 {
+                            0
+                        } else {
+                            alphas.at(pair as u64 - 1)
+                        };
+                        let (a, b) = chance(alphas.at(pair as u64), before, *total);
+                        draw.happens(a, b)
                     }
-                    *word = thrown;
-                }
-                Coins::Each(alphas, total) => {
-                    let mut before = match first {
-                        0 => 0,
-                        first => alphas.at(first as u64 - 1),
-                    };
-                    for bit in 0..many {
-                        let alpha = alphas.at((first + bit) as u64);
-                        let (a, b) = chance(alpha, before, *total);
-                        *word |= u64::from(draw.happens(a, b)) << bit;
-                        before = alpha;
-                    }
-                }
+                };
+                *word |= u64::from(thrown) << (pair - first);
             }
         }
     }
