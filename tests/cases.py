@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -35,6 +38,13 @@ from bistochastic import (
 
 # What makes a matrix: drawn once, it can be made as often as a fresh one is wanted.
 Recipe = Callable[[], Matrix]
+
+
+def child(code: str, **environment: str) -> str:
+    """What another process prints."""
+    python = [sys.executable, "-c", code]
+    given = {**os.environ, **environment}
+    return subprocess.run(python, env=given, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def later(make: Callable[..., Matrix]) -> Callable[..., Recipe]:

@@ -57,25 +57,6 @@ def test_averages_are_within_1e_12_of_the_exact_ones(data: st.DataObject, n: int
             assert close(got, want, x), (m, x)
 
 
-@pytest.mark.parametrize(
-    "m",
-    [
-        bs.geometric(300, beta=0.4),
-        bs.circulant(np.arange(1, 301)),
-        bs.reflected([0.5, *[0.25 / 300] * 299, 0.5 - 2 * 299 * 0.25 / 300]),
-        bs.permutation(np.random.default_rng(1).permutation(300)),
-        bs.tridiagonal(0.3, size=300) @ bs.k_anonymous(300, k=7),
-        bs.kron(bs.uniform(30), bs.tridiagonal(0.2, size=10)),
-        bs.t_transform(300, 3, 200, keep=0.2),
-    ],
-    ids=lambda m: str(m.family),
-)
-def test_other_families_are_close_to_the_product(m: bs.Matrix) -> None:
-    x = np.random.default_rng(2).normal(size=300) * 1e6
-    found = m.average(x, allow_invertible=True)
-    assert np.abs(found - m.to_dense().T @ x).max() < 1e-12 * np.abs(x).max()
-
-
 def test_averages_of_long_columns_are_close_too() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=300_000) * 10.0 ** rng.integers(-8, 9, 300_000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from fractions import Fraction
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from cases import child
 from sums import POLICIES, added_up, exact, policies, random_table
 
 
@@ -41,17 +40,6 @@ def test_what_is_left_out_is_a_matrix(policy: str) -> None:
                 assert sum(found.exact_weights) >= Fraction(options["mass"])
                 assert sum(found.exact_weights[:-1]) < Fraction(options["mass"])
     assert bs.uniform(6).decompose(mass=1.0, max_terms=6).residual is None
-
-
-def child(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **environment},
-    )
-    return done.stdout.strip()
 
 
 def test_the_terms_do_not_depend_on_the_threads() -> None:
@@ -116,15 +104,11 @@ def test_ctrl_c_stops_the_work() -> None:
         "except KeyboardInterrupt:\n"
         "    print('stopped')\n"
     )
-    assert child(code) == "stopped"
+    assert child(code) == "stopped\n"
 
 
 loose: Any = bs
-
-
 M = bs.uniform(3)
-
-
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"policy": "best"}, ValueError, '`policy` must be "bottleneck" or "any"; got "best"'),
     ({"bits": 0}, ValueError, "`bits` must be an integer from 1 to 53; got 0"),

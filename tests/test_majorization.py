@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import zlib
 from fractions import Fraction
@@ -71,23 +70,18 @@ def carried(matrix: bs.Matrix, p: list[Any]) -> list[Fraction]:
     ]
 
 
-@given(pairs())
-def test_fewer_t_transforms_than_codes_give_q_exactly(pair: tuple[list[int], list[int]]) -> None:
+@given(st.one_of(pairs(), pairs(st.fractions(-5, 5, max_denominator=50))))
+def test_fewer_t_transforms_than_codes_give_q_exactly(pair: tuple[list[Any], list[Any]]) -> None:
     p, q = pair
     assert bs.theory.majorizes(p, q)
     found = bs.theory.t_transforms(p, q)
     assert len(found) == len(list(found)) == len(found.steps) <= len(p) - 1
     assert found.apply(p) == q
-    assert all(type(z) is int for z in found.apply(p))
+    # Integers stay integers, and up to three codes are never relabelled.
+    assert any(type(z) is Fraction for z in p) or all(type(z) is int for z in found.apply(p))
+    assert len(p) > 3 or not found.relabels
     assert all(0 <= step.keep < 1 and step.i != step.j for step in found)
     assert sorted(found.targets) == list(range(found.size))
-
-
-@given(pairs(st.fractions(-5, 5, max_denominator=50)))
-def test_fractions_are_exact_too(pair: tuple[list[Fraction], list[Fraction]]) -> None:
-    p, q = pair
-    assert bs.theory.majorizes(p, q)
-    assert bs.theory.t_transforms(p, q).apply(p) == q
 
 
 @given(pairs(st.integers(0, 30)))
@@ -125,56 +119,6 @@ def test_ordered_alike_nothing_is_relabelled(pair: tuple[list[int], list[int]]) 
     assert not bs.theory.t_transforms(p, q).relabels
 
 
-@given(pairs(st.integers(0, 1000), most=3))
-def test_up_to_three_codes_are_never_relabelled(pair: tuple[list[int], list[int]]) -> None:
-    assert not bs.theory.t_transforms(*pair).relabels
-
-
-def test_no_three_t_transforms_lead_from_0_9_5_3_to_8_1_2_6() -> None:
-    p, q = [0, 9, 5, 3], [8, 1, 2, 6]
-    codes = range(4)
-    # Three pairs that connect all four codes form a tree. Each is used once, so what must flow
-    # over it is what the codes behind it lack, and a T-transform carries at most the difference.
-    trees = 0
-    for pairs_used in itertools.permutations(itertools.combinations(codes, 2), 3):
-        if len(set().union(*pairs_used)) < 4 or _has_cycle(pairs_used):
-            continue
-        trees += 1
-        x = list(p)
-        feasible = True
-        for at, (i, j) in enumerate(pairs_used):
-            behind = _reached(j, [e for n, e in enumerate(pairs_used) if n != at])
-            flow = sum(q[k] - p[k] for k in behind)
-            gap = x[i] - x[j]
-            feasible &= 0 <= flow <= gap or gap <= flow <= 0
-            x[i], x[j] = x[i] - flow, x[j] + flow
-        assert not feasible
-    assert trees == 16 * 6
-    # Else they fall into parts, each of which must keep its sum; the one split that does so fails.
-    splits = [
-        part
-        for n in (1, 2)
-        for part in itertools.combinations(codes, n)
-        if sum(p[k] for k in part) == sum(q[k] for k in part)
-    ]
-    assert splits == [(0, 1), (2, 3)]
-    assert not bs.theory.majorizes([5, 3], [2, 6])
-    found = bs.theory.t_transforms(p, q)
-    assert found.relabels
-    assert found.apply(p) == q
-
-
-def _reached(start: int, edges: list[tuple[int, int]]) -> set[int]:
-    seen = {start}
-    for _ in edges:
-        seen |= {k for edge in edges if seen & set(edge) for k in edge}
-    return seen
-
-
-def _has_cycle(edges: tuple[tuple[int, int], ...]) -> bool:
-    return len(_reached(0, list(edges))) < 4
-
-
 @of_every_family()
 def test_a_bistochastic_matrix_never_decreases_uncertainty(name: str, matrix: bs.Matrix) -> None:
     size = matrix.size
@@ -199,21 +143,6 @@ def _entropy(histogram: list[Any]) -> Any:
     return -sum(share * mpmath.log(share, 2) for share in shares)
 
 
-def test_blocks_leave_what_is_constant_on_classes() -> None:
-    p = [4, 4, 4, 1, 1]
-    assert carried(bs.blocks([3, 2]), p) == p
-    assert bs.theory.majorizes(p, p)
-    assert len(bs.theory.t_transforms(p, p)) == 0
-
-
-def test_a_matrix_whose_columns_do_not_sum_to_one_can_decrease_uncertainty() -> None:
-    rows = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(8, 10), Fraction(2, 10)]]
-    p = [1, 1]
-    q = [sum(p[u] * rows[u][v] for u in range(2)) for v in range(2)]
-    assert not bs.theory.majorizes(p, q)
-    assert bs.theory.majorizes(q, p)
-
-
 @given(pairs(st.floats(-1e6, 1e6)))
 def test_floats_come_close(pair: tuple[list[float], list[float]]) -> None:
     p, q = pair
@@ -225,16 +154,6 @@ def test_floats_come_close(pair: tuple[list[float], list[float]]) -> None:
     assert np.abs(got - q).max() <= 2e-12 * sums + 2.0**-50 * largest * len(found)
     assert all((step.keep * 2**53).denominator == 1 for step in found)
     assert len(found.matrices()) == len(found) + found.relabels
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
-def test_proportions_of_a_release_are_majorized(counts: list[int]) -> None:
-    counts[0] += 1
-    p = np.array(counts) / sum(counts)
-    q = bs.randomized_response(len(p), beta=0.3).to_dense().T @ p
-    assert bs.theory.majorizes(p, q)
-    found = bs.theory.t_transforms(p, q)
-    np.testing.assert_allclose(found.apply(p), q, rtol=0, atol=4e-12)
 
 
 def test_what_floats_are_forgiven() -> None:

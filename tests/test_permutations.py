@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 
 import bistochastic as bs
-from sums import random_table
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 MATRICES = [
@@ -38,21 +37,6 @@ def test_a_key_gives_the_same_permutation_again(m: bs.Matrix) -> None:
     assert any((other != first).any() for other in others)
 
 
-@every
-def test_marginals_are_the_matrix(m: bs.Matrix) -> None:
-    # Chi-square over all cells, by a normal bound of its tail: false alarm below 1e-6.
-    n = 3000
-    seen = np.zeros((m.size, m.size))
-    for i in range(n):
-        seen[np.arange(m.size), m.sample_permutation(key=KEY, stream=f"marginals {i}")] += 1
-    expected = n * m.to_dense()
-    assert (seen[expected == 0] == 0).all()
-    cells = expected > 0
-    off = float(((seen - expected)[cells] ** 2 / expected[cells]).sum())
-    degrees = int(cells.sum()) - m.size
-    assert off < degrees + 8 * math.sqrt(2 * degrees) + 16
-
-
 def test_classes_are_shuffled_in_themselves_at_any_size() -> None:
     m = bs.blocks(range(1, 100))
     drawn = m.sample_permutation(key=KEY, stream="classes")
@@ -61,23 +45,6 @@ def test_classes_are_shuffled_in_themselves_at_any_size() -> None:
         assert sorted(drawn[start : start + n].tolist()) == list(range(start, start + n))
         start += n
     assert sorted(bs.uniform(100_000).sample_permutation().tolist()) == list(range(100_000))
-
-
-def test_terms_are_drawn_with_their_weights() -> None:
-    d = bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]).decompose()
-    n = 4000
-    drawn = d.sample(n, key=KEY, stream="terms")
-    assert drawn.shape == (n, 3)
-    assert (d.sample(n, key=KEY, stream="terms") == drawn).all()
-    assert (d.sample(n, key=KEY, stream="others") != drawn).any()
-    seen = {tuple(permutation): 0 for _, permutation in d}
-    for row in drawn.tolist():
-        seen[tuple(row)] += 1
-    for weight, permutation in d:
-        share = float(weight)
-        # Six standard errors: below 1e-8 for each of the terms.
-        assert abs(seen[tuple(permutation)] / n - share) < 6 * math.sqrt(share * (1 - share) / n)
-    assert d.sample(0).shape == (0, 3)
 
 
 def test_other_decompositions_of_one_matrix_have_other_words() -> None:
@@ -167,6 +134,28 @@ def known_law(m: bs.Matrix) -> Law:
         return dict.fromkeys(orders, Fraction(1, len(orders)))
     if m.family == "permutation":
         return {tuple(m.sample_permutation().tolist()): Fraction(1)}
+    if m.family == "randomized_response":
+        # Some are flagged, at random, and shuffled among themselves.
+        flagged = 1 + m.size * (1 - Fraction(m.parameters["keep"]))
+        fewer = math.floor(flagged)
+        for s in itertools.permutations(range(m.size)):
+            moved = sum(u != v for u, v in enumerate(s))
+            for n, share in ((fewer, 1 - (flagged - fewer)), (fewer + 1, flagged - fewer)):
+                if share and n >= moved:
+                    sets = Fraction(math.comb(m.size - moved, n - moved), math.comb(m.size, n))
+                    law[s] = law.get(s, Fraction(0)) + share * sets / math.factorial(n)
+        return law
+    if m.family == "tridiagonal":
+        # Neighbours change places along the path.
+        law = {(): Fraction(1)}
+        alphas = [m.exact_row(i)[i + 1] for i in range(m.size - 1)]
+        for before, alpha in itertools.pairwise([Fraction(0), *alphas]):
+            longer: Law = {}
+            for swaps, p in law.items():
+                chance = Fraction(0) if swaps[-1:] == (1,) else alpha / (1 - before)
+                longer |= {(*swaps, 0): p * (1 - chance), (*swaps, 1): p * chance}
+            law = longer
+        return law
     if m.family == "mix":
         for weight, part in zip(weights_of(m), m.parameters["matrices"], strict=True):
             for s, p in known_law(part).items():
@@ -237,6 +226,29 @@ def test_a_mixture_of_permutations_has_no_more_bits_than_terms_allow() -> None:
     assert bs.mix(shifts[3:], weights=[Fraction(1, 2)] * 2).joint_entropy == 0.0
 
 
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_joint_entropy_of_flagged_sets_and_matchings(size: int) -> None:
+    for keep in (Fraction(1), Fraction(1, 2), Fraction(1, size), Fraction(9, 10)):
+        found, truth = (f(bs.randomized_response(size, keep=keep)) for f in (joint, known_bits))
+        assert truth * 0.8 - 4 < found <= truth + 1e-9
+        assert keep * size != 1 or found == pytest.approx(truth, abs=1e-9)
+    for alphas in ([3, 3, 3, 3], [1, 4, 2, 0], [5]):
+        m = bs.tridiagonal([Fraction(a, 10) for a in alphas])
+        assert joint(m) == pytest.approx(known_bits(m), abs=1e-12)
+    # A long vector is summed otherwise than one that is constant.
+    long = bs.tridiagonal([Fraction(299, 1000), *[Fraction(3, 10)] * 2999])
+    assert joint(long) == pytest.approx(joint(bs.tridiagonal(Fraction(3, 10), size=3001)), abs=0.01)
+
+
+def joint(m: bs.Matrix) -> float:
+    assert m.joint_entropy is not None
+    return m.joint_entropy
+
+
+def known_bits(m: bs.Matrix) -> float:
+    return bits(known_law(m))
+
+
 def test_joint_entropy_has_closed_forms() -> None:
     assert bs.identity(10**9).joint_entropy == 0
     assert bs.permutation([2, 0, 1]).joint_entropy == 0
@@ -275,24 +287,8 @@ def test_joint_entropy_has_the_same_bits_every_time() -> None:
     assert len(found) == 1
 
 
-def test_samples_have_the_matrix_as_marginals() -> None:
-    # False alarm below 1e-6 a cell by Hoeffding: 2 exp(-2 n t^2) with n = 4000, t = 0.045.
-    table = np.array([[6, 2, 1, 0], [1, 5, 0, 3], [2, 0, 4, 3], [0, 2, 4, 3]])
-    matrix = bs.dense(table)
-    seen = np.zeros((4, 4))
-    for i in range(4000):
-        sample = matrix.sample_permutation(key=bs.Key.insecure(i), stream="marginals")
-        seen[np.arange(4), sample] += 1
-    assert np.abs(seen / 4000 - matrix.to_dense()).max() < 0.045
-    assert (seen[table == 0] == 0).all()
-    big = bs.dense(random_table(300))
-    assert sorted(big.sample_permutation().tolist()) == list(range(300))
-    with pytest.raises(ValueError, match="`size` must be at most 4096 to draw"):
-        bs.geometric(5000, temperature=2.0).sample_permutation()
-
-
 def test_terms_are_drawn_by_their_weights() -> None:
-    # False alarm below 1e-6 a term, as above.
+    # False alarm below 1e-6 a term by Hoeffding: 2 exp(-2 n t^2) with n = 4000, t = 0.045.
     for matrix in (
         bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]),
         bs.randomized_response(4, beta=0.7),
@@ -303,6 +299,8 @@ def test_terms_are_drawn_by_their_weights() -> None:
         term = {tuple(row): j for j, row in enumerate(found.permutations.tolist())}
         assert len(term) == found.terms
         sample = found.sample(4000, key=bs.Key.insecure(7), stream="terms").tolist()
+        assert found.sample(4000, key=bs.Key.insecure(7), stream="terms").tolist() == sample
+        assert found.sample(4000, key=bs.Key.insecure(7), stream="others").tolist() != sample
         drawn = np.bincount([term[tuple(row)] for row in sample], minlength=found.terms)
         assert np.abs(drawn / 4000 - found.weights).max() < 0.045
     with pytest.raises(ValueError, match="`sample` must be asked of a decomposition"):

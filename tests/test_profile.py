@@ -11,8 +11,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
@@ -127,14 +125,6 @@ def test_capacity_brackets_the_textbook(name: str, m: bs.Matrix) -> None:
     assert entry.value >= (1 - m.beta) * m.max_bits - 1e-11
 
 
-@given(st.lists(st.integers(0, 50), min_size=2, max_size=12).filter(any))
-def test_the_capacity_of_a_circulant_is_what_beta_leaves(row: list[int]) -> None:
-    m = bs.circulant(row)
-    low, high = reference.capacity(m.to_dense(), 50)
-    assert m.profile().capacity == pytest.approx((1 - m.beta) * m.max_bits, abs=1e-12)
-    assert low - 1e-9 <= m.profile()["capacity"].value <= high + 1e-9  # type: ignore[operator]
-
-
 @of_every_family(some=25, largest=20)
 def test_an_attacker_with_a_prior(name: str, m: bs.Matrix) -> None:
     prior = RNG.dirichlet(np.full(m.size, 0.5))
@@ -182,11 +172,6 @@ def test_ordinal_costs_of_every_structure() -> None:
         if found is not None:
             assert found[0] >= exact_metric * (1 - 1e-12)
             assert not found[1] or found[0] == pytest.approx(exact_metric)
-
-
-def test_geometric_keeps_its_metric_epsilon() -> None:
-    m = bs.geometric(12, temperature=4)
-    assert m.profile(cost="ordinal").metric_epsilon <= 1 / 4 * (1 + 1e-11)  # type: ignore[operator]
 
 
 # Facts: the fourteen matrices of the paper's Table 1 and what is known of them, to ten digits.
@@ -350,19 +335,6 @@ def test_every_structured_family_is_profiled_at_size_a_million() -> None:
             assert p[name].value is not None, (m, name)
 
 
-@given(st.integers(2, 9), st.data())
-def test_fano_over_random_matrices(size: int, data: st.DataObject) -> None:
-    weights = data.draw(st.lists(st.integers(1, 20), min_size=1, max_size=6))
-    counts = np.zeros((size, size), dtype=np.int64)
-    for weight in weights:
-        targets = data.draw(st.permutations(range(size)))
-        counts[np.arange(size), targets] += weight
-    m = bs.dense(counts)
-    guess = Fraction(sum(int(c) for c in counts.max(axis=0)), size * sum(weights))
-    assert m.profile().guessing_probability >= guess  # type: ignore[operator]
-    assert guess <= 2 ** guaranteed_max_leakage(m.beta, size) / size * (1 + 1e-14)
-
-
 def test_tables_in_all_forms() -> None:
     p = bs.k_anonymous(6, k=3).profile()
     text = repr(p)
@@ -391,28 +363,12 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: loose.uniform(2).profile(prior="ab"), TypeError, "`prior` must hold 2"),
     (lambda: bs.uniform(2).profile(cost=[[0, 1]]), ValueError, "`cost` must be"),
     (lambda: loose.uniform(2).profile(cost="nominal"), ValueError, "got 'nominal'"),
-    (
-        lambda: bs.uniform(2).profile(cost=[[0, -1], [1, 0]]),
-        ValueError,
-        "negative number at (0, 1)",
-    ),
+    (lambda: bs.uniform(2).profile(cost=[[0, -1], [1, 0]]), ValueError, "negative number at (0,"),
     (lambda: bs.uniform(2).profile(cost=[[0.0, math.nan], [1.0, 0.0]]), ValueError, "at (0, 1)"),
     (lambda: loose.uniform(2).profile(cost=[["a", "b"], ["c", "d"]]), TypeError, "`cost` must be"),
-    (
-        lambda: bs.uniform(3).posterior(3),
-        IndexError,
-        "be an integer from 0 to 2; got 3",
-    ),
-    (
-        lambda: bs.uniform(3).posterior(-1),
-        IndexError,
-        "be an integer from 0 to 2; got -1",
-    ),
-    (
-        lambda: loose.uniform(3).posterior(1.0),
-        TypeError,
-        "be an integer from 0 to 2; got float",
-    ),
+    (lambda: bs.uniform(3).posterior(3), IndexError, "be an integer from 0 to 2; got 3"),
+    (lambda: bs.uniform(3).posterior(-1), IndexError, "be an integer from 0 to 2; got -1"),
+    (lambda: loose.uniform(3).posterior(1.0), TypeError, "be an integer from 0 to 2; got float"),
     (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
     (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),
     (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got NaN"),
@@ -459,12 +415,6 @@ def test_qif_says_the_same(m: bs.Matrix) -> None:
     assert p.capacity == pytest.approx(shannon.add_capacity(dense)[0], abs=1e-5)
 
 
-def test_nothing_is_shown_as_nothing() -> None:
-    shown = {entry.name: entry.text for entry in bs.uniform(12).profile()}
-    for name in ("mutual_information", "capacity", "max_leakage", "guaranteed_max_leakage"):
-        assert shown[name] == "0"
-
-
 LARGE = 200_000
 
 
@@ -496,5 +446,6 @@ def test_a_point_that_is_not_computed_is_none() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 12, 1000, 10**6])
 def test_perfect_secrecy_tells_nothing_at_all(size: int) -> None:
-    entry = bs.uniform(size).profile()["mutual_information"]
-    assert (entry.value, entry.text) == (0.0, "0")
+    found = bs.uniform(size).profile()
+    for name in ("mutual_information", "capacity", "max_leakage", "guaranteed_max_leakage"):
+        assert (found[name].value, found[name].text) == (0.0, "0")

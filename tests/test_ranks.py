@@ -112,10 +112,8 @@ def test_rows_of_pandas_keep_their_labels() -> None:
 def test_whole_numbers_stay_whole() -> None:
     huge = [2**62 + 1, 2**62]
     assert bs.masking.reverse_map(huge, [5, 6]).z.tolist() == [2**62, 2**62 + 1]
-    assert bs.masking.reverse_map(np.array([1, 2], dtype=np.uint8), [7, 3]).residual.tolist() == [
-        5,
-        2,
-    ]
+    small = np.array([1, 2], dtype=np.uint8)
+    assert bs.masking.reverse_map(small, [7, 3]).residual.tolist() == [5, 2]
 
 
 NAN = float("nan")

@@ -50,12 +50,8 @@ pub fn decompose(
         complete: true,
     };
     let terms = whole.terms().ok_or_else(|| {
-        let must = "have fewer than 2^127 terms together";
-        Error::value(
-            "matrices",
-            must,
-            format!("a product of {} counts above that", factors.len()),
-        )
+        let got = format!("a product of {} counts above that", factors.len());
+        Error::value("matrices", "have fewer than 2^127 terms together", got)
     })?;
     if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
         if terms > CHOICE {

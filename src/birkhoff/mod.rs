@@ -47,7 +47,7 @@ pub use decomposition::{Decomposition, Sum};
 use counts::Counts;
 use listed::Listed;
 use random::Random;
-use terms::{Terms, units_for};
+use terms::{Permutations, Terms, Weights, units_for};
 
 /// Which permutation is taken next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub fn decompose(
     };
     let form = search(&counts, options, &limits, share, progress);
     let sum: u64 = match &form.weights {
-        terms::Weights::Units(units, _) => units.iter().sum(),
+        Weights::Units(units, _) => units.iter().sum(),
         _ => counts.total,
     };
     Ok(Decomposition {
@@ -185,5 +185,9 @@ fn search(
         (listed.weights.len(), std::cmp::Reverse(sum))
     });
     let best = best.unwrap_or_else(|| Listed::new(size));
-    Terms::listed(best, counts.total)
+    Terms {
+        size: size as u64,
+        weights: Weights::Units(best.weights, counts.total),
+        permutations: Permutations::Listed(best.columns),
+    }
 }

@@ -123,17 +123,12 @@ pub fn dense(counts: &Counts) -> Result<Matrix> {
 
 fn small_enough(matrix: &Matrix) -> Result<usize> {
     matrix.check_written()?;
-    match matrix.family.size() {
-        size if size <= MAX_SIZE => Ok(size as usize),
-        size => Err(Error::value(
-            "size",
-            format!(
-                "be at most {MAX_SIZE} to decompose a {} entry by entry",
-                matrix.family.name()
-            ),
-            size,
-        )),
+    let (size, name) = (matrix.family.size(), matrix.family.name());
+    if size > MAX_SIZE {
+        let must = format!("be at most {MAX_SIZE} to decompose a {name} entry by entry");
+        return Err(Error::value("size", must, size));
     }
+    Ok(size as usize)
 }
 
 /// The positive entries of every row, as counts out of `total`.

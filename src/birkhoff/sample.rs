@@ -166,17 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn leaves_add_up_to_the_matrix() {
-        assert_eq!(check_marginals(1, &[1]), 1);
-        assert_eq!(check_marginals(1, &[7]), 3);
-        assert!(check_marginals(2, &[3, 5, 5, 3]) > 2);
-        assert!(check_marginals(3, &[1, 1, 1, 1, 1, 1, 1, 1, 1]) > 2);
-        assert!(check_marginals(3, &[5, 2, 0, 1, 4, 2, 1, 1, 5]) > 2);
-        assert!(check_marginals(3, &[6, 2, 1, 1, 5, 3, 2, 2, 5]) > 2);
-    }
-
-    #[test]
     fn leaves_add_up_for_even_and_odd_totals() {
+        assert_eq!(check_marginals(1, &[7]), 3);
+        assert!(check_marginals(3, &[5, 2, 0, 1, 4, 2, 1, 1, 5]) > 2);
         let mut random = Random::new(9);
         for total in 1..=16 {
             for size in [2usize, 4, 5] {

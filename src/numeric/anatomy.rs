@@ -71,14 +71,8 @@ pub fn classes<F: FnMut() -> u64>(
                 .gather();
             with.sort_unstable();
             with.dedup();
-            let without = (made as usize).saturating_sub(with.len());
-            if without == 0 {
-                // More than n/l records of one value, which callers refuse.
-                classes[record as usize] = 0;
-                continue;
-            }
-            // The one at this place among the classes without it.
-            let mut class = words.below(without as u64) as u32;
+            // The one at this place among the classes without it, of which there is one: see above.
+            let mut class = words.below(u64::from(made) - with.len() as u64) as u32;
             for &other in &with {
                 class += u32::from(other <= class);
             }

@@ -35,24 +35,19 @@ impl Mean {
             place: Place::new(levels),
         };
         for row in rows.chunks_exact(levels.len()).paced() {
-            mean.left += 1;
-            for (j, &x) in row.iter().enumerate() {
-                // Numbers have no counts.
-                match mean.counts[j].get_mut(x as usize) {
-                    Some(count) => *count += 1,
-                    None => mean.sums[j] = mean.sums[j] + x.into(),
-                }
-            }
+            mean.count(row, 1);
         }
         mean
     }
 
-    fn remove(&mut self, row: &[f64]) {
-        self.left -= 1;
+    /// Adds a row, or takes it away if `sign` is -1.
+    fn count(&mut self, row: &[f64], sign: i64) {
+        self.left = self.left.wrapping_add_signed(sign);
         for (j, &x) in row.iter().enumerate() {
+            // Numbers have no counts.
             match self.counts[j].get_mut(x as usize) {
-                Some(count) => *count -= 1,
-                None => self.sums[j] = self.sums[j] - x.into(),
+                Some(count) => *count = count.wrapping_add_signed(sign),
+                None => self.sums[j] = self.sums[j] + (x * sign as f64).into(),
             }
         }
     }
@@ -95,7 +90,7 @@ impl Work<'_> {
         self.classes[record as usize] = self.made;
         self.cloud.remove(record);
         let row = &self.rows[record as usize * self.columns..][..self.columns];
-        self.mean.remove(row);
+        self.mean.count(row, -1);
     }
 
     /// A class of `record` and the `k - 1` nearest to it. Leaves `here` at the record.

@@ -125,11 +125,8 @@ pub fn permute<T: Item>(
 ) -> Result<()> {
     let size = check(matrix)?;
     if x.len() != size {
-        return Err(Error::value(
-            "values",
-            format!("be one for each of the {size} individuals"),
-            x.len(),
-        ));
+        let must = format!("be one for each of the {size} individuals");
+        return Err(Error::value("values", must, x.len()));
     }
     part(matrix, streams, x, out)
 }

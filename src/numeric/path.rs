@@ -19,9 +19,9 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::Item;
 use super::draw::{Buffer, Coin, Draw, Source, kind};
-use super::shuffle::{share, workers};
+use super::shuffle::share;
 use crate::law::Alphas;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop::Paced;
 
 /// Pairs in a block: the same on every machine, as words depend on it.
@@ -35,41 +35,50 @@ pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T]
     }
     let mut swapped = Zeroizing::new(memory::zeros::<u64>(pairs.div_ceil(64)));
     let blocks = pairs.div_ceil(BLOCK);
-    let mut states: Vec<Buffer> = (0..workers(pairs, blocks))
-        .map(|_| Buffer::default())
-        .gather();
     let coins = Coins::new(alphas, total);
     let parts = swapped.chunks_mut(BLOCK / 64).enumerate();
-    share(parts, &mut states, |buffer, (block, words)| {
-        let mut draw = source.open(buffer, kind::PATH | block as u64);
-        coins.throw(&mut draw, block * BLOCK, pairs, words);
-    });
+    share(
+        pairs,
+        blocks,
+        Buffer::default,
+        parts,
+        |buffer, (block, words)| {
+            let mut draw = source.open(buffer, kind::PATH | block as u64);
+            coins.throw(&mut draw, block * BLOCK, pairs, words);
+        },
+    );
     resolve(&mut swapped);
     let swapped = &swapped[..];
     let is = |pair: usize| swapped[pair / 64] >> (pair % 64) & 1 == 1;
     let parts = out.chunks_mut(BLOCK).enumerate();
-    share(parts, &mut states, |_, (block, out)| {
-        let (start, end) = (block * BLOCK, block * BLOCK + out.len());
-        out.copy_from_slice(&x[start..end]);
-        if start > 0 && is(start - 1) {
-            out[0] = x[start - 1];
-        }
-        for (i, &word) in swapped[start / 64..end.div_ceil(64).min(swapped.len())]
-            .iter()
-            .enumerate()
-        {
-            let mut left = word;
-            while left != 0 {
-                let here = 64 * i + left.trailing_zeros() as usize;
-                left &= left - 1;
-                out[here] = x[start + here + 1];
-                // Unless it is the first of the next block, which looks for itself.
-                if let Some(next) = out.get_mut(here + 1) {
-                    *next = x[start + here];
+    share(
+        pairs,
+        blocks,
+        || (),
+        parts,
+        |(), (block, out)| {
+            let (start, end) = (block * BLOCK, block * BLOCK + out.len());
+            out.copy_from_slice(&x[start..end]);
+            if start > 0 && is(start - 1) {
+                out[0] = x[start - 1];
+            }
+            for (i, &word) in swapped[start / 64..end.div_ceil(64).min(swapped.len())]
+                .iter()
+                .enumerate()
+            {
+                let mut left = word;
+                while left != 0 {
+                    let here = 64 * i + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    out[here] = x[start + here + 1];
+                    // Unless it is the first of the next block, which looks for itself.
+                    if let Some(next) = out.get_mut(here + 1) {
+                        *next = x[start + here];
+                    }
                 }
             }
-        }
-    });
+        },
+    );
 }
 
 /// The coins of all pairs.
@@ -102,28 +111,21 @@ impl<'a> Coins<'a> {
     fn throw(&self, draw: &mut impl Draw, start: usize, pairs: usize, words: &mut [u64]) {
         for (i, word) in words.iter_mut().enumerate().paced() {
             let first = start + 64 * i;
-            let many = 64.min(pairs - first);
-            match self {
-                Coins::Constant(one, others) => {
-                    let coin = if first == 0 { one } else { others };
-                    let mut thrown = u64::from(draw.falls(coin));
-                    for bit in 1..many {
-                        thrown |= u64::from(draw.falls(others)) << bit;
+            for pair in first..pairs.min(first + 64) {
+                let thrown = match self {
+                    Coins::Constant(one, _) if pair == 0 => draw.falls(one),
+                    Coins::Constant(_, others) => draw.falls(others),
+                    Coins::Each(alphas, total) => {
+                        let before = if pair == 0 {
+                            0
+                        } else {
+                            alphas.at(pair as u64 - 1)
+                        };
+                        let (a, b) = chance(alphas.at(pair as u64), before, *total);
+                        draw.happens(a, b)
                     }
-                    *word = thrown;
-                }
-                Coins::Each(alphas, total) => {
-                    let mut before = match first {
-                        0 => 0,
-                        first => alphas.at(first as u64 - 1),
-                    };
-                    for bit in 0..many {
-                        let alpha = alphas.at((first + bit) as u64);
-                        let (a, b) = chance(alpha, before, *total);
-                        *word |= u64::from(draw.happens(a, b)) << bit;
-                        before = alpha;
-                    }
-                }
+                };
+                *word |= u64::from(thrown) << (pair - first);
             }
         }
     }

@@ -18,8 +18,8 @@ use zeroize::Zeroize;
 use super::Item;
 use super::draw::{Buffer, Draw, Source, kind};
 use super::flagged::Flags;
-use super::shuffle::{self, share, workers};
-use crate::system::memory::{self, Gather};
+use super::shuffle::{self, share};
+use crate::system::memory;
 
 /// How many values go together. The same on every machine, as words depend on it.
 #[derive(Debug, Clone, Copy)]
@@ -76,13 +76,11 @@ pub fn shuffle<T: Item, S: Source>(
         None => (block * sizes.block).min(n),
     };
     {
-        let mut states: Vec<Dealer> = (0..workers(x.len(), blocks))
-            .map(|_| Dealer {
-                buffer: Buffer::default(),
-                buckets: memory::zeros(sizes.block.min(x.len())),
-                next: memory::zeros(width),
-            })
-            .gather();
+        let state = || Dealer {
+            buffer: Buffer::default(),
+            buckets: memory::zeros(sizes.block.min(x.len())),
+            next: memory::zeros(width),
+        };
         let mut rest = &mut dealt[..];
         let parts = starts.chunks_mut(width).enumerate().map(|(block, starts)| {
             let here = before(block + 1) - before(block);
@@ -90,39 +88,45 @@ pub fn shuffle<T: Item, S: Source>(
             rest = later;
             (block, starts, dealt)
         });
-        share(parts, &mut states, |state, (block, starts, dealt)| {
-            let chosen = &mut state.buckets[..dealt.len()];
-            if buckets > 1 {
-                let mut draw = source.open(&mut state.buffer, nonce(kind::DEAL, block));
-                draw.fill(buckets.trailing_zeros(), chosen);
-            }
-            for &bucket in &*chosen {
-                starts[usize::from(bucket) + 1] += 1;
-            }
-            for bucket in 0..buckets {
-                starts[bucket + 1] += starts[bucket];
-            }
-            state.next.copy_from_slice(starts);
-            let from = block * sizes.block;
-            let x = &x[from..x.len().min(from + sizes.block)];
-            let place = |(bucket, value): (&u16, T)| {
-                let next = &mut state.next[usize::from(*bucket)];
-                dealt[*next as usize] = value;
-                *next += 1;
-            };
-            match flags {
-                None => chosen.iter().zip(x.iter().copied()).for_each(place),
-                Some(flags) => {
-                    let mut chosen = chosen.iter();
-                    let mut place = place;
-                    flags.each(from, from + x.len(), |u| {
-                        if let Some(bucket) = chosen.next() {
-                            place((bucket, x[u - from]));
-                        }
-                    });
+        share(
+            x.len(),
+            blocks,
+            state,
+            parts,
+            |state, (block, starts, dealt)| {
+                let chosen = &mut state.buckets[..dealt.len()];
+                if buckets > 1 {
+                    let mut draw = source.open(&mut state.buffer, nonce(kind::DEAL, block));
+                    draw.fill(buckets.trailing_zeros(), chosen);
                 }
-            }
-        });
+                for &bucket in &*chosen {
+                    starts[usize::from(bucket) + 1] += 1;
+                }
+                for bucket in 0..buckets {
+                    starts[bucket + 1] += starts[bucket];
+                }
+                state.next.copy_from_slice(starts);
+                let from = block * sizes.block;
+                let x = &x[from..x.len().min(from + sizes.block)];
+                let place = |(bucket, value): (&u16, T)| {
+                    let next = &mut state.next[usize::from(*bucket)];
+                    dealt[*next as usize] = value;
+                    *next += 1;
+                };
+                match flags {
+                    None => chosen.iter().zip(x.iter().copied()).for_each(place),
+                    Some(flags) => {
+                        let mut chosen = chosen.iter();
+                        let mut place = place;
+                        flags.each(from, from + x.len(), |u| {
+                            if let Some(bucket) = chosen.next() {
+                                place((bucket, x[u - from]));
+                            }
+                        });
+                    }
+                }
+            },
+        );
     }
     let mut ends: Vec<usize> = memory::zeros(width);
     for starts in starts.chunks(width) {
@@ -131,9 +135,7 @@ pub fn shuffle<T: Item, S: Source>(
         }
     }
     let longest = ends.windows(2).map(|pair| pair[1] - pair[0]).max();
-    let mut states: Vec<(Buffer, Vec<T>)> = (0..workers(x.len(), buckets))
-        .map(|_| (Buffer::default(), memory::zeros(longest.unwrap_or(0))))
-        .gather();
+    let state = || (Buffer::default(), memory::zeros(longest.unwrap_or(0)));
     // The places of a bucket: where its first value goes, up to where the next one's does.
     let place = |bucket: usize| match flags {
         _ if bucket == 0 => 0,
@@ -149,31 +151,37 @@ pub fn shuffle<T: Item, S: Source>(
         rest = later;
         (bucket, from, out)
     });
-    share(parts, &mut states, |(buffer, room), (bucket, from, out)| {
-        let taken = &mut room[..ends[bucket + 1] - ends[bucket]];
-        let mut filled = 0;
-        for (block, starts) in starts.chunks(width).enumerate() {
-            let run = starts[bucket] as usize..starts[bucket + 1] as usize;
-            let first = before(block);
-            let run = &dealt[first + run.start..first + run.end];
-            taken[filled..filled + run.len()].copy_from_slice(run);
-            filled += run.len();
-        }
-        let mut draw = source.open(buffer, nonce(kind::BUCKET, bucket));
-        shuffle::one(taken, &mut draw);
-        let Some(flags) = flags else {
-            return out.copy_from_slice(taken);
-        };
-        // The values that were taken to the flagged places, all others where they are.
-        let end = from + out.len();
-        out.copy_from_slice(&x[from..end]);
-        let mut taken = taken.iter();
-        flags.each(from, end, |u| {
-            if let Some(value) = taken.next() {
-                out[u - from] = *value;
+    share(
+        x.len(),
+        buckets,
+        state,
+        parts,
+        |(buffer, room), (bucket, from, out)| {
+            let taken = &mut room[..ends[bucket + 1] - ends[bucket]];
+            let mut filled = 0;
+            for (block, starts) in starts.chunks(width).enumerate() {
+                let run = starts[bucket] as usize..starts[bucket + 1] as usize;
+                let first = before(block);
+                let run = &dealt[first + run.start..first + run.end];
+                taken[filled..filled + run.len()].copy_from_slice(run);
+                filled += run.len();
             }
-        });
-    });
+            let mut draw = source.open(buffer, nonce(kind::BUCKET, bucket));
+            shuffle::one(taken, &mut draw);
+            let Some(flags) = flags else {
+                return out.copy_from_slice(taken);
+            };
+            // The values that were taken to the flagged places, all others where they are.
+            let end = from + out.len();
+            out.copy_from_slice(&x[from..end]);
+            let mut taken = taken.iter();
+            flags.each(from, end, |u| {
+                if let Some(value) = taken.next() {
+                    out[u - from] = *value;
+                }
+            });
+        },
+    );
     starts.zeroize();
 }
 

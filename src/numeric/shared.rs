@@ -18,26 +18,16 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::law::{Composition, Matrix, Structure};
 
-/// What the whole column shares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shared {
-    /// The order of each axis.
-    Axes,
-    /// The part that is drawn.
-    Part,
-    /// The shift.
-    Shift,
-}
+const AXES: &str =
+    "a kron, which shuffles all its classes alike, so that one known class gives all away";
+const PART: &str =
+    "a mix, which draws one part for all, so that a part in clear leaves everybody in clear";
+const SHIFT: &str = "a circulant, which may shift all alike, so that one known pair undoes it";
 
-type Seen = HashMap<*const (), Option<Shared>>;
+type Seen = HashMap<*const (), Option<&'static str>>;
 
-/// What the permutation of a column shares; `None` if nothing is.
-pub fn of(matrix: &Matrix) -> Option<Shared> {
-    look(matrix, &mut HashMap::new())
-}
-
-/// A composite may hold one matrix many times.
-fn look(matrix: &Matrix, seen: &mut Seen) -> Option<Shared> {
+/// What the permutation of a column shares; `None` if nothing is. A composite may hold one matrix many times.
+fn look(matrix: &Matrix, seen: &mut Seen) -> Option<&'static str> {
     let place = Arc::as_ptr(&matrix.family).cast::<()>();
     if let Some(found) = seen.get(&place) {
         return *found;
@@ -46,7 +36,7 @@ fn look(matrix: &Matrix, seen: &mut Seen) -> Option<Shared> {
         Some(Composition::Kron(factors)) => {
             let mut wide = factors.iter().filter(|factor| factor.family.size() > 1);
             match (wide.next(), wide.next()) {
-                (Some(_), Some(_)) => Some(Shared::Axes),
+                (Some(_), Some(_)) => Some(AXES),
                 (only, _) => only.and_then(|only| look(only, seen)),
             }
         }
@@ -55,14 +45,14 @@ fn look(matrix: &Matrix, seen: &mut Seen) -> Option<Shared> {
             match drawn().count() {
                 1 => drawn().next().and_then(|part| look(part.1, seen)),
                 _ if drawn().all(|part| in_company(part.1)) => None,
-                _ => Some(Shared::Part),
+                _ => Some(PART),
             }
         }
         Some(Composition::Product(first, second)) => {
             look(first, seen).or_else(|| look(second, seen))
         }
         _ => match matrix.structure() {
-            Structure::Circulant { .. } => Some(Shared::Shift),
+            Structure::Circulant { .. } => Some(SHIFT),
             _ => None,
         },
     };
@@ -81,17 +71,8 @@ pub fn in_company(matrix: &Matrix) -> bool {
 /// # Errors
 /// It shares something.
 pub fn check(matrix: &Matrix) -> Result<()> {
-    let got = match of(matrix) {
-        None => return Ok(()),
-        Some(Shared::Axes) => {
-            "a kron, which shuffles all its classes alike, so that one known class gives all away"
-        }
-        Some(Shared::Part) => {
-            "a mix, which draws one part for all, so that a part in clear leaves everybody in clear"
-        }
-        Some(Shared::Shift) => {
-            "a circulant, which may shift all alike, so that one known pair undoes it"
-        }
+    let Some(got) = look(matrix, &mut HashMap::new()) else {
+        return Ok(());
     };
     let must = "move individuals apart from each other unless `allow_shift` is True";
     Err(Error::value("matrix", must, got))

@@ -126,8 +126,7 @@ pub fn classes<T: Item, S: Source>(source: &S, runs: &[Run], x: &[T], out: &mut 
         scatter::shuffle(source, class, scatter::SIZES, None, x, out);
     }
     let stretches = stretches(&small);
-    let workers = workers(x.len(), stretches.len());
-    let mut states: Vec<Buffer> = (0..workers).map(|_| Buffer::default()).gather();
+    let many = stretches.len();
     let (mut rest, mut at) = (out, 0);
     let parts = (0..).zip(stretches).map(|(number, pieces)| {
         let (start, end) = (pieces[0].start, pieces[pieces.len() - 1].end);
@@ -136,7 +135,7 @@ pub fn classes<T: Item, S: Source>(source: &S, runs: &[Run], x: &[T], out: &mut 
         (rest, at) = (later, end);
         (number, pieces, out)
     });
-    share(parts, &mut states, |buffer, (number, pieces, out)| {
+    let work = |buffer: &mut Buffer, (number, pieces, out): (u64, &[Piece], &mut [T])| {
         let start = pieces[0].start;
         out.copy_from_slice(&x[start..start + out.len()]);
         if pieces.iter().all(|piece| piece.class_size == 1) {
@@ -149,7 +148,8 @@ pub fn classes<T: Item, S: Source>(source: &S, runs: &[Run], x: &[T], out: &mut 
                 alike(classes, piece.class_size, &mut draw);
             }
         }
-    });
+    };
+    share(x.len(), many, Buffer::default, parts, work);
 }
 
 /// Only these classes, in place, one after the other; all others stay.
@@ -164,28 +164,25 @@ pub fn some<T: Item, S: Source>(source: &S, runs: &[Run], x: &mut [T]) {
     }
 }
 
-/// Threads for this number of values and parts.
-pub(super) fn workers(values: usize, parts: usize) -> usize {
-    if values < 1 << 15 {
-        1
-    } else {
-        pool::threads().clamp(1, parts.max(1))
-    }
-}
-
-/// [`pool::share_out`] of work that handles words.
+/// [`pool::share_out`] of `many` parts of `values` that handle words, each thread with a `state` of its own.
 pub(super) fn share<T: Send, S: Send>(
+    values: usize,
+    many: usize,
+    state: impl Fn() -> S,
     parts: impl Iterator<Item = T> + Send,
-    states: &mut [S],
     f: impl Fn(&mut S, T) + Sync,
 ) {
-    let many = states.len() > 1;
-    if many {
+    let threads = match values {
+        ..0x8000 => 1,
+        _ => pool::threads().clamp(1, many.max(1)),
+    };
+    if threads > 1 {
         // What derivations left lies where the frames that start threads will be.
         erase::stack();
     }
-    pool::share_out(parts, states, |state, part| {
-        if many {
+    let mut states = (0..threads).map(|_| state()).gather();
+    pool::share_out(parts, &mut states, |state, part| {
+        if threads > 1 {
             erase::after(|| f(state, part));
         } else {
             f(state, part);

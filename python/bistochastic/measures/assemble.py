@@ -39,7 +39,32 @@ def profile_of(
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress, words=_parts) as tell:
-        return _profile(matrix, cost, prior, full=full, tell=tell)
+        if cost is not None and matrix.padding:
+            must = "`cost` must be given for a matrix whose codes can all be true"
+            raise ValueError(f"{must}; got {matrix.padding} that are never true")
+        table = None if cost is None else costs.cost_table(matrix.size, cost)
+        belief = None if prior is None else priors.prior_of(matrix, prior)
+        gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
+        mean = channel.average(matrix, full=full)
+        found = survey.lines(matrix, gammas, full=full)
+        parts: list[Callable[[], list[Entry]]] = [
+            lambda: _average(matrix, mean),
+            lambda: _lines(matrix, mean, found),
+            lambda: _attacker(matrix, mean, found, full=full),
+            lambda: [_epsilon(matrix, found)],
+            lambda: [] if table is None else _cost(matrix, table, belief, full=full),
+            lambda: _deniability(matrix, found),
+            lambda: _analyst(matrix, found, full=full),
+            lambda: [] if belief is None else _belief(matrix, found, belief),
+            lambda: [],
+        ]
+        entries: list[Entry] = []
+        # The first of nine parts is the work above: all single lines.
+        for done, part in enumerate(parts, start=1):
+            if tell is not None:
+                tell(done / _PARTS)
+            entries += part()
+        return Profile(matrix, tuple(entries))
 
 
 # Parts of a profile, as progress counts them.
@@ -50,41 +75,11 @@ def _parts(share: float) -> str:
     return f"{round(share * _PARTS)} of {_PARTS} parts"
 
 
-def _profile(
-    matrix: Matrix,
-    cost: object,
-    prior: object,
-    *,
-    full: bool,
-    tell: Callable[[float], object] | None,
-) -> Profile:
-    if cost is not None and matrix.padding:
-        must = "`cost` must be given for a matrix whose codes can all be true"
-        raise ValueError(f"{must}; got {matrix.padding} that are never true")
-    table = None if cost is None else costs.cost_table(matrix.size, cost)
-    belief = None if prior is None else priors.prior_of(matrix, prior)
-    gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
-    mean = channel.average(matrix, full=full)
-    found = survey.lines(matrix, gammas, full=full)
-    parts: list[Callable[[], list[Entry]]] = [
-        lambda: _average(matrix, mean),
-        lambda: _lines(matrix, mean, found),
-        lambda: _attacker(matrix, mean, found, full=full),
-        lambda: [_epsilon(matrix, found)],
-        lambda: [] if table is None else _cost(matrix, table, belief, full=full),
-        lambda: _deniability(matrix, found),
-        lambda: _analyst(matrix, found, full=full),
-        lambda: [] if belief is None else _belief(matrix, found, belief),
-    ]
-    entries: list[Entry] = []
-    # The first part is the work above: all single lines.
-    for done, part in enumerate(parts, start=1):
-        if tell is not None:
-            tell(done / _PARTS)
-        entries += part()
-    if tell is not None:
-        tell(1.0)
-    return Profile(matrix, tuple(entries))
+def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
+    """Make a measure, not computed if there is no value."""
+    if value is None:
+        return missing(name, _TOO_LARGE)
+    return Entry(name, value, status_of(exact), note)
 
 
 def _average(matrix: Matrix, mean: channel.Average) -> list[Entry]:
@@ -144,17 +139,13 @@ def _up(x: Fraction) -> float:
 def _epsilon(matrix: Matrix, found: survey.Lines | None) -> Entry:
     known = status_of(matrix.is_exact)
     witness = None if found is None else found.witness
+    u, w, v = (0, 0, 0) if witness is None else witness
     if math.isinf(matrix.epsilon):
-        where = ""
-        if witness is not None:
-            u, w, v = witness
-            where = f": {v} is reported for true {u}, never for true {w}"
+        where = "" if witness is None else f": {v} is reported for true {u}, never for true {w}"
         may = "rules out" if known == "exact" or where else "may rule out"
         return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
-    note = ""
-    if witness is not None and matrix.epsilon > 0:
-        u, w, v = witness
-        note = f"reported {v} favours true {u} over true {w}"
+    favours = witness is not None and matrix.epsilon > 0
+    note = f"reported {v} favours true {u} over true {w}" if favours else ""
     return Entry("epsilon", matrix.epsilon, known, note)
 
 
@@ -172,14 +163,9 @@ def _cost(
         return [missing("metric_epsilon", why), mean]
     if not ordinal:
         return [missing(name, _TOO_LARGE) for name in ("metric_epsilon", "expected_cost")]
-    metric = costs.ordinal_epsilon(matrix)
+    metric, exact = costs.ordinal_epsilon(matrix) or (None, True)
     walk = None if belief is not None else costs.ordinal_cost(matrix)
-    return [
-        missing("metric_epsilon", _TOO_LARGE) if metric is None
-        else Entry("metric_epsilon", metric[0], status_of(metric[1])),
-        missing("expected_cost", _TOO_LARGE) if walk is None
-        else Entry("expected_cost", walk, "exact"),
-    ]  # fmt: skip
+    return [_known("metric_epsilon", metric, exact=exact), _known("expected_cost", walk)]
 
 
 def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
@@ -200,16 +186,12 @@ def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
 
 
 def _analyst(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
-    truth = matrix.truthfulness
-    ergodic = matrix.is_ergodic
     return [
-        missing("truthfulness", _TOO_LARGE) if truth is None
-        else Entry("truthfulness", truth, "exact", "under a uniform prior"),
-        missing("is_ergodic", _TOO_LARGE) if ergodic is None
-        else Entry("is_ergodic", ergodic, "exact"),
+        _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
+        _known("is_ergodic", matrix.is_ergodic),
         *conditioning(matrix, full=full),
         _varah(found),
-    ]  # fmt: skip
+    ]
 
 
 def _varah(found: survey.Lines | None) -> Entry:

@@ -44,9 +44,8 @@ def mutual_information(matrix: Matrix, mean: Average) -> float:
     """
     if mean.beta == 1:
         return 0.0
-    rate = mean.bits
     most = log2_up(matrix.size - matrix.padding)
-    return most if rate == 0 else math.nextafter(most - rate, math.inf)
+    return most if mean.bits == 0 else math.nextafter(most - mean.bits, math.inf)
 
 
 @dataclass(frozen=True)
@@ -79,13 +78,11 @@ def _capacity(
         bits = math.fsum(part.bits for part in each)
         how = "; ".join(sorted({part.how for part in each if part.how}))
         return Capacity(bits, math.fsum(part.gap for part in each), how)
-    classes = structure.classes(matrix)
-    if classes is not None:
+    if (classes := structure.classes(matrix)) is not None:
         return Capacity(log2_up(classes.number), 0.0, "")
     if structure.is_certain(matrix):
         return Capacity(log2_up(r), 0.0, "")
-    swap = structure.swap(matrix)
-    if swap is not None and r > 2:
+    if (swap := structure.swap(matrix)) is not None and r > 2:
         keep = float(swap.keep)
         coin = entropy(np.array([keep, 1 - keep]))
         bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, operators, structure
@@ -21,11 +22,7 @@ _WRITTEN = 1024
 
 def conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
     """Rank and condition."""
-
-    def of(part: Matrix, known: Callable[[Matrix], list[Entry]]) -> list[Entry]:
-        return _conditioning_of(part, known, full=full)
-
-    return structure.by_parts(matrix, of)
+    return structure.by_parts(matrix, partial(_conditioning_of, full=full))
 
 
 def _conditioning_of(
@@ -39,11 +36,11 @@ def _conditioning_of(
     made = structure.composition(matrix)
     if isinstance(made, structure.Kron):
         each = [known_of(factor) for factor in structure.wide_factors(made)]
-        values = [[part.value for part in parts] for parts in each]
-        if all(value is not None for pair in values for value in pair):
+        pairs = [[part.value for part in parts] for parts in each]
+        if all(value is not None for pair in pairs for value in pair):
             known = status_of(all(e.status == "exact" for pair in each for e in pair))
-            rank = math.prod(int(pair[0] or 0) for pair in values)
-            product = math.prod(float(pair[1] or 0) for pair in values)
+            rank = math.prod(int(pair[0] or 0) for pair in pairs)
+            product = math.prod(float(pair[1] or 0) for pair in pairs)
             return [Entry("rank", rank, known), Entry("condition", product, known)]
         return [missing(name, "a factor is too large") for name in ("rank", "condition")]
     composite = made is not None
@@ -54,24 +51,14 @@ def _conditioning_of(
         _core.keep_condition(matrix, operators.inverse(least))
         counted = rank == size or not composite
         return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
+    # The rank and condition of a very large product: from its factors or by iteration.
     why = "too large for singular values; full=True takes them"
-    if isinstance(made, structure.Product):
-        return _product_conditioning(matrix, made, why, known_of)
-    return [missing("rank", why), missing("condition", why)]
-
-
-def _product_conditioning(
-    matrix: Matrix,
-    product: structure.Product,
-    why: str,
-    known_of: Callable[[Matrix], list[Entry]],
-) -> list[Entry]:
-    """Find the rank and condition of a very large product from its factors or by iteration."""
-    each = [known_of(factor)[1] for factor in product.parts]
-    values = [entry.value for entry in each if entry.value is not None]
-    if len(values) < len(each):
+    factors = made.parts if isinstance(made, structure.Product) else ()
+    conditions = [known_of(factor)[1] for factor in factors]
+    values = [entry.value for entry in conditions if entry.value is not None]
+    if not values or len(values) < len(conditions):
         return [missing("rank", why), missing("condition", why)]
-    exact = all(entry.status == "exact" for entry in each)
+    exact = all(entry.status == "exact" for entry in conditions)
     if max(values) > operators.MOST:
         return [missing("rank", why), _condition(math.inf, exact)]
     if min(values) == 1:

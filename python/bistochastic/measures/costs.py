@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
     """Read a table of costs, or the word for ``|u - v|``."""
-    must = f'`cost` must be "ordinal" or {size} x {size} non-negative numbers'
+    must = f'be "ordinal" or {size} x {size} non-negative numbers'
     if isinstance(given, str):
         if given != "ordinal":
-            raise ValueError(f"{must}; got {given!r}")
+            raise ValueError(f"`cost` must {must}; got {given!r}")
         return "ordinal"
-    table = arguments.floats("cost", f'be "ordinal" or {size} x {size} non-negative numbers', given)
+    table = arguments.floats("cost", must, given)
     if table.shape != (size, size):
-        raise ValueError(f"{must}; got shape {table.shape}")
+        raise ValueError(f"`cost` must {must}; got shape {table.shape}")
     wrong = ~(table >= 0)
     if wrong.any():
         u, v = divmod(int(wrong.argmax()), size)
-        raise ValueError(f"{must}; got {arguments.fault(table[u, v])} at ({u}, {v})")
+        raise ValueError(f"`cost` must {must}; got {arguments.fault(table[u, v])} at ({u}, {v})")
     return np.ascontiguousarray(table)
 
 
@@ -73,8 +73,7 @@ def mean_distance(matrix: Matrix) -> float | None:
 
 def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
     """Compute the metric epsilon of a structured matrix for ``|u - v|``, and if it is exact."""
-    kernel = structure.even_kernel(matrix)
-    if kernel is not None:
+    if (kernel := structure.even_kernel(matrix)) is not None:
         # An entry is a sum of two of the kernel, and a step moves both by one place.
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.abs(np.diff(np.log(kernel.counts.astype(float))))
@@ -91,30 +90,24 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
 def ordinal_cost(matrix: Matrix) -> float | None:
     """Compute the mean of ``|u - v|`` of a structured matrix over uniform true categories."""
     r = matrix.size
-    pair = structure.two_valued(matrix)
-    if pair is not None:
+    if (pair := structure.two_valued(matrix)) is not None:
         return pair[1] * (r * r - 1) / 3
-    found = structure.classes(matrix)
-    if found is not None:
+    if (found := structure.classes(matrix)) is not None:
         # A class of n codes has a mean of (n^2 - 1) / 3n; integers, since squares are long.
         runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
         total: int = sum(many * (n * n - 1) for n, many in runs)
         return total / 3 / r
     if structure.steps(matrix) is not None and (truth := matrix.truthfulness) is not None:
         return 1.0 - truth
-    swap = structure.swap(matrix)
-    if swap is not None:
+    if (swap := structure.swap(matrix)) is not None:
         return float(2 * abs(swap.i - swap.j) * (1 - swap.keep) / r)
-    targets = structure.targets(matrix)
-    if targets is not None:
+    if (targets := structure.targets(matrix)) is not None:
         return float(np.abs(targets - np.arange(r)).mean())
-    row = structure.first_row(matrix)
-    if row is not None:
+    if (row := structure.first_row(matrix)) is not None:
         # A shift by j moves r - j codes up by j, and j codes down by r - j.
         j = np.arange(r)
         return float((row.shares() * (2.0 * j * (r - j) / r)).sum())
-    kernel = structure.even_kernel(matrix)
-    if kernel is not None:
+    if (kernel := structure.even_kernel(matrix)) is not None:
         # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
         # whose sum is floor(j^2 / 2).
         far = np.arange(r + 1).astype(float)

@@ -107,11 +107,9 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
     top = float(prior.max())
     if structure.is_certain(matrix):
         return 1.0, True
-    classes = structure.classes(matrix)
-    if classes is not None:
+    if (classes := structure.classes(matrix)) is not None:
         return _up(math.fsum(np.maximum.reduceat(prior, classes.starts()))), True
-    pair = structure.two_valued(matrix)
-    if pair is not None:
+    if (pair := structure.two_valued(matrix)) is not None:
         diag, off = pair
         second = float(np.partition(prior, -2)[-2])
         # The likeliest other category is the top category, except for the top category itself.
@@ -119,8 +117,7 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
         return _up(math.fsum(np.maximum(diag * prior, off * others))), True
     if r <= TABLE:
         return _up(math.fsum((prior[:, None] * matrix.to_dense()).max(axis=0))), True
-    steps = structure.steps(matrix)
-    if steps is not None:
+    if (steps := structure.steps(matrix)) is not None:
         joint = _joint_of_steps(steps, prior)
         return _up(math.fsum(np.maximum.reduce(joint))), True
     if peaks is None:

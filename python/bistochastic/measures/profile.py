@@ -44,6 +44,7 @@ WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
+_HEADER = ["Measure", "Value", "Status", "Note"]
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
@@ -126,10 +127,7 @@ class Profile:
     entries: tuple[Entry, ...]
 
     def __getitem__(self, name: str) -> Entry:
-        for entry in self.entries:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
+        return {entry.name: entry for entry in self.entries}[name]
 
     def __getattr__(self, name: str) -> float | None:
         if not name.startswith("_"):
@@ -160,20 +158,17 @@ class Profile:
         return [[e.words, e.text, e.status, e.note] for e in self]
 
     def __repr__(self) -> str:
-        header = ["Measure", "Value", "Status", "Note"]
         n = self.matrix.size
         title = f"<Profile of {self.matrix.family} {n} x {n}>"
-        return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
+        return f"{title}\n{table(_HEADER, self.rows(), left=(0, 2, 3))}"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
         n = self.matrix.size
-        header = ["Measure", "Value", "Status", "Note"]
         title = f"Profile of {self.matrix.family}, {n} x {n}"
-        return markup.fragment(
-            markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
-        )
+        rows = markup.table(_HEADER, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
+        return markup.fragment(rows)
 
     def plot(self, *, axes: object = None) -> Figure:
         """Plot the profile (needs the extra ``plot``) and return the matplotlib figure.

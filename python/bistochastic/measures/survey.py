@@ -147,9 +147,8 @@ def deniability(matrix: Matrix, gamma: object) -> int:
     found = lines(matrix, [factor])
     if found is None:
         # The true category is always among them; at e^epsilon all are.
-        return (
-            matrix.size - matrix.padding if math.log(factor) * (1 - 1e-15) > matrix.epsilon else 1
-        )
+        everything = math.log(factor) * (1 - 1e-15) > matrix.epsilon
+        return matrix.size - matrix.padding if everything else 1
     return found.deniability[0][0]
 
 
@@ -180,24 +179,22 @@ def require(matrix: Matrix, **asked: float | None) -> None:
         names = ", ".join(asked)
         raise ValueError(f"`require` must be given at least one of {names}; got none")
     for name, limit in wanted.items():
-        if name == "epsilon" and not limit >= 0:
-            raise ValueError(f"`epsilon` must be at least 0; got {_exact(limit)}")
-        if name != "epsilon" and not 0 <= limit <= 1:
-            raise ValueError(f"`{name}` must be from 0 to 1; got {_exact(limit)}")
+        most, must = (math.inf, "at least 0") if name == "epsilon" else (1.0, "from 0 to 1")
+        if not 0 <= limit <= most:
+            raise ValueError(f"`{name}` must be {must}; got {_exact(limit)}")
     found = lines(matrix, [], full=True) if {"row_beta", "column_beta"} & set(wanted) else None
     for name, limit in wanted.items():
         if name in ("beta", "epsilon"):
             own = float(getattr(matrix, name))
         elif found is None:
-            most = f"`{name}` must be at least {_exact(limit)}"
-            raise GuaranteeError(f"{most}; got a matrix too large to look at")
+            must = f"`{name}` must be at least {_exact(limit)}"
+            raise GuaranteeError(f"{must}; got a matrix too large to look at")
         else:
             both = line_betas(matrix, found, matrix.entropy_rate, matrix.beta)
             own = both[name == "column_beta"]
-        if name == "epsilon" and own > limit:
-            raise GuaranteeError(f"`epsilon` must be at most {_exact(limit)}; got {_exact(own)}")
-        if name != "epsilon" and own < limit:
-            raise GuaranteeError(f"`{name}` must be at least {_exact(limit)}; got {_exact(own)}")
+        if own > limit if name == "epsilon" else own < limit:
+            must = f"be at {'most' if name == 'epsilon' else 'least'} {_exact(limit)}"
+            raise GuaranteeError(f"`{name}` must {must}; got {_exact(own)}")
 
 
 def _exact(x: float) -> str:

@@ -141,9 +141,8 @@ def _numbers(given: object) -> np.ndarray:
         try:
             found.append(frame.numbers(name))
         except TypeError:
-            must = f"`{frame.title(name)}` must hold numbers"
             got = "a column of another kind, which k_anonymous_classes takes"
-            raise TypeError(f"{must}; got {got}") from None
+            raise TypeError(f"`{frame.title(name)}` must hold numbers; got {got}") from None
     return np.stack(found, axis=1)
 
 

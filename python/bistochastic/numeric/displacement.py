@@ -31,10 +31,9 @@ from bistochastic.words import Shown, down, percent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
+    from bistochastic.structure import Classes
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
@@ -71,26 +70,23 @@ class Displacement(Shown):
     furthest: float
     unmoved: float
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def __str__(self) -> str:
         joint = "not known"
         if self.joint_entropy is not None and self.joint_share is not None:
             joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
-        return [
-            ("records", str(self.size)),
-            ("beta of the column", f"{math.floor(self.beta * 1e4) / 1e4:.4f}"),
-            ("joint entropy", joint),
-            ("mean move", f"{self.mean:.4%} of all places"),
-            ("10% move at most", f"{self.p10:.4%}"),
-            ("50% move at most", f"{self.p50:.4%}"),
-            ("90% move at most", f"{self.p90:.4%}"),
-            ("all move at most", f"{self.furthest:.4%}"),
-            ("do not move", f"{self.unmoved:.4%} of the records"),
-        ]
-
-    def __str__(self) -> str:
-        facts = self._facts()
-        width = max(len(name) for name, _ in facts) + 2
-        return "\n".join(f"{name:<{width}}{text}" for name, text in facts)
+        facts = {
+            "records": str(self.size),
+            "beta of the column": f"{math.floor(self.beta * 1e4) / 1e4:.4f}",
+            "joint entropy": joint,
+            "mean move": f"{self.mean:.4%} of all places",
+            "10% move at most": f"{self.p10:.4%}",
+            "50% move at most": f"{self.p50:.4%}",
+            "90% move at most": f"{self.p90:.4%}",
+            "all move at most": f"{self.furthest:.4%}",
+            "do not move": f"{self.unmoved:.4%} of the records",
+        }
+        width = max(map(len, facts)) + 2
+        return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
 
     def __repr__(self) -> str:
         return (
@@ -161,10 +157,32 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
             return _of_axes([(factor.size, found(factor)) for factor in kron.factors])
         case Product():
             return _of_entries(matrix)
-    for look in (_of_classes, _of_neighbours, _of_lies, _of_targets, _of_swap, _of_kernel, _of_row):
-        moves = look(matrix)
-        if moves is not None:
-            return moves
+    n = matrix.size
+    if (runs := classes(matrix)) is not None:
+        return _of_classes(runs, n)
+    if (alphas := steps(matrix)) is not None:
+        shares = alphas.shares()
+        moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
+        return np.array([moved, 1 - 2 * moved, moved])
+    if (pair := two_valued(matrix)) is not None:
+        keep, off = pair
+        out: Array = off * (n - np.abs(np.arange(1 - n, n))) / n
+        out[n - 1] = keep
+        return out
+    if (places := targets(matrix)) is not None:
+        moves = places - np.arange(n)
+        reach = int(np.abs(moves).max(initial=0))
+        return np.bincount(moves + reach, minlength=2 * reach + 1) / n
+    if (exchange := swap(matrix)) is not None:
+        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
+        out = np.zeros(2 * reach + 1)
+        out[0] = out[-1] = moved
+        out[reach] += 1 - 2 * moved if reach else 1.0
+        return out
+    if (kernel := even_kernel(matrix)) is not None:
+        return _of_kernel(kernel.shares(), n)
+    if (row := first_row(matrix)) is not None:
+        return _of_row(row.shares(), n)
     return _of_entries(matrix)
 
 
@@ -192,11 +210,8 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     return whole
 
 
-def _of_classes(matrix: Matrix) -> Array | None:
+def _of_classes(found: Classes, size: int) -> Array:
     """Count the moves inside classes: in a class of n, n - d pairs are d apart, each with 1/n."""
-    found = classes(matrix)
-    if found is None:
-        return None
     reach = int(found.sizes.max()) - 1
     out = np.zeros(2 * reach + 1)
     sizes, inverse = np.unique(found.sizes, return_inverse=True)
@@ -204,56 +219,11 @@ def _of_classes(matrix: Matrix) -> Array | None:
     for n, number in zip(sizes.tolist(), counts.tolist(), strict=True):
         d = np.abs(np.arange(1 - n, n))
         out[reach + 1 - n : reach + n] += number * (n - d) / n
-    return out / matrix.size
+    return out / size
 
 
-def _of_lies(matrix: Matrix) -> Array | None:
-    found = two_valued(matrix)
-    if found is None:
-        return None
-    n, (keep, off) = matrix.size, found
-    d = np.abs(np.arange(1 - n, n))
-    out = off * (n - d) / n
-    out[n - 1] = keep
-    return out
-
-
-def _of_neighbours(matrix: Matrix) -> Array | None:
-    found = steps(matrix)
-    if found is None:
-        return None
-    alphas, n = found.shares(), matrix.size
-    moved = float(alphas[0] * (n - 1) if len(alphas) == 1 else alphas.sum()) / n
-    return np.array([moved, 1 - 2 * moved, moved])
-
-
-def _counted(moves: NDArray[np.int64]) -> Array:
-    reach = int(np.abs(moves).max(initial=0))
-    return np.bincount(moves + reach, minlength=2 * reach + 1) / len(moves)
-
-
-def _of_targets(matrix: Matrix) -> Array | None:
-    found = targets(matrix)
-    return None if found is None else _counted(found - np.arange(matrix.size))
-
-
-def _of_swap(matrix: Matrix) -> Array | None:
-    pair = swap(matrix)
-    if pair is None:
-        return None
-    reach, moved = abs(pair.i - pair.j), float((1 - pair.keep) / matrix.size)
-    out = np.zeros(2 * reach + 1)
-    out[0] = out[-1] = moved
-    out[reach] += 1 - 2 * moved if reach else 1.0
-    return out
-
-
-def _of_row(matrix: Matrix) -> Array | None:
+def _of_row(shares: Array, n: int) -> Array:
     """Count the moves of shifts: a shift by j moves n - j up by j and j down by n - j."""
-    row = first_row(matrix)
-    if row is None:
-        return None
-    n, shares = matrix.size, row.shares()
     out = np.zeros(2 * n - 1)
     j = np.arange(n)
     out[n - 1 + j] += shares * (n - j) / n
@@ -261,12 +231,8 @@ def _of_row(matrix: Matrix) -> Array | None:
     return out
 
 
-def _of_kernel(matrix: Matrix) -> Array | None:
+def _of_kernel(c: Array, n: int) -> Array:
     """Sum ``c_{v-u} + c_{u+v+1}``; the second term over all sums of the parity of the move."""
-    kernel = even_kernel(matrix)
-    if kernel is None:
-        return None
-    n, c = matrix.size, kernel.shares()
     cycle = np.concatenate([c, c[-2:0:-1]])
     # cycle[s + 1] for the sums s = 0..2n-2, added up by parity from the front.
     by_sum = cycle[np.arange(1, 2 * n) % (2 * n)]

@@ -58,7 +58,24 @@ class Decomposition(_core.Terms):
         >>> np.load(path)["numerators"]
         array([1, 1, 1], dtype=uint64)
         """
-        to_npz(self, _core.as_path("path", path))
+        from bistochastic.files.whole import written
+
+        exact = self.exact_weights
+        arrays: dict[str, np.ndarray] = {
+            "weights": self.weights,
+            "numerators": _integers([weight.numerator for weight in exact]),
+            "denominators": _integers([weight.denominator for weight in exact]),
+            "permutations": self.permutations,
+        }
+        if (residual := self.residual) is not None:
+            arrays["residual"] = residual.to_dense()
+        with written(_core.as_path("path", path), "path") as part, part.open("wb") as file:
+            try:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+            except struct.error:
+                # Some devices state a position without having one; a pipe states none.
+                must = "`path` must be a file or a pipe"
+                raise ValueError(f"{must}; got a device that cannot seek") from None
 
     def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
         for j in range(self.terms):
@@ -71,7 +88,11 @@ class Decomposition(_core.Terms):
         title = f"Decomposition of {self.matrix.family}, {n} x {n}: {many}"
         rows = largest(self, min(_LISTED, self.terms))
         left_out = self.residual_weight
-        more = None if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown."
+        notes = [
+            "" if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown.",
+            f"Left out: {float(left_out):.6g} of the whole." if left_out else "",
+            f"Joint entropy: {down(self.joint_entropy)} bits.",
+        ]
         return markup.fragment(
             markup.table(
                 ["term", "weight", "sum", "where 0, 1, 2, ... go"],
@@ -80,11 +101,7 @@ class Decomposition(_core.Terms):
                 left=(3,),
                 scroll=False,
             ),
-            markup.element("p", more) if more else None,
-            markup.element("p", f"Left out: {float(left_out):.6g} of the whole.")
-            if left_out
-            else None,
-            markup.element("p", f"Joint entropy: {down(self.joint_entropy)} bits."),
+            *(markup.element("p", note) for note in notes if note),
         )
 
 
@@ -123,29 +140,6 @@ def _integers(numbers: list[int]) -> np.ndarray:
     return np.array([str(number) for number in numbers])
 
 
-def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
-    """Write the weights, also as fractions, the permutations and any residual."""
-    from bistochastic.files.whole import written
-
-    exact = decomposition.exact_weights
-    arrays: dict[str, np.ndarray] = {
-        "weights": decomposition.weights,
-        "numerators": _integers([weight.numerator for weight in exact]),
-        "denominators": _integers([weight.denominator for weight in exact]),
-        "permutations": decomposition.permutations,
-    }
-    residual = decomposition.residual
-    if residual is not None:
-        arrays["residual"] = residual.to_dense()
-    with written(path, "path") as part, part.open("wb") as file:
-        try:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        except struct.error:
-            # Some devices state a position without having one; a pipe states none.
-            must = "`path` must be a file or a pipe"
-            raise ValueError(f"{must}; got a device that cannot seek") from None
-
-
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     """Write one line per term: the weight, the same as a fraction, and the target of each code."""
     from bistochastic.files.whole import written
@@ -158,19 +152,14 @@ def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
             file.write(f"{float(weight)!r},{weight},{targets}\n")
 
 
-def _order(decomposition: Decomposition, terms: int) -> list[int]:
-    """List the numbers of the largest terms, or of the first if a kron has very many terms."""
-    if decomposition.terms > 1 << 22:
-        return list(range(terms))
-    order = np.argsort(-decomposition.weights, kind="stable")
-    return [int(j) for j in order[:terms]]
-
-
 def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
     """Write the largest terms as rows: number, weight, sum so far, permutation in short."""
+    # A kron may have too many terms to sort; then the first ones are written.
+    few = decomposition.terms <= 1 << 22
+    order = np.argsort(-decomposition.weights, kind="stable") if few else np.arange(terms)
     rows: list[list[str]] = []
     so_far = 0.0
-    for j in _order(decomposition, terms):
+    for j in order[:terms].tolist():
         weight, permutation = decomposition[j]
         so_far += float(weight)
         shown = " ".join(map(str, permutation[:12].tolist()))

@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from bistochastic import families
+from bistochastic.permutations import vectors
 from bistochastic.words import Shown, show_text
 
 if TYPE_CHECKING:
@@ -103,22 +106,18 @@ class TTransforms(Shown):
         >>> found.apply([0, 0, 1])
         [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
         """
-        import numpy as np
-
-        from bistochastic.permutations import vectors
-
         given = vectors.vector("p", p)
         if len(given) != self.size:
             raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
-        listed: list[Any] = vectors.listed(given)
-        return np.array(self._floats(listed)) if vectors.is_floats(given) else self._exact(listed)
+        before = sorted(range(self.size), key=self.targets.__getitem__)
+        if vectors.is_floats(given):
+            return np.array(self._floats(given[before].tolist()))
+        listed = vectors.listed(given)
+        return self._exact([listed[u] for u in before])
 
-    def _exact(self, given: Exact) -> Exact:
+    def _exact(self, x: Exact) -> Exact:
         from fractions import Fraction
 
-        x: Exact = [0] * self.size
-        for u, v in enumerate(self.targets):
-            x[v] = given[u]
         for i, j, keep in self.steps:
             away = keep.denominator - keep.numerator
             moved: int | Fraction = away * (x[i] - x[j])
@@ -130,10 +129,7 @@ class TTransforms(Shown):
             x[i], x[j] = x[i] - moved, x[j] + moved
         return x
 
-    def _floats(self, given: list[float]) -> list[float]:
-        x = [0.0] * self.size
-        for u, v in enumerate(self.targets):
-            x[v] = given[u]
+    def _floats(self, x: list[float]) -> list[float]:
         for i, j, keep in self.steps:
             a, b = x[i], x[j]
             # Two products rather than one difference, which could overflow. Keep 0 swaps exactly.
@@ -193,8 +189,6 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.theory.majorizes(p, m.to_dense().T @ p)
     True
     """
-    from bistochastic.permutations import vectors
-
     return not vectors.against(*vectors.pair(p, q))
 
 
@@ -224,8 +218,6 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    from bistochastic.permutations import vectors
-
     x, y = vectors.pair(p, q)
     against = vectors.against(x, y)
     if against:
@@ -252,6 +244,8 @@ def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
     coordinates are put into the order of ``y``, once. Floats may leave an unfinished rest, as large
     as the difference that :func:`majorizes` ignores.
     """
+    from fractions import Fraction
+
     size = len(x)
     steps: list[tuple[int, int, int, int]] = []
     # By x, and by y if x is the same, so vectors that are ordered alike get the same order.
@@ -260,23 +254,17 @@ def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
     targets = list(range(size))
     if left:
         alike = sorted(left, key=y.__getitem__)
-        values = [x[k] for k in left]
-        for u, v, value in zip(left, alike, values, strict=True):
-            targets[u] = v
-            x[v] = value
+        for u, v, value in zip(left, alike, [x[k] for k in left], strict=True):
+            targets[u], x[v] = v, value
         # First a step, then a relabelling, is first the relabelling, then the step relabelled.
         steps = [(targets[i], targets[j], n, d) for i, j, n, d in steps]
         _finish(x, y, alike, steps)
-    return TTransforms(tuple(targets), tuple(_steps(steps, floats)))
-
-
-def _steps(found: list[tuple[int, int, int, int]], floats: bool) -> Iterator[Step]:
-    from fractions import Fraction
-
-    for i, j, n, d in found:
+    made = []
+    for i, j, n, d in steps:
         keep = Fraction((2 * n * _UNIT + d) // (2 * d), _UNIT) if floats else Fraction(n, d)
         if keep != 1:
-            yield Step(i, j, keep)
+            made.append(Step(i, j, keep))
+    return TTransforms(tuple(targets), tuple(made))
 
 
 def _finish(
@@ -297,17 +285,11 @@ def _finish(
         if done[k]:
             continue
         low, high, t = below[k], above[k], y[k]
-        if t < x[k]:
-            j = low
-            if j == size or x[j] > t:
+        if t != x[k]:
+            j = low if t < x[k] else high
+            # The target must be between the two.
+            if j == size or abs(x[j] - x[k]) < abs(t - x[k]):
                 continue
-        elif t > x[k]:
-            j = high
-            if j == size or x[j] < t:
-                continue
-        else:
-            j = size
-        if j != size:
             gap, moved = abs(x[j] - x[k]), abs(t - x[k])
             steps.append((k, j, gap - moved, gap))
             x[j] += x[k] - t

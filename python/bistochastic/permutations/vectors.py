@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -18,38 +18,40 @@ if TYPE_CHECKING:
 
     Vector = Sequence[int | float | Fraction] | np.ndarray
     Exact = list[int | Fraction]
+    Numbers = np.ndarray | Exact
 
 # How far sums of floats may be apart, of the sum of the absolute values: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
 SLACK = 1e-12
 
 
-def vector(name: str, values: Any) -> np.ndarray | Exact:
+def vector(name: str, given: object) -> Numbers:
     """Read a vector as a float64 or int64 array, or as a list if only that is exact."""
-    if not isinstance(values, list | tuple):
-        values = array(name, "hold numbers in one row", values, by_code=True)
-        if values.ndim != 1 or values.dtype.kind not in "iufO":
-            got = values.dtype.name if values.ndim == 1 else f"{values.ndim} axes"
+    listed = list(given) if isinstance(given, list | tuple) else None
+    if listed is None:
+        plain = array(name, "hold numbers in one row", given, by_code=True)
+        if plain.ndim != 1 or plain.dtype.kind not in "iufO":
+            got = plain.dtype.name if plain.ndim == 1 else f"{plain.ndim} axes"
             raise TypeError(f"`{name}` must hold numbers in one row; got {got}")
-        if values.dtype.kind == "O" or values.dtype == np.uint64:
-            values = values.tolist()
-    if len(values) == 0:
+        if plain.dtype.kind == "O" or plain.dtype == np.uint64:
+            listed = plain.tolist()
+    if not len(plain if listed is None else listed):
         raise ValueError(f"`{name}` must hold at least one number; got none")
+    values = plain if listed is None else _array(name, listed)
     if not isinstance(values, np.ndarray):
-        values = _array(name, list(values))
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        values = doubles(name, values)
-        bad = ~np.isfinite(values)
-        if bad.any():
-            at = int(np.argmax(bad))
-            got = "NaN" if np.isnan(values[at]) else f"{values[at]:g}"
-            raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
-    elif isinstance(values, np.ndarray):
-        values = values.astype(np.int64)
-    return values  # type: ignore[no-any-return]
+        return values
+    if values.dtype.kind != "f":
+        return values.astype(np.int64)
+    values = doubles(name, values)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        at = int(np.argmax(bad))
+        got = "NaN" if np.isnan(values[at]) else f"{values[at]:g}"
+        raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
+    return values
 
 
-def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
+def pair(p: Vector, q: Vector) -> tuple[Numbers, Numbers]:
     """Read two as float64 arrays, as int64 arrays whose sums are safe, or as lists of integers."""
     x, y = vector("p", p), vector("q", q)
     if len(x) != len(y):
@@ -64,18 +66,18 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
 
     exact = listed(x) + listed(y)
     unit = lcm(*{z.denominator for z in exact})
-    scaled = [z.numerator * (unit // z.denominator) for z in exact]
+    scaled: Exact = [z.numerator * (unit // z.denominator) for z in exact]
     return scaled[: len(x)], scaled[len(x) :]
 
 
-def listed(values: np.ndarray | Exact) -> Exact:
+def listed(values: Numbers) -> Exact:
     """List an exact vector as Python numbers."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
+def wholes(x: Numbers, y: Numbers) -> tuple[list[int], list[int]]:
     """Convert the result of :func:`pair` exactly to lists of integers of one unit."""
-    if not is_floats(x):
+    if not (is_floats(x) and is_floats(y)):
         return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
     mantissa, exponent = np.frexp(np.concatenate([x, y]))
     whole = np.ldexp(mantissa, 53).astype(np.int64)
@@ -85,36 +87,28 @@ def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
     return both[: len(x)], both[len(x) :]
 
 
-def is_floats(values: np.ndarray | Exact) -> bool:
+def is_floats(values: Numbers) -> TypeGuard[Array]:
     """Whether a vector is one of floats rather than exact numbers."""
     return isinstance(values, np.ndarray) and values.dtype == np.float64
 
 
-def against(x: Any, y: Any) -> str:
+def against(x: Numbers, y: Numbers) -> str:
     """Say what speaks against ``x`` majorizing ``y``; an empty string if nothing does."""
-    if isinstance(x, np.ndarray):
-        ahead, slack = _ahead_floats(x, y) if is_floats(x) else _ahead_wholes(x, y)
-        level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
-        short = bool(ahead[first] < -slack)
+    ahead: np.ndarray
+    if is_floats(x) and is_floats(y):
+        ahead, slack = _ahead_floats(x, y)
     else:
-        total = 0
-        first, short = 0, False
-        for n, (a, b) in enumerate(zip(sorted(x)[::-1], sorted(y)[::-1], strict=True)):
-            total += a - b
-            if total < 0 and not short:
-                first, short = n, True
-        level = total == 0
-    if not level:
+        # Exactly by how much each sum of the largest of `x` is ahead.
+        kind = np.int64 if isinstance(x, np.ndarray) else object
+        falling = (np.sort(np.array(z, dtype=kind))[::-1] for z in (x, y))
+        ahead, slack = np.cumsum(np.subtract(*falling)), 0
+    if abs(ahead[-1]) > slack:
         return "sums that differ"
-    if short:
+    first = int(np.argmax(ahead < -slack))
+    if ahead[first] < -slack:
         largest = "the largest" if first == 0 else f"the {first + 1} largest"
         return f"less in {largest} of `p` than of `q`"
     return ""
-
-
-def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarray, float]:
-    """Compute exactly by how much each sum of the largest of ``x`` is ahead."""
-    return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
 
 
 def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
@@ -139,7 +133,7 @@ def _ahead_floats(x: Array, y: Array) -> tuple[np.ndarray, float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _round(name: str, values: np.ndarray | Exact) -> Array:
+def _round(name: str, values: Numbers) -> Array:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:
@@ -150,7 +144,7 @@ def _round(name: str, values: np.ndarray | Exact) -> Array:
         ) from None
 
 
-def _array(name: str, values: list[Any]) -> np.ndarray | Exact:
+def _array(name: str, values: list[Any]) -> Numbers:
     kinds = set(map(type, values))
     if not kinds <= {int, float}:
         values = [_number(name, at, z) for at, z in enumerate(values)]

@@ -6,7 +6,6 @@ mod weights;
 pub use weights::{Weights, units_for};
 
 use crate::birkhoff::events::Events;
-use crate::birkhoff::listed::Listed;
 use crate::error::Result;
 use crate::law::structure::Alphas;
 use crate::system::memory::{self, Gather};
@@ -25,15 +24,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// From an engine's list.
-    pub fn listed(listed: Listed, total: u64) -> Self {
-        Terms {
-            size: listed.size as u64,
-            weights: Weights::Units(listed.weights, total),
-            permutations: Permutations::Listed(listed.columns),
-        }
-    }
-
     /// From events along the axis of time, at most `terms` of them.
     pub fn of_events(events: Events, total: u64, terms: usize) -> Self {
         let size = events.first.len();
