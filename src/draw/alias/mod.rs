@@ -70,10 +70,7 @@ mod tests {
             (vec![grid as i64 - 3, 1, 1, 1], grid),
             ((1..=200).collect(), 20_100),
             (vec![(1 << 62), (1 << 62) - 1, 0, 0, 0, 0], (1 << 63) - 1),
-            (
-                (0..1000).map(|i| i * i % 7).collect(),
-                (0..1000).map(|i| i * i % 7).sum::<i64>() as u64,
-            ),
+            ((0..1000).map(|i| i * i % 7).collect(), 2001),
         ];
         // Miri is slow.
         let most = if cfg!(miri) { 20 } else { usize::MAX };
@@ -92,12 +89,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too slow")]
     fn every_slot_is_what_the_table_says() {
-        for counts in [
-            vec![1i64; 12],
-            vec![7, 0, 1, 100],
-            vec![1; 256],
-            (0..300).collect(),
-        ] {
+        let laws = [vec![1i64; 12], vec![7, 0, 1, 100], vec![1; 256]];
+        for counts in laws.into_iter().chain([(0..300).collect()]) {
             let total = counts.iter().sum::<i64>() as u64;
             let slots = Slots::<u16>::new(counts.len(), |v| share::<u16>(counts[v] as u64, total));
             let mut seen = vec![0; slots.table.len() - 1];

@@ -46,18 +46,13 @@ const NEGATIVE: u64 = 1 << 63;
 
 impl<'a> Ids<'a> {
     /// How many there are.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Ids::Signed(ids) => ids.len(),
             Ids::Unsigned(ids) => ids.len(),
             Ids::Texts(ids) | Ids::Bytes(ids) => ids.len(),
             Ids::Mixed(ids) => ids.len(),
         }
-    }
-
-    /// Whether there are no ids.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// That of one record.
@@ -445,10 +440,10 @@ fn id_words(
             first[i] = u64::from(a) | u64::from(b) << 32;
         });
     };
-    match (ids, which) {
-        (Ids::Texts(ids), _) => hash(&keys.text, ids),
-        (Ids::Bytes(ids), _) => hash(&keys.bytes, ids),
-        (Ids::Mixed(ids), _) => {
+    match ids {
+        Ids::Texts(ids) => hash(&keys.text, ids),
+        Ids::Bytes(ids) => hash(&keys.bytes, ids),
+        Ids::Mixed(ids) => {
             for (i, first) in first.iter_mut().enumerate() {
                 let at = which.at(i);
                 let mut block = keys.block(ids[at], nonces[at]);
@@ -458,13 +453,15 @@ fn id_words(
                 block.zeroize();
             }
         }
-        (_, Which::All(_)) => keys
-            .integer
-            .first_words(&counters[..n], &nonces[..n], first),
-        (_, Which::Some(some)) => {
+        Ids::Signed(_) | Ids::Unsigned(_) => {
             let (mut own_counters, mut own_nonces) = (spare.take::<u64>(), spare.take::<u64>());
-            for ((counter, nonce), &i) in own_counters.iter_mut().zip(&mut *own_nonces).zip(some) {
-                (*counter, *nonce) = (counters[usize::from(i)], nonces[usize::from(i)]);
+            for (i, (counter, nonce)) in own_counters
+                .iter_mut()
+                .zip(&mut *own_nonces)
+                .enumerate()
+                .take(n)
+            {
+                (*counter, *nonce) = (counters[which.at(i)], nonces[which.at(i)]);
             }
             keys.integer
                 .first_words(&own_counters[..n], &own_nonces[..n], first);
