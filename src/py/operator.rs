@@ -48,10 +48,10 @@ pub fn operate_vector<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let inner = matrix.inner();
     let size = inner.family.size();
-    let Ok(array) = given.cast_exact::<PyUntypedArray>() else {
-        return Ok(None);
-    };
-    let Ok(array) = array.cast::<PyArray1<f64>>() else {
+    let Ok(array) = given
+        .cast_exact::<PyUntypedArray>()
+        .and_then(|a| a.cast::<PyArray1<f64>>())
+    else {
         return Ok(None);
     };
     if array.len() as u64 != size || !array.is_c_contiguous() || !array.data().is_aligned() {

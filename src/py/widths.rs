@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::convert::{array_type, type_name};
 use super::work::detached;
 use crate::draw::code::{ByWidth, Width, each};
-use crate::draw::recode::recode;
+use crate::draw::word::recode;
 use crate::error::Error;
 use crate::system::pool;
 

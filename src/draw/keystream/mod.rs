@@ -40,19 +40,15 @@ const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 impl Keystream {
     /// The stream of a derived key.
     pub fn new(secret: &[u8; SECRET]) -> Self {
-        Keystream::with(secret, level())
+        Keystream::at(secret, level())
     }
 
-    /// The same at another level, for tests and benchmarks.
+    /// The same at another level, for benchmarks.
     ///
     /// # Panics
     /// The processor lacks the level.
     pub fn at(secret: &[u8; SECRET], level: Level) -> Self {
         assert!(level.is_had(), "a level that the processor lacks");
-        Keystream::with(secret, level)
-    }
-
-    fn with(secret: &[u8; SECRET], level: Level) -> Self {
         let mut key = Box::new(Zeroizing::new([0; 8]));
         for (word, bytes) in key.iter_mut().zip(secret.chunks_exact(4)) {
             *word = u32::read(bytes);

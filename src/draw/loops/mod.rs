@@ -88,7 +88,7 @@ fn draw_avx2<W: Word, C: Code>(
         && let Then::Shift(_) | Then::Fold(_) | Then::Pick = one.then
         && let Some((src, dst)) = C::bytes(src, dst)
     {
-        return sixteen::draw(&one.slots, one.then, words, src, dst, undecided);
+        return sixteen::draw(one, words, src, dst, undecided);
     }
     if W::BITS <= 32 && eight::draw(kind, words, src, dst, undecided) {
         return;
@@ -157,6 +157,26 @@ fn sweep<W: Word, C: Code>(
                     undecided.push(RUN * run + i);
                 }
             }
+        }
+    }
+}
+
+/// The same for the records from `first` on, which fill no vector.
+#[cfg(target_arch = "x86_64")]
+fn rest<W: Word, C: Code>(
+    first: usize,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+    decide: impl Fn(u64, u64) -> (u64, bool),
+) {
+    let bytes = W::BITS as usize / 8;
+    for i in first..src.len() {
+        let (v, unsure) = decide(W::read(&words[i * bytes..][..bytes]).get(), src[i].get());
+        dst[i] = C::low(v);
+        if unsure {
+            undecided.push(i);
         }
     }
 }

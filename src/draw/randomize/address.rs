@@ -222,9 +222,6 @@ impl Which<'_> {
     }
 }
 
-/// What is done with the position of an undecided record and its further words.
-pub(super) type Answer<'a> = &'a mut dyn FnMut(usize, &mut Further<'_>);
-
 /// Records as draws see them: addresses, and the keys of all draws by their numbers. Draws are compiled for each width
 /// of codes, and not for each kind of address as well.
 #[derive(Clone, Copy)]
@@ -317,13 +314,13 @@ impl Records<'_> {
         }
     }
 
-    /// Hand the undecided records their further words, for the draw with this `number`.
+    /// Hand the positions of undecided records to `answer`, with their further words, for the draw with this `number`.
     pub(super) fn further(
         self,
         number: usize,
         which: Which<'_>,
         scratch: &Scratch,
-        answer: Answer<'_>,
+        answer: &mut dyn FnMut(usize, &mut Further<'_>),
     ) {
         let undecided = scratch.undecided.positions();
         match self {

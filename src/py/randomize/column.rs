@@ -25,12 +25,8 @@ pub struct Column<'py> {
 const CODES: &str = "be an array of integers";
 
 impl<'py> Column<'py> {
-    pub fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
-        Column::into(codes, size, None)
-    }
-
-    /// The same with the memory of `room`, an array like the codes, for the answer.
-    pub fn into(
+    /// Codes below `size`. If there is `room`, an array like the codes, the answer has its memory.
+    pub fn new(
         codes: &Bound<'py, PyAny>,
         size: u64,
         room: Option<Bound<'py, PyAny>>,
@@ -64,10 +60,7 @@ impl<'py> Column<'py> {
         }
         let unsigned = format!("u{bytes}");
         let native: bool = dtype.getattr("isnative")?.extract()?;
-        let flags = array.getattr("flags")?;
-        let plain = native
-            && flags.get_item("C_CONTIGUOUS")?.extract::<bool>()?
-            && flags.get_item("ALIGNED")?.extract::<bool>()?;
+        let plain = native && has_flags(&array, &["C_CONTIGUOUS", "ALIGNED"])?;
         // Through Python, so that an allocation that fails is a MemoryError.
         let own = dtype.call_method1("newbyteorder", ("=",))?;
         let result = match room {
@@ -108,21 +101,24 @@ impl<'py> Column<'py> {
     }
 }
 
+/// Whether an array has all of these flags.
+fn has_flags(array: &Bound<'_, PyAny>, names: &[&str]) -> PyResult<bool> {
+    let flags = array.getattr("flags")?;
+    let mut held = names.iter().map(|name| flags.get_item(name)?.extract());
+    held.try_fold(true, |all, flag: PyResult<bool>| Ok(all && flag?))
+}
+
 /// Room for an answer of this shape and type, one number after the other.
 fn checked<'py>(
     room: Bound<'py, PyAny>,
     shape: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let flags = room.getattr("flags")?;
-    let good = room.getattr("shape")?.eq(shape)?
+    if room.getattr("shape")?.eq(shape)?
         && room.getattr("dtype")?.eq(dtype)?
-        && flags.get_item("C_CONTIGUOUS")?.extract::<bool>()?
-        && flags.get_item("ALIGNED")?.extract::<bool>()?
-        && flags.get_item("WRITEABLE")?.extract::<bool>()?;
-    if good {
-        Ok(room)
-    } else {
-        Err(Error::value("out", "be an array like the codes", array_type(&room)).into())
+        && has_flags(&room, &["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])?
+    {
+        return Ok(room);
     }
+    Err(Error::value("out", "be an array like the codes", array_type(&room)).into())
 }

@@ -105,7 +105,7 @@ impl Matrix {
         let draws = Draws {
             matrix,
             secret: &secret,
-            column: Column::new(codes, matrix.family.size())?,
+            column: Column::new(codes, matrix.family.size(), None)?,
             threads,
         };
         match ids {
