@@ -87,11 +87,9 @@ ready = {
 }
 
 builds = {
-    "circulant": lambda: bs.circulant(x), "integers": lambda: bs.circulant(whole),
-    "reflected": lambda: bs.reflected(k), "tridiagonal": lambda: bs.tridiagonal(a),
-    "geometric": lambda: bs.geometric(n, beta=0.4),
-    "permutation": lambda: bs.permutation(whole - 1),
-    "blocks": lambda: bs.blocks([3] * (n // 3)), "balance": lambda: bs.balance(t),
+    **{name: ready[name] for name in ("circulant", "reflected", "tridiagonal", "blocks")},
+    "integers": lambda: bs.circulant(whole), "geometric": lambda: bs.geometric(n, beta=0.4),
+    "permutation": lambda: bs.permutation(whole - 1), "balance": ready["dense"],
     "gibbs": lambda: bs.gibbs(t, temperature=0.3),
     "dense": lambda: bs.dense(np.ones((800, 800), int)),
 }

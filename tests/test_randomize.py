@@ -210,4 +210,4 @@ def test_what_is_drawn_does_not_depend_on_the_code(m: bs.Matrix) -> None:
     # A uniform report is the noise itself.
     uniform = bs.uniform(12)
     reports = [uniform.randomize([u] * 5000, key=key, stream="s", start=0) for u in (0, 11)]
-    assert np.array_equal(*reports)
+    assert np.array_equal(reports[0], reports[1])

@@ -73,7 +73,6 @@ __all__ = [
     "plan_respond",
     "plan_row_key",
     "plan_unit_key",
-    "processor",
     "quick_rate",
     "rank",
     "register",

@@ -209,6 +209,7 @@ macro_rules! typed {
 pub(crate) use {each, typed};
 
 /// Buffers that no draw uses now, by the width of their codes. Each holds one code per record of a block.
+#[derive(Default)]
 pub struct Spare {
     records: usize,
     one: Vec<Erased<u8>>,
@@ -222,10 +223,7 @@ impl Spare {
     pub fn new(records: usize) -> Self {
         Spare {
             records,
-            one: Vec::new(),
-            two: Vec::new(),
-            four: Vec::new(),
-            eight: Vec::new(),
+            ..Spare::default()
         }
     }
 

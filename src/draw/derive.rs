@@ -187,27 +187,22 @@ mod tests {
     /// The encoding spelled out byte by byte, hashed by blake3's own one-shot function.
     #[test]
     fn derivation_is_derive_key_of_the_key_and_the_encoded_tuple() {
-        let mut input: Vec<u8> = (0..32).collect();
-        let length = |n: u64| n.to_le_bytes();
-        input.extend([4]);
-        input.extend(length(4));
-        input.extend([2]);
-        input.extend(length(15));
-        input.extend(b"randomize words");
-        input.extend([4]);
-        input.extend(length(2));
-        for label in ["stream", "s\u{e9}x"] {
-            input.extend([2]);
-            input.extend(length(label.len() as u64));
-            input.extend(label.as_bytes());
-        }
-        input.extend([4]);
-        input.extend(length(1));
-        input.extend([3]);
-        input.extend(7i128.to_le_bytes());
-        input.extend([1]);
-        input.extend(length(32));
-        input.extend([9; 32]);
+        let tagged = |tag: u8, n: u64, bytes: &[u8]| [&[tag][..], &n.to_le_bytes(), bytes].concat();
+        let text = |text: &str| tagged(2, text.len() as u64, text.as_bytes());
+        let list = |n| tagged(4, n, &[]);
+        let key: Vec<u8> = (0..32).collect();
+        let input = [
+            key,
+            list(4),
+            text("randomize words"),
+            list(2),
+            text("stream"),
+            text("s\u{e9}x"),
+            list(1),
+            [&[3][..], &7i128.to_le_bytes()].concat(),
+            tagged(1, 32, &[9; 32]),
+        ]
+        .concat();
         let labels = Label::stream("s\u{e9}x");
         assert_eq!(
             **derive(&counting(), Purpose::Words, &labels, &[7], &[9; 32]),

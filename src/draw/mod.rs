@@ -11,7 +11,6 @@ pub mod keystream;
 pub mod loops;
 pub mod plan;
 pub mod randomize;
-pub mod recode;
 pub mod respond;
 pub mod sampler;
 pub mod spelled;

@@ -64,30 +64,15 @@ impl Buffer {
         erase::all(&mut self.bytes);
     }
 
-    /// Words from the key. If there is no key, one is drawn first.
-    fn refill(&mut self) -> Result<()> {
-        if !self.keyed {
-            self.bytes[..SECRET].copy_from_slice(Key::generate()?.expose());
-            self.keyed = true;
-        }
-        self.stretch();
-        Ok(())
-    }
-
     /// Words from the key, the first of which are the next one.
     fn stretch(&mut self) {
-        assert!(self.keyed, "words were asked for before there was a key");
-        erase::after(|| self.turn());
-    }
-
-    fn turn(&mut self) {
         const { assert!(BYTES.is_multiple_of(BLOCK)) };
-        let stream = {
+        assert!(self.keyed, "words were asked for before there was a key");
+        erase::after(|| {
             let mut key = Zeroizing::new([0; SECRET]);
             key.copy_from_slice(&self.bytes[..SECRET]);
-            Keystream::new(&key)
-        };
-        stream.fill(0, 0, &mut self.bytes);
+            Keystream::new(&key).fill(0, 0, &mut self.bytes);
+        });
         self.left = WORDS;
     }
 
@@ -122,8 +107,9 @@ impl More for Words<'_> {
 /// The operating system has no entropy to give.
 pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
     let mut buffer = current();
-    if buffer.left == 0 {
-        buffer.refill()?;
+    if !buffer.keyed {
+        buffer.bytes[..SECRET].copy_from_slice(Key::generate()?.expose());
+        buffer.keyed = true;
     }
     Ok(f(&mut Words(&mut buffer)))
 }

@@ -185,13 +185,8 @@ impl Spelled {
     }
 
     /// How many ids there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len() - 1
-    }
-
-    /// Whether there are no ids.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// All ids.
@@ -229,13 +224,8 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// How many ids there are.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         self.ends.len() - 1
-    }
-
-    /// Whether there are no ids.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// Those of `start..end`.
@@ -379,7 +369,7 @@ mod tests {
         assert_eq!(ids(&Spelled::of(want.iter().map(|id| &id[..]))), want);
         let found = added(|all| all.add_fixed(2, b"abcdef")).unwrap();
         assert_eq!(ids(&found), of(&["ab", "cd", "ef"]));
-        assert!(added(|all| all.add_offsets(&[], &[])).unwrap().is_empty());
+        assert_eq!(added(|all| all.add_offsets(&[], &[])).unwrap().len(), 0);
     }
 
     #[test]

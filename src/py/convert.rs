@@ -11,7 +11,9 @@ use numpy::{
 };
 use pyo3::exceptions::{PyIndexError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{
+    IntoPyDict, PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType,
+};
 
 use super::law::{self, Matrix};
 use super::package::{self, Slot};
@@ -23,20 +25,8 @@ use crate::system::memory;
 /// An exception of the package, with what it knows beside its sentence.
 fn named(class: &Slot, text: &str, known: &[(&str, Option<f64>)]) -> PyErr {
     Python::attach(|py| {
-        let made = || -> PyResult<Bound<'_, PyAny>> {
-            if known.is_empty() {
-                return class.get(py)?.call1((text,));
-            }
-            let named = PyDict::new(py);
-            for (name, number) in known {
-                named.set_item(name, number)?;
-            }
-            class.get(py)?.call((text,), Some(&named))
-        };
-        match made() {
-            Ok(error) => PyErr::from_value(error),
-            Err(error) => error,
-        }
+        let made = || class.get(py)?.call((text,), Some(&known.into_py_dict(py)?));
+        made().map_or_else(|error| error, PyErr::from_value)
     })
 }
 
@@ -341,29 +331,29 @@ pub fn as_doubles<'py>(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Bound<
     Ok(doubles)
 }
 
+/// What `work` makes of a contiguous array with one axis.
+fn read<T: numpy::Element, R>(
+    array: &Bound<'_, PyAny>,
+    work: impl FnOnce(&[T]) -> R,
+) -> PyResult<R> {
+    let array: PyReadonlyArray1<'_, T> = array.extract()?;
+    let numbers = array.as_slice()?;
+    guarded(|| work(numbers))
+}
+
 /// The numbers of an array with one axis.
 fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
     let must = "be a vector of numbers of one kind";
     let numpy = array.py().import("numpy")?;
     let cast = |kind: &str| numpy.call_method1("require", (array, kind, "CA"));
     match kind {
-        b'f' => {
-            let array = as_doubles(name, array)?;
-            let array: PyReadonlyArray1<'_, f64> = array.extract()?;
-            let numbers = array.as_slice()?;
-            Ok(Value::Reals(guarded(|| memory::shared_copy(numbers))?))
-        }
-        b'i' => {
-            let array = cast("int64")?;
-            let array: PyReadonlyArray1<'_, i64> = array.extract()?;
-            let numbers = array.as_slice()?;
-            Ok(Value::Wholes(guarded(|| memory::shared_copy(numbers))?))
-        }
+        b'f' => Ok(Value::Reals(read(
+            &as_doubles(name, array)?,
+            memory::shared_copy,
+        )?)),
+        b'i' => Ok(Value::Wholes(read(&cast("int64")?, memory::shared_copy)?)),
         b'u' => {
-            let array = cast("uint64")?;
-            let array: PyReadonlyArray1<'_, u64> = array.extract()?;
-            let numbers = array.as_slice()?;
-            let counts = guarded(|| {
+            let counts = read(&cast("uint64")?, |numbers: &[u64]| {
                 memory::all(numbers.iter().map(|&c| i64::try_from(c))).map(memory::shared)
             })?;
             counts
@@ -473,51 +463,46 @@ pub fn dictionary<'py, 'a>(
     Ok(dictionary)
 }
 
-/// What an integer from `low` to `high` must be; without an end, what one of at least `low` must be. The only
-/// sentence about integers.
-fn range(low: i128, high: Option<i128>) -> String {
-    match high {
+/// One integer of a caller from `low` to `high`, or of at least `low`, read here and nowhere else. Out of range it is an
+/// error of an index if `is_index`.
+fn whole_number(
+    name: &str,
+    given: &Bound<'_, PyAny>,
+    low: i128,
+    high: Option<i128>,
+    is_index: bool,
+) -> PyResult<i128> {
+    let must = match high {
         None => format!("be an integer of at least {low}"),
         // Nobody would recognize its digits.
         Some(high) if high == i128::from(u64::MAX) => {
             format!("be an integer from {low} to 2^64 - 1")
         }
         Some(high) => format!("be an integer from {low} to {high}"),
+    };
+    let got = match scalar(given)? {
+        Scalar::Whole(n) if n >= low && high.is_none_or(|high| n <= high) => return Ok(n),
+        Scalar::Whole(n) => n.to_string(),
+        Scalar::Beyond => "a number beyond 2^127".to_owned(),
+        _ => return Err(Error::type_(name, must, type_name(given)).into()),
+    };
+    Err(match is_index {
+        true => Error::index(name, must, got),
+        false => Error::value(name, must, got),
     }
-}
-
-/// One integer of a caller, read here and nowhere else; `outside` says what one out of range is.
-fn whole_number(
-    name: &str,
-    given: &Bound<'_, PyAny>,
-    low: i128,
-    high: Option<i128>,
-    outside: impl Fn(&str, String, String) -> Error,
-) -> PyResult<i128> {
-    match scalar(given)? {
-        Scalar::Whole(n) if n >= low && high.is_none_or(|high| n <= high) => Ok(n),
-        Scalar::Whole(n) => Err(outside(name, range(low, high), n.to_string()).into()),
-        Scalar::Beyond => {
-            let got = "a number beyond 2^127".to_owned();
-            Err(outside(name, range(low, high), got).into())
-        }
-        _ => Err(Error::type_(name, range(low, high), type_name(given)).into()),
-    }
+    .into())
 }
 
 /// An integer from `low` to `high`.
 pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
-    let outside = |name: &str, must, got| Error::value(name, must, got);
-    let high = Some(i128::from(high));
-    whole_number(name, given, low.into(), high, outside).map(|n| n as u64)
+    whole_number(name, given, low.into(), Some(high.into()), false).map(|n| n as u64)
 }
 
 /// One code of ``size``; IndexError if it is outside.
 #[pyfunction(name = "as_code")]
 pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
-    let outside = |name: &str, must, got| Error::index(name, must, got);
     let high = Some(i128::from(size) - 1);
-    whole_number(name, given, 0, high, outside).map(|n| n as u64)
+    whole_number(name, given, 0, high, true).map(|n| n as u64)
 }
 
 /// True or False, as Python or NumPy writes them, and nothing that only counts as one of them.
@@ -545,24 +530,28 @@ pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult
 
 /// The path of a file: text, or what says that it is a path, but no number, which would be an open file.
 pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    let py = given.py();
-    let must = "be the path of a file";
+    let (py, must) = (given.py(), "be the path of a file");
+    let odd = || {
+        Error::value(
+            name,
+            must,
+            "one with a character that file names cannot have",
+        )
+    };
     let path: PathBuf = given.extract().map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(py) {
             Error::type_(name, must, type_name(given)).into()
         } else if error.is_instance_of::<PyValueError>(py) {
             // No bytes for it, or a zero byte.
-            let got = "one with a character that file names cannot have";
-            Error::value(name, must, got).into()
+            odd().into()
         } else {
             error
         }
     })?;
-    if path.as_os_str().as_encoded_bytes().contains(&0) {
-        let got = "one with a character that file names cannot have";
-        return Err(Error::value(name, must, got).into());
+    match path.as_os_str().as_encoded_bytes().contains(&0) {
+        true => Err(odd().into()),
+        false => Ok(path),
     }
-    Ok(path)
 }
 
 /// What the system says of a file, as Python says it: its own exception with number, words and name.
@@ -587,12 +576,7 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
         // By Python, which rounds once.
         Scalar::Whole(_) | Scalar::Ratio(..) | Scalar::Beyond => match given.extract::<f64>() {
             Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
-                let above = given.gt(0)?;
-                Ok(if above {
-                    f64::INFINITY
-                } else {
-                    f64::NEG_INFINITY
-                })
+                Ok(f64::INFINITY.copysign(if given.gt(0)? { 1.0 } else { -1.0 }))
             }
             other => other,
         },
@@ -603,8 +587,7 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
 /// One integer of at least ``low``, below 2^127.
 #[pyfunction]
 pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i128> {
-    let outside = |name: &str, must, got| Error::value(name, must, got);
-    whole_number(name, given, low, None, outside)
+    whole_number(name, given, low, None, false)
 }
 
 /// The path of a file, as text.

@@ -32,7 +32,12 @@ pub fn row<'py>(py: Python<'py>, matrix: &Matrix, u: u64) -> PyResult<Vec<Bound<
             .collect();
     }
     matrix.check_written()?;
-    let row = Rows::new(py)?.of(matrix, u)?;
+    let mut rows = Rows {
+        py,
+        lcm: py.import("math")?.getattr("lcm")?,
+        made: HashMap::new(),
+    };
+    let row = rows.of(matrix, u)?;
     let fractions = row.counts.iter();
     fractions.map(|n| fraction.call1((n, &row.total))).collect()
 }
@@ -51,14 +56,6 @@ struct Rows<'py> {
 }
 
 impl<'py> Rows<'py> {
-    fn new(py: Python<'py>) -> PyResult<Self> {
-        Ok(Rows {
-            py,
-            lcm: py.import("math")?.getattr("lcm")?,
-            made: HashMap::new(),
-        })
-    }
-
     fn whole(&self, n: u128) -> PyResult<Bound<'py, PyAny>> {
         Ok(n.into_pyobject(self.py)?.into_any())
     }
@@ -68,29 +65,27 @@ impl<'py> Rows<'py> {
         if let Some(row) = self.made.get(&place) {
             return Ok(Rc::clone(row));
         }
-        let row = Rc::new(match guarded(|| matrix.total())? {
-            Some(total) => self.counted(matrix, u, total)?,
+        // As counts, if the integers are short.
+        let counted = guarded(|| {
+            let (total, mut counts) = (
+                matrix.total()?,
+                memory::zeros(matrix.family.size() as usize),
+            );
+            let short = matrix.family.add_counts(u, total, 1, &mut counts);
+            short.then_some((counts, total))
+        })?;
+        let row = Rc::new(match counted {
+            Some((counts, total)) => {
+                let counts: PyResult<Vec<_>> = counts.into_iter().map(|n| self.whole(n)).collect();
+                Row {
+                    counts: counts?,
+                    total: self.whole(total)?,
+                }
+            }
             None => self.joined(matrix, u)?,
         });
         self.made.insert(place, Rc::clone(&row));
         Ok(row)
-    }
-
-    /// The row as counts, if the integers are short.
-    fn counted(&mut self, matrix: &Matrix, u: u64, total: u128) -> PyResult<Row<'py>> {
-        let counts = guarded(|| {
-            let mut counts = memory::zeros(matrix.family.size() as usize);
-            let short = matrix.family.add_counts(u, total, 1, &mut counts);
-            short.then_some(counts)
-        })?;
-        let Some(counts) = counts else {
-            return self.joined(matrix, u);
-        };
-        let counts: PyResult<Vec<_>> = counts.into_iter().map(|n| self.whole(n)).collect();
-        Ok(Row {
-            counts: counts?,
-            total: self.whole(total)?,
-        })
     }
 
     /// From the rows of the parts.
@@ -120,11 +115,7 @@ impl<'py> Rows<'py> {
                 self.summed(&rows, &shares, &before.total)
             }
         };
-        self.short(row?, matrix.family.size())
-    }
-
-    fn short(&self, row: Row<'py>, size: u64) -> PyResult<Row<'py>> {
-        let most = most_bits(size);
+        let (row, most) = (row?, most_bits(matrix.family.size()));
         let length: u64 = row.total.call_method0("bit_length")?.extract()?;
         if length > most {
             let must = format!("have denominators of at most {most} bits");

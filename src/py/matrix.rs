@@ -22,12 +22,8 @@ impl Matrix {
         measure: impl Fn(&law::Matrix) -> T + Send + Sync,
     ) -> PyResult<T> {
         // A composite of small parts may still be long work.
-        let small = self.family().composition().is_none();
-        let numbers = if small {
-            self.family().size()
-        } else {
-            u64::MAX
-        };
+        let family = self.family();
+        let numbers = family.composition().map_or(family.size(), |_| u64::MAX);
         detached(py, numbers, || measure(self.inner()))
     }
 }

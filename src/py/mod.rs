@@ -23,7 +23,6 @@ mod birkhoff;
 mod convert;
 mod count;
 mod exact;
-mod gradients;
 mod ids;
 mod key;
 mod law;
@@ -40,7 +39,6 @@ mod secret;
 mod spelled;
 mod structure;
 mod survey;
-mod texts;
 mod widths;
 mod work;
 
@@ -70,7 +68,6 @@ mod _core {
         birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::{as_path, as_real, as_whole, code, flag},
         count::{count, cross},
-        gradients::Equations,
         ids::{hold_ids, joined_ids},
         key::Key,
         law::Matrix,
@@ -79,7 +76,7 @@ mod _core {
         microaggregate::{anatomy, class_means, group},
         numeric::{origins, permute_into, shuffle_ties},
         operator::{
-            Walk, basis, column, keep_condition, known_condition, not_finite, operate,
+            Equations, Walk, basis, column, keep_condition, known_condition, not_finite, operate,
             operate_vector, rank, rest_of_uniform, spectrum, structure_is_singular,
         },
         package::register,
@@ -94,7 +91,6 @@ mod _core {
             targets_of, two_values_of, vector_of,
         },
         survey::{entropy_rate, metric_epsilon, of_lines, quick_rate},
-        texts::Texts,
-        widths::plan_recode,
+        widths::{Texts, plan_recode},
     };
 }

@@ -1,16 +1,12 @@
 //! What a matrix is made of, for the room `bistochastic.structure`: one question each, `None` if the
 //! matrix is made of something else.
 
-use std::sync::Arc;
-
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
-use super::convert::{self, Vectors};
-use super::law::Matrix;
+use super::law::{Matrix, list};
 use super::work::guarded;
-use crate::law::parameters::Value;
-use crate::law::{self, Alphas, Structure};
+use crate::law::{Alphas, Structure};
 use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
 
@@ -19,13 +15,6 @@ type Counts<'py> = Bound<'py, PyArray1<i64>>;
 /// The structure, which may take memory to hand in.
 fn of(matrix: &Matrix) -> PyResult<&Structure> {
     guarded(|| matrix.inner().structure())
-}
-
-/// Matrices as parameters hand them out.
-fn listed<'py>(py: Python<'py>, parts: &Arc<[law::Matrix]>) -> PyResult<Bound<'py, PyAny>> {
-    let value = Value::Matrices(Arc::clone(parts));
-    let given = convert::dictionary(py, [("matrices", &value)], Vectors::Arrays)?;
-    given.as_any().get_item("matrices")
 }
 
 fn array<'py>(py: Python<'py>, counts: &[i64]) -> PyResult<Counts<'py>> {
@@ -52,7 +41,7 @@ pub fn composition_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<
         }
         _ => return Ok(None),
     };
-    Ok(Some((kind, weights, listed(py, parts)?)))
+    Ok(Some((kind, weights, list(py, parts.iter().cloned())?)))
 }
 
 /// Classes of consecutive codes: the size of each run of equal ones, and how many there are.

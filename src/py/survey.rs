@@ -31,17 +31,16 @@ pub fn of_lines<'py>(
     match found.row_bits {
         RowBits::Same(bits) => lines.set_item("row_bits", bits)?,
         RowBits::Each(each) => lines.set_item("row_bits", each.into_pyarray(py))?,
-        RowBits::Unknown => lines.set_item("row_bits", py.None())?,
+        RowBits::Unknown => lines.set_item("row_bits", None::<f64>)?,
     }
     lines.set_item("peaks", found.peaks)?;
     lines.set_item("peaks_exact", found.peaks_exact)?;
     lines.set_item("least_diagonal", found.least_diagonal)?;
     lines.set_item("deniability", found.deniability)?;
-    let witness = match found.witness {
-        Some(witness) => PyTuple::new(py, <[u64; 3]>::from(witness))?.into_any(),
-        None => py.None().into_bound(py),
-    };
-    lines.set_item("witness", witness)?;
+    let witness = found
+        .witness
+        .map(|witness| PyTuple::new(py, <[u64; 3]>::from(witness)));
+    lines.set_item("witness", witness.transpose()?)?;
     Ok(Some(lines))
 }
 

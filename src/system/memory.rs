@@ -89,9 +89,16 @@ pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
         || vector.try_reserve_exact(n).is_err()
         || (bytes >= LARGE && !is_spare())
     {
-        let available = available();
-        Stop::Memory(Shortage { bytes, available }).throw()
+        refused(bytes);
     }
+}
+
+/// Apart, so that what asks stays short.
+#[cold]
+#[inline(never)]
+fn refused(bytes: u128) -> ! {
+    let available = available();
+    Stop::Memory(Shortage { bytes, available }).throw()
 }
 
 /// From this many bytes on, something has to be left.

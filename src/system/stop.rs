@@ -182,26 +182,37 @@ impl Tick {
 pub trait Paced: Iterator + Sized {
     /// The same items.
     fn paced(self) -> Pace<Self> {
-        Pace(self, Tick::default())
+        Pace {
+            items: self,
+            left: STRETCH,
+        }
     }
 }
 
 impl<I: Iterator> Paced for I {}
 
 /// See [`Paced`].
-pub struct Pace<I>(I, Tick);
+pub struct Pace<I> {
+    items: I,
+    left: u32,
+}
 
 impl<I: Iterator> Iterator for Pace<I> {
     type Item = I::Item;
 
     #[inline]
     fn next(&mut self) -> Option<I::Item> {
-        self.1.tick();
-        self.0.next()
+        // Not a tick: counting down to 0 is measurably quicker in short loops.
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = STRETCH;
+            point();
+        }
+        self.items.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
+        self.items.size_hint()
     }
 }
 

@@ -15,15 +15,8 @@ _VECTORS = {
     "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids",
     "counts", "prior", "x", "y", "p", "q", "betas", "X",
 }  # fmt: skip
-_CLOSED = {
-    "uniform",
-    "identity",
-    "randomized_response",
-    "k_anonymous",
-    "geometric",
-    "tridiagonal",
-    "t_transform",
-}
+_CLOSED = {"uniform", "identity", "randomized_response", "k_anonymous", "geometric"}
+_CLOSED |= {"tridiagonal", "t_transform"}
 
 
 @dataclass(frozen=True)
@@ -46,27 +39,20 @@ class Case:
     def call(self) -> str:
         """What is called, as source."""
         t = self.target
-        match t.kind:
-            case "terminal":
-                return "cli"
-            case "chain":
-                return "chain"
-            case "function":
-                return f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}"
-            case "static":
-                return f"bs.results.{t.owner}.{t.name}"
-            case "operation":
-                return f"operations.{t.name}"
-        return f"it.{t.name}"
+        calls = {
+            "terminal": "cli",
+            "chain": "chain",
+            "function": f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}",
+            "static": f"bs.results.{t.owner}.{t.name}",
+            "operation": f"operations.{t.name}",
+        }
+        return calls.get(t.kind, f"it.{t.name}")
 
     @property
     def source(self) -> str:
         """Two lines that can be typed."""
-        listed = ", ".join(
-            f"{name}={source}" if name else source for name, source in self.arguments
-        )
-        if self.target.kind == "operation":
-            listed = ", ".join(x for x in ("it", listed) if x)
+        words = [f"{name}={source}" if name else source for name, source in self.arguments]
+        listed = ", ".join(["it", *words] if self.target.kind == "operation" else words)
         call = self.call if self.target.kind == "property" else f"{self.call}({listed})"
         return f"it = {self.receiver}\n{call}" if self.receiver else call
 
@@ -77,9 +63,8 @@ class Case:
 
     @property
     def words(self) -> str:
-        return (
-            self.target.words if self.target.kind != "terminal" else f"cli {self.arguments[0][1]}"
-        )
+        terminal = self.target.kind == "terminal"
+        return f"cli {self.arguments[0][1]}" if terminal else self.target.words
 
 
 def make(seed: str, number: int) -> Case:
@@ -130,11 +115,9 @@ def _built(rng: Random, target: Target, scene: Scene) -> Case:
         given = [("matrices", scene.same())]
     names = iter(family.signature.parameters)
     named = tuple((name or next(names), source) for name, source in given)
-    extra = rng.random()
-    if extra < 0.1:
-        named += (
-            (rng.choice(["total", "counts", "size", "matrices", "nonsense"]), values.number(rng)),
-        )
+    if rng.random() < 0.1:
+        name = rng.choice(["total", "counts", "size", "matrices", "nonsense"])
+        named += ((name, values.number(rng)),)
     unique = dict(named)
     return Case(target, "", (("", repr(family.name)), *unique.items()), True)
 
@@ -166,9 +149,8 @@ def _spoilt(rng: Random, case: Case) -> Case:
         return (*case.arguments[:at], (name, new), *case.arguments[at + 1 :])
 
     if vector and luck < 0.3 and case.valid:
-        return replace(
-            case, arguments=put(values.alike(rng, source)), plain=case.arguments, valid=False
-        )
+        alike = put(values.alike(rng, source))
+        return replace(case, arguments=alike, plain=case.arguments, valid=False)
     if vector and luck < 0.38 and case.valid:
         empty = source.replace(" ", "") in ("[]", "[[]]")
         empty = empty or source.startswith(("np.array([],", "np.arange(0"))
@@ -177,11 +159,10 @@ def _spoilt(rng: Random, case: Case) -> Case:
     if vector and luck < 0.65:
         new = values.spoilt(rng, source)
     elif known in ("codes", "code", "ids", "id") and luck < 0.75:
-        secret = rng.choice([str(values.SECRET_CODES[0]), f"'{values.SECRET_TEXT}'",
-        f"b'{values.SECRET_TEXT}'",
-                             f"-{values.SECRET_CODES[1]}", f"{values.SECRET_CODES[1]}.5",
-                             f"Fraction({values.SECRET_CODES[1]}, 7)",
-                             f"'{values.SECRET_TEXT}\\ud800'"])  # fmt: skip
+        (first, second), text = values.SECRET_CODES, values.SECRET_TEXT
+        numbers = [f"-{second}", f"{second}.5", f"Fraction({second}, 7)"]
+        texts = [f"'{text}'", f"b'{text}'"]
+        secret = rng.choice([f"{first}", *texts, *numbers, f"'{text}\\ud800'"])
         new = secret if known in ("code", "id") else f"[{secret}]"
     elif known == "progress":
         # What can be called may raise what it likes, so these cannot.

@@ -30,6 +30,10 @@ _SECRET = "Mud Hut"
 _ERRORS, _JUMPS = 7.0, 25.0
 
 
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
 @dataclass(frozen=True)
 class _Dialect:
     mark: str
@@ -46,7 +50,7 @@ class _Dialect:
             return ""
         must = cell == "" or any(c in cell for c in f'"\r\n{self.mark}')
         if must or rng.random() < 0.05:
-            return '"' + cell.replace('"', '""') + '"'
+            return _quoted(cell)
         return cell
 
     def bytes(self, rows: list[list[Cell]], rng: Random) -> bytes:
@@ -69,7 +73,9 @@ class Chain:
         self.protected: list[bs.Categorical] = []
         self.numeric: list[bs.Numeric] = []
         names = rng.sample(["sex", "a,b", "c;d", 'e"f', "g h", "kön", "i=j"], rng.randint(1, 3))
-        groups = self._groups() if rng.random() < 0.3 else None
+        groups = "group" if rng.random() < 0.3 else None
+        if groups:
+            self.table[groups] = [rng.choice(["n", "s"]) for _ in range(self.rows)]
         for name in names:
             self._category(name, groups)
         self.table["zip"] = [rng.choice(["01234", "1234", "1", "007"]) for _ in range(self.rows)]
@@ -85,10 +91,6 @@ class Chain:
         rng.shuffle(order)
         self.table = {name: self.table[name] for name in order}
         self.names = order
-
-    def _groups(self) -> str:
-        self.table["group"] = [self.rng.choice(["n", "s"]) for _ in range(self.rows)]
-        return "group"
 
     def _category(self, name: str, groups: str | None) -> None:
         rng = self.rng
@@ -158,10 +160,16 @@ class Chain:
     def path(self, name: str) -> str:
         return str(self.folder / name)
 
+    @property
+    def lined(self) -> list[str]:
+        return [*self.dialect.words, "--max-line-ends", str(self.lines)]
+
+    @property
+    def read(self) -> list[str]:
+        return [*self.lined, "--encoding", self.dialect.encoding]
+
     def commands(self) -> list[list[str]]:
-        read = [*self.dialect.words, "--encoding", self.dialect.encoding]
-        read += ["--max-line-ends", str(self.lines)]
-        source, plan = self.path("in.csv"), ["--plan", self.path("plan.toml")]
+        read, source, plan = self.read, self.path("in.csv"), ["--plan", self.path("plan.toml")]
         key = ["--key-file", self.path("key"), "--release-name", "2026"]
         return [
             ["plan", source, "--categories-from-data", "--missing", "category", *read],
@@ -205,7 +213,6 @@ class Chain:
         for words in self.commands():
             self.run(*words)
         self._passed()
-        lines = ["--max-line-ends", str(self.lines)]
         told = []
         for out in ("out.csv", "out.parquet"):
             certificate = self.path(f"{out}.certificate.json")
@@ -213,19 +220,16 @@ class Chain:
             self.run("report", certificate, "--out", self.path("page.html"))
             told.append([self._estimated(out, each) for each in self.protected])
             told[-1].append(self._counted(out))
-            read = [*self.dialect.words, "--encoding", self.dialect.encoding, *lines]
-            self.run("audit", self.path("in.csv"), self.path(out), "--plan", certificate, *read)
+            words = [self.path("in.csv"), self.path(out), "--plan", certificate, *self.read]
+            self.run("audit", *words)
         hold(told[0] == told[1], "CSV and Parquet of one release give different estimates")
 
     def _refuse(self, data: bytes) -> None:
         (self.folder / "in.csv").write_bytes(data)
         before = sorted(each.name for each in self.folder.iterdir())
-        plan = ["--plan", self.path("plan.toml")]
-        read = [*self.dialect.words, "--encoding", self.dialect.encoding,
-                "--max-line-ends", str(self.lines)]  # fmt: skip
-        by = '"' + self.protected[0].column.replace('"', '""') + '"'
-        more = [["estimate", self.path("in.csv"), *plan, "--by", by, *read],
-                ["audit", self.path("in.csv"), self.path("in.csv"), *plan, *read]]  # fmt: skip
+        source, plan = self.path("in.csv"), ["--plan", self.path("plan.toml"), *self.read]
+        by = _quoted(self.protected[0].column)
+        more = [["estimate", source, "--by", by, *plan], ["audit", source, source, *plan]]
         for words in [*self.commands(), *more]:
             code, _told, error = self.invoke(*words)
             hold(code == 1, f"{words[0]} took a broken file")
@@ -253,11 +257,9 @@ class Chain:
             hold(plain(columns[each.column]) == plain(self.table[each.column]), "other numbers")
 
     def _ask(self, out: str, column: str, *more: str) -> list[dict[str, Any]]:
-        by = '"' + column.replace('"', '""') + '"'
-        words = [*self.dialect.words, "--max-line-ends", str(self.lines), "--format", "json"]
-        told = self.run("estimate", self.path(out), "--plan", self.path("plan.toml"), "--by",
-                        self.rng.choice([by, column]), "--population", "fixed", *words,
-                        *more)  # fmt: skip
+        by = self.rng.choice([_quoted(column), column])
+        words = ["--plan", self.path("plan.toml"), "--by", by, "--population", "fixed", *self.lined]
+        told = self.run("estimate", self.path(out), *words, "--format", "json", *more)
         cells: list[dict[str, Any]] = json.loads(told)["cells"]
         return cells
 
@@ -276,9 +278,8 @@ class Chain:
             spelled = None if level is None else str(word)
             share = sum(each == spelled for each in truth) / max(1, len(truth))
             room = _ERRORS * cell["standard_error"] + _JUMPS * 2 * widest / max(1, len(truth))
-            hold(abs(cell["frequency"] - share) <= room,
-                 f"an estimate is {abs(cell['frequency'] - share):.3f} off, se "
-                 f"{cell['standard_error']:.4f}")  # fmt: skip
+            off, error = abs(cell["frequency"] - share), cell["standard_error"]
+            hold(off <= room, f"an estimate is {off:.3f} off, se {error:.4f}")
         hold(math.isclose(sum(cell["frequency"] for cell in cells), 1, abs_tol=1e-6), "no shares")
         return cells
 

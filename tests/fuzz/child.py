@@ -94,11 +94,8 @@ class Runner:
             return self._terminal(positional)
         if case.target.kind == "chain":
             return chain.run(self.folder, *positional)
-        call = (
-            self.value(case.call)
-            if not case.call.startswith("it.")
-            else getattr(it, case.target.name)
-        )
+        own = case.call.startswith("it.")
+        call = getattr(it, case.target.name) if own else self.value(case.call)
         if case.target.kind == "operation":
             positional = [it, *positional]
         return call(*positional, **named)
@@ -162,9 +159,7 @@ class Runner:
         draws = case.target.name in (
             "randomize", "respond", "sample_permutation", "sample", "permute", "average", "protect"
         )  # fmt: skip
-        return not draws or any(
-            name == "key" and source != "None" for name, source in case.arguments
-        )
+        return not draws or dict(case.arguments).get("key", "None") != "None"
 
     def _unknown(self, result: Any) -> str | None:
         """A class of the package that nothing here calls the methods of."""
@@ -172,9 +167,7 @@ class Runner:
             cls = type(one)
             ours = cls.__module__.split(".")[0] == "bistochastic"
             if ours and id(cls) not in self.known and not isinstance(one, type | types.ModuleType):
-                return (
-                    f"a class that is not fuzzed: {cls.__name__}; say in surface.py how one is made"
-                )
+                return f"not fuzzed: {cls.__name__}; say in surface.py how one is made"
         return None
 
 

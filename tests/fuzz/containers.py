@@ -207,7 +207,7 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "polars_frame": lambda v: pl.DataFrame({"a": _flat(v)}),
     "table": lambda v: pa.table({"a": _flat(v)}),
     "categorical": lambda v: pd.Series(_flat(v)).astype("category"),
-    "view": lambda v: memoryview(np.ascontiguousarray(v)),
+    "view": lambda v: np.ascontiguousarray(v).data,
     "deque": deque,
     "np_matrix": lambda v: np.asarray(v).view(np.matrix),
     "dictionary": lambda v: dict(enumerate(v)).values(),

@@ -31,11 +31,8 @@ def _rows(rng: Random) -> list[list[str]]:
 def csv(rng: Random) -> str:
     text = rng.choice(["\n", "\r\n", "\r", "\n\n"]).join(",".join(row) for row in _rows(rng))
     data = text.encode(rng.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32"]))
-    return _damaged(
-        rng,
-        repr(data),
-        ["b'1,' * 10**5", "b'\\n' * 10**5", "b'1\\0'", "b'\"1\",2'", "b'1;2\\n3;4'"],
-    )
+    others = ["b'1,' * 10**5", "b'\\n' * 10**5", "b'1\\0'", "b'\"1\",2'", "b'1;2\\n3;4'"]
+    return _damaged(rng, repr(data), others)
 
 
 def mtx(rng: Random) -> str:
@@ -134,15 +131,8 @@ def table(rng: Random) -> str:
     kind = rng.choice(list(_KINDS))
     said = kind if rng.random() < 0.93 else rng.choice([*_KINDS, "txt", "CSV", ""])
     if rng.random() < 0.02:
-        return rng.choice(
-            [
-                "str(path('no.csv'))",
-                "folder('m.npy')",
-                "folder('m.csv')",
-                "'a\\0.csv'",
-                "'\\udcff.csv'",
-            ]
-        )
+        places = ["str(path('no.csv'))", "folder('m.npy')", "folder('m.csv')"]
+        return rng.choice([*places, "'a\\0.csv'", "'\\udcff.csv'"])
     return f"write('m.{said}', {_KINDS[kind](rng)})"
 
 

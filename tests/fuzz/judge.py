@@ -36,9 +36,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _lies(case: Case) -> bool:
-    return any(
-        word in case.source for word in ("hostile.returns", "hostile.number", "hostile.shrinking")
-    )
+    return any(f"hostile.{how}" in case.source for how in ("returns", "number", "shrinking"))
 
 
 def secret(text: str) -> bool:
@@ -53,22 +51,17 @@ def of_exception(error: BaseException, case: Case) -> str | None:
         return f"panic: {text}" if "Panic" in name else f"{name}: {text}"
     if any(secret(str(one)) for one in _chain(error)):
         return f"a secret is shown by {name}"
-    if any(isinstance(one, HostileError) for one in _chain(error)):
-        return None
-    if isinstance(error, MemoryError):
-        return None
-    if isinstance(error, _KINDS) and SENTENCE.fullmatch(text):
-        return None
-    if isinstance(error, TypeError) and _SIGNATURE.fullmatch(text):
-        return None
-    if isinstance(error, OSError) and error.errno and case.target.name in _FILES:
-        return None
-    if isinstance(error, TypeError | ValueError | IndexError) and _lies(case):
+    fine = (
+        any(isinstance(one, HostileError) for one in _chain(error))
+        or isinstance(error, MemoryError)
+        or (isinstance(error, _KINDS) and SENTENCE.fullmatch(text))
+        or (isinstance(error, TypeError) and _SIGNATURE.fullmatch(text))
+        or (isinstance(error, OSError) and error.errno and case.target.name in _FILES)
         # Objects that lie to Python itself are told so by Python.
-        return None
-    if case.target.name in _BOTH and case.target.kind == "operation":
-        return None
-    return f"{name}: {text}"
+        or (isinstance(error, TypeError | ValueError | IndexError) and _lies(case))
+        or (case.target.name in _BOTH and case.target.kind == "operation")
+    )
+    return None if fine else f"{name}: {text}"
 
 
 def of_warnings(warned: list[WarningMessage], case: Case) -> str | None:
@@ -87,5 +80,4 @@ def signature(case: Case, what: str) -> str:
     short = re.sub(r"0x[0-9a-f]+|\d+", "#", what)
     short = re.sub(r"'[^']*'", "'...'", short)
     short = re.sub(r"not (\w+)$", "not ...", short)
-    words = case.target.words if case.target.kind != "terminal" else f"cli {case.arguments[0][1]}"
-    return f"{words}: {short[:160]}"
+    return f"{case.words}: {short[:160]}"

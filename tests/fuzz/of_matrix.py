@@ -25,9 +25,8 @@ def rows_and_columns_sum_to_one(m: Any, rng: Random) -> None:
     if m.size > 24:
         return
     rows = [m.exact_row(u) for u in range(m.size)]
-    hold(
-        all(isinstance(x, Fraction) and x >= 0 for row in rows for x in row), "an entry is negative"
-    )
+    whole = [x for row in rows for x in row]
+    hold(all(isinstance(x, Fraction) and x >= 0 for x in whole), "an entry is negative")
     hold(all(sum(row) == 1 for row in rows), "a row does not sum to 1")
     hold(all(sum(column) == 1 for column in zip(*rows, strict=True)), "a column does not sum to 1")
 
@@ -53,10 +52,8 @@ def dense_rows_and_entries_agree(m: Any, rng: Random) -> None:
     hold(np.array_equal(m.row(u), dense[u]), "row and to_dense differ")
     hold(m[u, v] == dense[u, v], "an entry and to_dense differ")
     if n <= 40:
-        hold(
-            abs(bs.entropy_rate(dense) - m.entropy_rate) < 1e-9 or not m.is_exact or m.padding > 0,
-            "entropy_rate of the array",
-        )
+        close = abs(bs.entropy_rate(dense) - m.entropy_rate) < 1e-9
+        hold(close or not m.is_exact or m.padding > 0, "entropy_rate of the array")
 
 
 def measures_are_safe_and_close(m: Any, rng: Random) -> None:
@@ -119,26 +116,23 @@ def draws_do_not_depend_on_threads_or_pieces(m: Any, rng: Random) -> None:
     codes = np.array([rng.randrange(n) for _ in range(min(records, 300))], dtype=kind)
     codes = np.resize(codes, records)
     start = rng.choice([0, 5, 2**32 - 3])
-    how: dict[str, Any] = {"key": KEY, "stream": "s"}
-    whole = m.randomize(codes, start=start, threads=1, **how)
+
+    def drawn(some: Any, first: int = start, **more: Any) -> Any:
+        return m.randomize(some, key=KEY, stream="s", start=first, **more)
+
+    whole = drawn(codes, threads=1)
     hold(whole.dtype == codes.dtype and whole.shape == codes.shape, "dtype or shape of randomize")
     hold(int(whole.min()) >= 0 and int(whole.max()) < m.size, "a report out of range")
-    for threads in (2, 7):
-        again = m.randomize(codes, start=start, threads=threads, **how)
-        hold(np.array_equal(whole, again), f"{threads} threads give another")
     cut = rng.randint(0, records)
-    pieces = [
-        m.randomize(codes[:cut], start=start, **how),
-        m.randomize(codes[cut:], start=start + cut, **how),
-    ]
-    hold(np.array_equal(whole, np.concatenate(pieces)), f"pieces cut at {cut} give another")
-    strided = np.repeat(codes, 2)[::2]
-    hold(
-        np.array_equal(whole, m.randomize(strided, start=start, **how)),
-        "a strided array gives another",
-    )
-    wide = m.randomize(codes.astype(np.int64), start=start, **how)
-    hold(np.array_equal(whole, wide), "another dtype gives another")
+    pieces = [drawn(codes[:cut]), drawn(codes[cut:], start + cut)]
+    for words, again in (
+        ("2 threads", drawn(codes, threads=2)),
+        ("7 threads", drawn(codes, threads=7)),
+        (f"pieces cut at {cut}", np.concatenate(pieces)),
+        ("a strided array", drawn(np.repeat(codes, 2)[::2])),
+        ("another dtype", drawn(codes.astype(np.int64))),
+    ):
+        hold(np.array_equal(whole, again), f"{words} gives another")
 
 
 def reports_are_possible(m: Any, rng: Random) -> None:
@@ -175,14 +169,11 @@ def draws_permutations(m: Any, rng: Random) -> None:
         hold(str(error).startswith("`bits` must be given"), str(error))
         return
     hold(sorted(s.tolist()) == list(range(m.size)), "no permutation")
-    hold(
-        np.array_equal(s, m.sample_permutation(key=KEY, stream="s")), "a key gives two permutations"
-    )
+    again = m.sample_permutation(key=KEY, stream="s")
+    hold(np.array_equal(s, again), "a key gives two permutations")
     if m.size <= 24:
-        hold(
-            all(m.exact_row(u)[v] > 0 for u, v in enumerate(s.tolist())),
-            "a permutation that cannot be",
-        )
+        possible = all(m.exact_row(u)[v] > 0 for u, v in enumerate(s.tolist()))
+        hold(possible, "a permutation that cannot be")
     bits = m.joint_entropy
     hold(bits is None or bits >= 0, "joint entropy")
 
@@ -199,11 +190,8 @@ def decomposes_exactly(m: Any, rng: Random) -> None:
         return
     of_decomposition(d, rng)
     hold(d.residual is None and d.residual_weight == 0, "something is left")
-    if d.matrix == m:
-        hold(
-            summed(d) == [m.exact_row(u) for u in range(m.size)],
-            "the terms do not sum to the matrix",
-        )
+    same = d.matrix != m or summed(d) == [m.exact_row(u) for u in range(m.size)]
+    hold(same, "the terms do not sum to the matrix")
 
 
 def applies_and_solves(m: Any, rng: Random) -> None:
@@ -212,10 +200,8 @@ def applies_and_solves(m: Any, rng: Random) -> None:
     x = np.array([rng.uniform(-1, 1) for _ in range(m.size)])
     y = m.apply(x)
     hold(y.shape == x.shape, "shape of apply")
-    hold(
-        np.allclose(y, m.to_dense().T @ x, rtol=0, atol=1e-12 * max(1, m.size)),
-        "apply is not P^T x",
-    )
+    close = np.allclose(y, m.to_dense().T @ x, rtol=0, atol=1e-12 * max(1, m.size))
+    hold(close, "apply is not P^T x")
     condition = m.condition
     hold(condition >= 1 - 1e-9, "condition below 1")
     if not m.is_singular and condition < 1e8:
@@ -232,9 +218,8 @@ def estimates_sum_to_one(m: Any, rng: Random) -> None:
     counts = [rng.randint(0, 99) for _ in range(m.size)]
     counts[0] += 1
     try:
-        found = m.estimate(
-            counts=counts, method=rng.choice(["inverse", "mle", "simplex", "shrunk"])
-        )
+        method = rng.choice(["inverse", "mle", "simplex", "shrunk"])
+        found = m.estimate(counts=counts, method=method)
     except bs.errors.SingularMatrixError:
         hold(m.is_singular, "an invertible matrix is called singular")
         return
@@ -246,14 +231,10 @@ def tells_beliefs(m: Any, rng: Random) -> None:
         return
     v = rng.randrange(m.size)
     belief = m.posterior(v)
-    hold(
-        belief.shape == (m.size - m.padding,) and abs(belief.sum() - 1) < 1e-9,
-        "a posterior that does not sum to 1",
-    )
-    hold(
-        np.allclose(belief, m.to_dense()[:, v], rtol=1e-9, atol=1e-15) if not m.padding else True,
-        "posterior of the flat prior",
-    )
+    hold(belief.shape == (m.size - m.padding,), "shape of a posterior")
+    hold(abs(belief.sum() - 1) < 1e-9, "a posterior that does not sum to 1")
+    flat = m.padding or np.allclose(belief, m.to_dense()[:, v], rtol=1e-9, atol=1e-15)
+    hold(flat, "posterior of the flat prior")
     all_of_it = m.deniability(math.inf)
     hold(1 <= m.deniability(1) <= all_of_it <= m.size, "deniability")
 

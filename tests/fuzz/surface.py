@@ -16,6 +16,16 @@ from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, frame
 
 _COST = "cost='ordinal'"
+# Parts of an audit, which has to be made first for every look at one of them.
+_PLURALS = ("Correlation", "Disclosure", "Finding", "Giveaway", "Linkage", "Marginal")
+_PARTS = {name: f"{name.lower()}s[0]" for name in _PLURALS} | {
+    "Guess": "guesses[0]",
+    "Rate": "guesses[0].rate",
+    "Neighbours": "neighbours[0]",
+    "PairTable": "pairs[0]",
+    "Propensity": "propensity",
+    "GroupMeans": "means[0]",
+}
 # One valid object of each class that has methods, as source code.
 MAKERS: dict[str, Callable[[Scene], str]] = {
     "Matrix": lambda s: s.matrix(),
@@ -81,20 +91,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Audit": lambda s: plans.audit(s.rng),
     **{
         name: lambda s, part=part: f"{plans.audit(s.rng)}.{part}"  # type: ignore[misc]
-        for name, part in {
-            "Correlation": "correlations[0]",
-            "Disclosure": "disclosures[0]",
-            "Giveaway": "giveaways[0]",
-            "Guess": "guesses[0]",
-            "Linkage": "linkages[0]",
-            "Marginal": "marginals[0]",
-            "Neighbours": "neighbours[0]",
-            "PairTable": "pairs[0]",
-            "Propensity": "propensity",
-            "Rate": "guesses[0].rate",
-            "Finding": "findings[0]",
-            "GroupMeans": "means[0]",
-        }.items()
+        for name, part in _PARTS.items()
     },
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Pooled": lambda s: plans.grouped() + ".pooled[0]",
@@ -136,10 +133,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "build": 4.0, "decompose_all": 1.5, "from_file": 2.0,
            "report": 0.3, "explore": 0.2,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
-# What comes out of an audit, which has to be made first, for every look at a part of it.
-_OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Finding", "Giveaway", "GroupMeans", "Guess",
-              "Linkage", "Marginal", "Neighbours", "PairTable", "Propensity", "Rate",
-              "Repeats"}  # fmt: skip
+_OF_AUDITS = {"Audit", "Repeats", *_PARTS}
 
 
 def _method(s: Scene) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
+from typing import Any
 
 import click
 
@@ -56,9 +57,8 @@ def _people(rng: Random) -> str:
 
 def _plan(rng: Random) -> str:
     """A plan as TOML."""
-    return f"write('plan.toml', {plans.plan(rng)}.to_toml().encode())" if rng.random() < 0.4 else (
-        f"write('plan.toml', {plans.SIMPLE}.to_toml().encode())"
-    )  # fmt: skip
+    plan = plans.plan(rng) if rng.random() < 0.4 else plans.SIMPLE
+    return f"write('plan.toml', {plan}.to_toml().encode())"
 
 
 def _one(*texts: str) -> Callable[[Random], str]:
@@ -97,16 +97,21 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "max_terms": _one("1", "5"),
     "restarts": _one("1", "3"),
     "top": _one("0", "3", "-1"),
-    "outs": lambda rng: rng.choice(["str(path('out.csv'))", "str(path('out.parquet'))",
-    "str(path('out.sav'))", "str(path('out.dta'))", "str(path('no/out.csv'))", "'x'"]),
-    "out": lambda rng: rng.choice(["str(path('out.npz'))", "str(path('out.html'))",
-    "str(path('out.csv'))", "str(path('no/out.csv'))", "'x'",
-                                   "'/no/such/place.csv'"]),
-    "file": lambda rng: rng.choice([_people(rng), _plan(rng), "str(path('new'))",
-    "str(path('key'))", "str(path('no/new'))", "str(path('.'))"]),
+    "outs": lambda rng: rng.choice([
+        *(f"str(path('{name}'))" for name in ("out.csv", "out.parquet", "out.sav", "out.dta")),
+        "str(path('no/out.csv'))", "'x'",
+    ]),
+    "out": lambda rng: rng.choice([
+        *(f"str(path('{name}'))" for name in ("out.npz", "out.html", "out.csv", "no/out.csv")),
+        "'x'", "'/no/such/place.csv'",
+    ]),
+    "file": lambda rng: rng.choice([
+        _people(rng), _plan(rng),
+        *(f"str(path('{name}'))" for name in ("new", "key", "no/new", ".")),
+    ]),
     "knows": _one("sex", "sex,id=2", "", "x", "id=y"),
     "wants": _one("sex", "x"),
-    "also": lambda rng: _people(rng),
+    "also": _people,
     "fail_above": _one("0.1", "0", "2"),
     "keys": _one("sex", "sex,id", "x"),
     "sensitive": _one("sex", "id"),
@@ -124,7 +129,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "population": _one("sampled", "fixed"),
     "format": _one("table", "csv", "json"),
     "output": lambda rng: "str(path('out'))",
-    "source": lambda rng: _people(rng),
+    "source": _people,
     "plan": lambda rng: rng.choice([_plan(rng), _plan(rng), "str(path('no.toml'))", "'plan.json'"]),
     "codebook": lambda rng: "write('codebook.csv', b'column,category\\nsex,F\\nsex,M\\n')",
     "certificate": lambda rng: "str(path('out.json'))",
@@ -146,8 +151,8 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "pseudonym": _one("who", "sex"),
     "max_rows_per_id": _one("1", "2"),
     "records": _one("1", "100"),
-    "original": lambda rng: _people(rng),
-    "released": lambda rng: _people(rng),
+    "original": _people,
+    "released": _people,
     "separator": _one(",", ";", "tab", "|", "\\t"),
     "encoding": _one("utf-8", "latin-1", "cp1252", "utf-16", "utf-8-sig"),
     "decimal": _one(".", ","),
@@ -157,8 +162,8 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "seed": _one("0", "7", "-1"),
     "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)"),
     "model": _one("linear", "logistic", "multinomial", "poisson", "x"),
-    "wave1": lambda rng: _people(rng),
-    "wave2": lambda rng: _people(rng),
+    "wave1": _people,
+    "wave2": _people,
     "plan2": _plan,
     "ledger": lambda rng: "str(path('ledger'))",
     "add": lambda rng: "str(path('out.json'))",
@@ -181,16 +186,12 @@ _SLOW = {"demo": 0.1, "paper": 0.03, "key": 0.2, "inspect": 3.0, "decompose": 2.
 def commands() -> tuple[tuple[tuple[str, ...], click.Command], ...]:
     """Every command with the words that lead to it."""
 
-    def walk(
-        words: tuple[str, ...], command: click.Command
-    ) -> list[tuple[tuple[str, ...], click.Command]]:
+    def walk(words: tuple[str, ...], command: click.Command) -> Iterator[Any]:
         if isinstance(command, click.Group):
-            return [
-                leaf
-                for name in sorted(command.commands)
-                for leaf in walk((*words, name), command.commands[name])
-            ]
-        return [(words, command)]  # fmt: skip
+            for name in sorted(command.commands):
+                yield from walk((*words, name), command.commands[name])
+        else:
+            yield words, command
 
     return tuple(walk((), main))
 

@@ -12,7 +12,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 from fuzz import case as cases
@@ -47,14 +49,8 @@ class Watch:
 
     def run(self, children: int) -> None:
         """Run all cases, each child every so manieth one."""
-        threads = [
-            threading.Thread(target=self._follow, args=(first, children))
-            for first in range(children)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(children) as pool:
+            list(pool.map(self._follow, range(children), repeat(children)))
 
     def _follow(self, first: int, step: int) -> None:
         """One child after the other: a new one goes on behind a case that ended the last."""

@@ -35,75 +35,61 @@ pub(super) fn many<const N: usize, const W: usize>(
     put: &mut impl FnMut(usize, [u32; W]),
     compress: impl Fn(&mut Chain<N>, &Blocks<N>),
 ) {
-    let mut first = 0;
-    while first < count {
+    for first in (0..count).step_by(N) {
+        // A message for each lane. The lanes left over compute what is dropped.
         let n = N.min(count - first);
-        some(key, messages, first, n, put, &compress);
-        first += n;
-    }
-}
-
-/// Those of `n` messages from `first` on, a lane each. The lanes left over compute what is dropped.
-#[inline(always)]
-fn some<const N: usize, const W: usize>(
-    key: &[u32; 8],
-    messages: &impl Messages,
-    first: usize,
-    n: usize,
-    put: &mut impl FnMut(usize, [u32; W]),
-    compress: &impl Fn(&mut Chain<N>, &Blocks<N>),
-) {
-    // How many blocks each message has. An empty one has one, of no bytes.
-    let (mut lens, mut blocks, mut most) = ([0; N], [0; N], 1);
-    for j in 0..n {
-        lens[j] = messages.len(first + j);
-        if lens[j] <= CHAIN {
-            blocks[j] = lens[j].div_ceil(BLOCK).max(1);
-            most = most.max(blocks[j]);
-        }
-    }
-    let mut chain = [[0; N]; 8];
-    for (row, &word) in chain.iter_mut().zip(key) {
-        *row = [word; N];
-    }
-    for b in 0..most {
-        let mut now = Blocks {
-            words: [[0; N]; 16],
-            lengths: [0; N],
-            flags: [KEYED; N],
-        };
+        // How many blocks each message has. An empty one has one, of no bytes.
+        let (mut lens, mut blocks, mut most) = ([0; N], [0; N], 1);
         for j in 0..n {
-            if b >= blocks[j] {
-                continue;
-            }
-            let length = BLOCK.min(lens[j] - BLOCK * b);
-            // Words behind the last byte are zeros, as they were.
-            messages.words(first + j, b, length, |k, word| {
-                if let Some(row) = now.words.get_mut(k) {
-                    row[j] = word;
-                }
-            });
-            now.lengths[j] = length as u32;
-            now.flags[j] |= if b == 0 { START } else { 0 };
-            now.flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
-        }
-        let before = chain;
-        compress(&mut chain, &now);
-        if most > 1 {
-            // A message that has ended keeps its words.
-            for (row, before) in chain.iter_mut().zip(&before) {
-                for j in 0..N {
-                    row[j] = if b < blocks[j] { row[j] } else { before[j] };
-                }
+            lens[j] = messages.len(first + j);
+            if lens[j] <= CHAIN {
+                blocks[j] = lens[j].div_ceil(BLOCK).max(1);
+                most = most.max(blocks[j]);
             }
         }
-    }
-    for j in (0..n).filter(|&j| blocks[j] > 0) {
-        let mut words = [0; W];
-        for (word, row) in words.iter_mut().zip(&chain) {
-            *word = row[j];
+        let mut chain = [[0; N]; 8];
+        for (row, &word) in chain.iter_mut().zip(key) {
+            *row = [word; N];
         }
-        put(first + j, words);
+        for b in 0..most {
+            let mut now = Blocks {
+                words: [[0; N]; 16],
+                lengths: [0; N],
+                flags: [KEYED; N],
+            };
+            for j in 0..n {
+                if b >= blocks[j] {
+                    continue;
+                }
+                let length = BLOCK.min(lens[j] - BLOCK * b);
+                // Words behind the last byte are zeros, as they were.
+                messages.words(first + j, b, length, |k, word| {
+                    if let Some(row) = now.words.get_mut(k) {
+                        row[j] = word;
+                    }
+                });
+                now.lengths[j] = length as u32;
+                now.flags[j] |= if b == 0 { START } else { 0 };
+                now.flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
+            }
+            let before = chain;
+            compress(&mut chain, &now);
+            if most > 1 {
+                // A message that has ended keeps its words.
+                for (row, before) in chain.iter_mut().zip(&before) {
+                    for j in 0..N {
+                        row[j] = if b < blocks[j] { row[j] } else { before[j] };
+                    }
+                }
+            }
+        }
+        for j in (0..n).filter(|&j| blocks[j] > 0) {
+            let mut words = [0; W];
+            for (word, row) in words.iter_mut().zip(&chain) {
+                *word = row[j];
+            }
+            put(first + j, words);
+        }
     }
 }
 

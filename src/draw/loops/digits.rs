@@ -74,26 +74,16 @@ mod tests {
 
     fn agree<C: Code, D: Code>(size: u64, most: u64) {
         let n = if cfg!(miri) { 20 } else { 70_000 };
-        let codes: Vec<C> = (0..=most.min(n))
-            .flat_map(|x| {
-                [
-                    x,
-                    most - x,
-                    x.saturating_mul(size).saturating_sub(1).min(most),
-                ]
-            })
-            .map(C::low)
-            .collect();
+        let before = |x: u64| x.saturating_mul(size).saturating_sub(1).min(most);
+        let codes = (0..=most.min(n)).flat_map(|x| [x, most - x, before(x)]);
+        let codes: Vec<C> = codes.map(C::low).collect();
         let mut rest = codes.clone();
         let mut digits = vec![D::default(); codes.len()];
         split(size, &mut rest, &mut digits);
         for ((code, rest), digit) in codes.iter().zip(&rest).zip(&digits) {
             let x = code.get();
-            assert_eq!(
-                (rest.get(), digit.get()),
-                (x / size, x % size),
-                "{x} by {size}"
-            );
+            let found = (rest.get(), digit.get());
+            assert_eq!(found, (x / size, x % size), "{x} by {size}");
         }
         // And back: the quotients as digits of their own.
         let mut joined = vec![C::default(); codes.len()];
@@ -110,11 +100,8 @@ mod tests {
         let sizes = [
             1, 2, 3, 7, 12, 16, 255, 256, 257, 4095, 4096, 65_535, 65_536,
         ];
-        for size in
-            sizes
-                .into_iter()
-                .chain((1..65_536).step_by(if cfg!(miri) { 16_001 } else { 997 }))
-        {
+        let more = (1..65_536).step_by(if cfg!(miri) { 16_001 } else { 997 });
+        for size in sizes.into_iter().chain(more) {
             agree::<u16, u16>(size, u16::MAX.into());
         }
         let wide = [65_537, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32];
@@ -137,12 +124,8 @@ mod tests {
         let mut codes: Vec<u16> = (0..1000).collect();
         select(&mut codes, &new, &picks, 4);
         for (i, code) in (0..).zip(codes) {
-            let want = if i as u64 * i as u64 % 7 == 4 {
-                60_000 + i
-            } else {
-                i
-            };
-            assert_eq!(code, want);
+            let is = i as u64 * i as u64 % 7 == 4;
+            assert_eq!(code, if is { 60_000 + i } else { i });
         }
     }
 }

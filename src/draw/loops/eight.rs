@@ -274,12 +274,5 @@ fn sweep<W: Word, C: Code>(
             }
         }
     }
-    for i in whole..src.len() {
-        let x = W::read(&words[i * bytes..][..bytes]).get();
-        let (v, unsure) = kind.decide(x, src[i].get());
-        dst[i] = C::low(v);
-        if unsure {
-            undecided.push(i);
-        }
-    }
+    super::rest::<W, C>(whole, words, src, dst, undecided, |x, u| kind.decide(x, u));
 }

@@ -2,20 +2,20 @@
 
 use std::arch::x86_64::*;
 
-use super::{Then, Undecided, Word, sweep};
-use crate::draw::alias::Slots;
+use super::{Then, Undecided, Word, rest};
+use crate::draw::sampler::one::One;
 
 const LANES: usize = 32;
 
 #[target_feature(enable = "avx2")]
 pub fn draw<W: Word>(
-    slots: &Slots<W>,
-    then: Then,
+    one: &One<W>,
     words: &[u8],
     src: &[u8],
     dst: &mut [u8],
     undecided: &mut Undecided,
 ) {
+    let (slots, then) = (&one.slots, one.then);
     // Entries of 16 bits as a table of their lower and one of their upper bytes.
     let (mut low, mut high) = ([0u8; 16], [0u8; 16]);
     for ((low, high), entry) in low.iter_mut().zip(&mut high).zip(&*slots.table) {
@@ -75,21 +75,7 @@ pub fn draw<W: Word>(
             }
         }
     }
-    let before = undecided.n;
-    sweep::<W, u8>(
-        &words[2 * whole..],
-        &src[whole..],
-        &mut dst[whole..],
-        undecided,
-        |x, u| {
-            let (j, unsure) = slots.draw(x);
-            (then.apply(u, j), unsure)
-        },
-    );
-    let after = undecided.n;
-    for i in &mut undecided.at[before..after] {
-        *i += whole as u16;
-    }
+    rest::<W, u8>(whole, words, src, dst, undecided, |x, u| one.decide(x, u));
 }
 
 #[derive(Clone, Copy)]

@@ -46,18 +46,13 @@ const NEGATIVE: u64 = 1 << 63;
 
 impl<'a> Ids<'a> {
     /// How many there are.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Ids::Signed(ids) => ids.len(),
             Ids::Unsigned(ids) => ids.len(),
             Ids::Texts(ids) | Ids::Bytes(ids) => ids.len(),
             Ids::Mixed(ids) => ids.len(),
         }
-    }
-
-    /// Whether there are no ids.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// That of one record.
@@ -227,9 +222,6 @@ impl Which<'_> {
     }
 }
 
-/// What is done with the position of an undecided record and its further words.
-pub(super) type Answer<'a> = &'a mut dyn FnMut(usize, &mut Further<'_>);
-
 /// Records as draws see them: addresses, and the keys of all draws by their numbers. Draws are compiled for each width
 /// of codes, and not for each kind of address as well.
 #[derive(Clone, Copy)]
@@ -322,13 +314,13 @@ impl Records<'_> {
         }
     }
 
-    /// Hand the undecided records their further words, for the draw with this `number`.
+    /// Hand the positions of undecided records to `answer`, with their further words, for the draw with this `number`.
     pub(super) fn further(
         self,
         number: usize,
         which: Which<'_>,
         scratch: &Scratch,
-        answer: Answer<'_>,
+        answer: &mut dyn FnMut(usize, &mut Further<'_>),
     ) {
         let undecided = scratch.undecided.positions();
         match self {
@@ -445,10 +437,10 @@ fn id_words(
             first[i] = u64::from(a) | u64::from(b) << 32;
         });
     };
-    match (ids, which) {
-        (Ids::Texts(ids), _) => hash(&keys.text, ids),
-        (Ids::Bytes(ids), _) => hash(&keys.bytes, ids),
-        (Ids::Mixed(ids), _) => {
+    match ids {
+        Ids::Texts(ids) => hash(&keys.text, ids),
+        Ids::Bytes(ids) => hash(&keys.bytes, ids),
+        Ids::Mixed(ids) => {
             for (i, first) in first.iter_mut().enumerate() {
                 let at = which.at(i);
                 let mut block = keys.block(ids[at], nonces[at]);
@@ -458,13 +450,15 @@ fn id_words(
                 block.zeroize();
             }
         }
-        (_, Which::All(_)) => keys
-            .integer
-            .first_words(&counters[..n], &nonces[..n], first),
-        (_, Which::Some(some)) => {
+        Ids::Signed(_) | Ids::Unsigned(_) => {
             let (mut own_counters, mut own_nonces) = (spare.take::<u64>(), spare.take::<u64>());
-            for ((counter, nonce), &i) in own_counters.iter_mut().zip(&mut *own_nonces).zip(some) {
-                (*counter, *nonce) = (counters[usize::from(i)], nonces[usize::from(i)]);
+            for (i, (counter, nonce)) in own_counters
+                .iter_mut()
+                .zip(&mut *own_nonces)
+                .enumerate()
+                .take(n)
+            {
+                (*counter, *nonce) = (counters[which.at(i)], nonces[which.at(i)]);
             }
             keys.integer
                 .first_words(&own_counters[..n], &own_nonces[..n], first);

@@ -71,16 +71,15 @@ impl Column<'_> {
     }
 
     fn check(&self, rows: usize) -> Result<()> {
-        let each = |what, n: usize| match n == rows {
-            true => Ok(()),
-            false => {
-                let must = format!("be one for each of the {rows} records");
-                Err(Error::value(what, must, n))
-            }
-        };
-        each("codes", self.rows())?;
-        each("missing", self.missing.map_or(rows, <[bool]>::len))?;
-        each("strata", self.strata.map_or(rows, <[u32]>::len))?;
+        let lengths = [
+            ("codes", self.rows()),
+            ("missing", self.missing.map_or(rows, <[bool]>::len)),
+            ("strata", self.strata.map_or(rows, <[u32]>::len)),
+        ];
+        if let Some((what, n)) = lengths.into_iter().find(|length| length.1 != rows) {
+            let must = format!("be one for each of the {rows} records");
+            return Err(Error::value(what, must, n));
+        }
         let Some(first) = self.matrices.first() else {
             return Err(Error::value("matrices", "hold at least one", "none"));
         };
@@ -91,11 +90,8 @@ impl Column<'_> {
         }
         let (width, narrow) = (self.codes.bytes(), Width::of(size).bytes());
         if width != narrow {
-            let (must, got) = (
-                format!("have {narrow} bytes each"),
-                format!("{width} bytes"),
-            );
-            return Err(Error::value("codes", must, got));
+            let must = format!("have {narrow} bytes each");
+            return Err(Error::value("codes", must, format!("{width} bytes")));
         }
         if self.strata.is_none() && self.matrices.len() > 1 {
             let got = format!("{} matrices and no strata", self.matrices.len());
@@ -124,14 +120,9 @@ impl Labels<'_> {
 /// How many rows each block of a table has, or of a piece of one that starts with a block and, unless it is the
 /// `last`, ends with one.
 pub fn blocks(rows: usize, last: bool) -> impl Iterator<Item = usize> {
-    let whole = rows / ROWS;
-    let rest = if last { rows % ROWS } else { 0 };
+    let (whole, rest) = (rows / ROWS, if last { rows % ROWS } else { 0 });
     let joined = usize::from(rest > 0 && whole > 0);
-    let tail = match (rest, joined) {
-        (0, _) => None,
-        (rest, 0) => Some(rest),
-        (rest, _) => Some(ROWS + rest),
-    };
+    let tail = Some(joined * ROWS + rest).filter(|_| rest > 0);
     std::iter::repeat_n(ROWS, whole - joined).chain(tail)
 }
 

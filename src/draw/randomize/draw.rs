@@ -11,7 +11,7 @@ use crate::draw::code::{Code, Spare, Width, typed};
 use crate::draw::keystream::BLOCK;
 use crate::draw::loops::{self, Undecided, digits};
 use crate::draw::sampler::kind::of_leaf;
-use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
+use crate::draw::sampler::{Composite, Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
 use crate::system::erase::Erased;
 use crate::system::memory;
@@ -57,17 +57,28 @@ pub(super) fn draw<C: Code>(
     dst: &mut [C],
     scratch: &mut Scratch,
 ) {
-    let n = src.len();
-    let composite = match sampler {
+    match sampler {
         Sampler::Certain(targets) => {
             for (v, u) in dst.iter_mut().zip(src) {
                 *v = C::low(certain(targets.as_deref(), u.get()));
             }
-            return;
         }
-        Sampler::Leaf(leaf) => return leaf_draw(leaf, number, at, src, dst, scratch),
-        Sampler::Composite(composite) => composite,
-    };
+        Sampler::Leaf(leaf) => leaf_draw(leaf, number, at, src, dst, scratch),
+        Sampler::Composite(composite) => joined(composite, number, at, src, dst, scratch),
+    }
+}
+
+/// The same for a composite. Not inlined: one draw needs no room for the buffers of others.
+#[inline(never)]
+fn joined<C: Code>(
+    composite: &Composite,
+    number: usize,
+    at: At<'_>,
+    src: &[C],
+    dst: &mut [C],
+    scratch: &mut Scratch,
+) {
+    let n = src.len();
     let end = number + composite.draws as usize;
     match &composite.joined {
         Parts::Kron(factors) => {

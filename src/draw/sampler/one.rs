@@ -47,8 +47,9 @@ impl<W: Word> One<W> {
         }
     }
 
+    /// As [`Kind::decide`](super::Kind::decide).
     #[inline(always)]
-    pub(super) fn decide(&self, x: u64, u: u64) -> (u64, bool) {
+    pub fn decide(&self, x: u64, u: u64) -> (u64, bool) {
         let (j, undecided) = self.slots.draw(x);
         (self.then.apply(u, j), undecided)
     }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::draw::alias::{self, More, below, left_over, share};
 use crate::draw::word::Word;
-use crate::system::memory;
-use crate::system::pool;
-use crate::system::stop;
+use crate::system::memory::{self, Gather};
+use crate::system::{pool, stop};
 
 /// A law a row: tables one after the other.
 #[derive(Debug)]
@@ -30,65 +29,42 @@ pub struct Rows<W> {
 /// Outcomes between two marks of a row.
 const MARK: usize = 32;
 
-struct Band<'a, W> {
-    table: &'a mut [W],
-    last: &'a mut [W],
-    marks: &'a mut [u128],
-    mass: Vec<W>,
-}
-
 impl<W: Word> Rows<W> {
     pub(super) fn new(counts: Arc<[i64]>, total: u64, size: usize) -> Self {
         let k = alias::columns(size);
         let columns = 1usize << k;
-        let per_row = if W::BITS == 16 {
-            size.div_ceil(MARK)
-        } else {
-            0
-        };
+        let marks_in = if W::BITS == 16 { size } else { 0 };
+        let per_row = marks_in.div_ceil(MARK);
         let mut table = alias::zeros(size * columns + 1);
         let mut last = memory::filled(W::low(0), size).into_boxed_slice();
         let mut marks = memory::zeros::<u128>(size * per_row).into_boxed_slice();
-        // Room for the masses of one row a band, before any thread starts.
-        let rows = size.div_ceil(32);
-        let mut rest = &mut marks[..];
-        let mut bands: Vec<Band<'_, W>> = Vec::new();
-        let entries = &mut table[..size * columns];
-        for (table, last) in entries
-            .chunks_mut(rows * columns)
-            .zip(last.chunks_mut(rows))
-        {
-            let (now, later) = rest.split_at_mut(last.len() * per_row);
-            rest = later;
-            bands.push(Band {
-                table,
-                last,
-                marks: now,
-                mass: memory::filled(W::low(0), columns),
-            });
-        }
-        pool::for_each_chunk(&mut bands, 1, counts.len() < 1 << 14, |band, part| {
-            for part in part {
-                let table = part.table.chunks_mut(columns);
-                for (i, (table, last)) in table.zip(part.last.iter_mut()).enumerate() {
-                    stop::point();
-                    let row = &counts[(band * rows + i) * size..][..size];
-                    part.mass.fill(W::low(0));
-                    let mut sum = 0;
-                    for (v, (mass, &count)) in part.mass.iter_mut().zip(row).enumerate() {
-                        *mass = W::low(share::<W>(count as u64, total));
-                        if per_row > 0 {
-                            if v % MARK == 0 {
-                                part.marks[i * per_row + v / MARK] = sum;
-                            }
-                            sum += left_over::<W>(count as u64, total);
+        let mut marked = marks.chunks_mut(per_row.max(1));
+        let entries = table[..size * columns].chunks_mut(columns);
+        let mut rows: Vec<(&mut [W], &mut W, &mut [u128])> = entries
+            .zip(&mut last)
+            .map(|(table, last)| (table, last, marked.next().unwrap_or_default()))
+            .gather();
+        let band = size.div_ceil(32);
+        pool::for_each_chunk(&mut rows, band, counts.len() < 1 << 14, |i, rows| {
+            let mut mass = memory::filled(W::low(0), columns);
+            let counts = counts[i * band * size..].chunks_exact(size);
+            for ((table, last, marks), row) in rows.iter_mut().zip(counts) {
+                stop::point();
+                mass.fill(W::low(0));
+                let mut sum = 0;
+                for (v, (mass, &count)) in mass.iter_mut().zip(row).enumerate() {
+                    *mass = W::low(share::<W>(count as u64, total));
+                    if per_row > 0 {
+                        if v % MARK == 0 {
+                            marks[v / MARK] = sum;
                         }
+                        sum += left_over::<W>(count as u64, total);
                     }
-                    *last = W::low(alias::fill(&mut part.mass, table));
                 }
+                **last = W::low(alias::fill(&mut mass, table));
             }
         });
-        drop(bands);
+        drop(rows);
         let lasts = || last.iter().map(|last| last.get());
         Rows {
             k,

@@ -13,11 +13,9 @@ use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
 
-mod column;
 mod draws;
 
-pub use column::Column;
-pub use draws::Draws;
+pub use draws::{Column, Draws};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -105,7 +103,7 @@ impl Matrix {
         let draws = Draws {
             matrix,
             secret: &secret,
-            column: Column::new(codes, matrix.family.size())?,
+            column: Column::new(codes, matrix.family.size(), None)?,
             threads,
         };
         match ids {
