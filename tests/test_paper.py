@@ -17,7 +17,6 @@ from hypothesis import given
 import bistochastic as bs
 import reference
 from bistochastic import paper
-from bistochastic.paper.statements import peak_alpha
 
 
 def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> None:
@@ -82,9 +81,9 @@ def test_the_twelve_cells_are_those_of_fifty_digit_arithmetic() -> None:
         assert cell.read == pytest.approx(float(other / top), abs=1e-12)
     ends = (mpf("0.334"), mpf("0.49"))
     peak = mpmath.findroot(lambda a: mpmath.diff(step, a), ends, solver="anderson")
-    assert peak_alpha() == pytest.approx(float(peak), abs=1e-12)
-    assert f"{peak_alpha():.4f}" == "0.3406"
-    assert peak_alpha(4) == pytest.approx(0.363, abs=5e-4)
+    assert paper.peak_alpha() == pytest.approx(float(peak), abs=1e-12)
+    assert f"{paper.peak_alpha():.4f}" == "0.3406"
+    assert paper.peak_alpha(4) == pytest.approx(0.363, abs=5e-4)
 
 
 def test_the_decompositions_of_section_2_2() -> None:
