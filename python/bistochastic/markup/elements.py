@@ -38,11 +38,11 @@ def element(tag: str, /, *children: object, **attributes: object) -> Markup:
     >>> element("p", "<script>", class_="note", hidden=True, id=None)
     '<p class="note" hidden>&lt;script&gt;</p>'
     """
-    given = "".join(
-        f" {name}" if value is True else f' {name}="{escaped(str(value))}"'
-        for name, value in _named(attributes)
-        if value is not None and value is not False
-    )
+    given = ""
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            given += f" {name.rstrip('_').replace('_', '-')}"
+            given += "" if value is True else f'="{escaped(str(value))}"'
     if tag in _VOID:
         return Markup(f"<{tag}{given}>")
     return Markup(f"<{tag}{given}>{join(*children)}</{tag}>")
@@ -65,18 +65,9 @@ def escaped(text: str) -> str:
 
 def _written(children: Iterable[object]) -> Iterable[str]:
     for child in children:
-        if child is None:
-            continue
         if isinstance(child, Markup):
             yield child
-        elif isinstance(child, str):
-            yield escaped(child)
-        elif isinstance(child, Iterable):
+        elif isinstance(child, Iterable) and not isinstance(child, str):
             yield from _written(child)
-        else:
+        elif child is not None:
             yield escaped(str(child))
-
-
-def _named(attributes: dict[str, object]) -> Iterable[tuple[str, object]]:
-    for name, value in attributes.items():
-        yield name.rstrip("_").replace("_", "-"), value

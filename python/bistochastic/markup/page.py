@@ -52,6 +52,7 @@ def page(
         element("title", title),
         Markup(f"<style>{style}</style>"),
     ]
+    listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
     body = [
         element("a", "Skip to the text", class_="bs-skip", href="#main"),
         element(
@@ -61,7 +62,9 @@ def page(
             None if lead is None else element("p", lead, class_="bs-lead"),
             None if summary is None else element("div", summary, class_="bs-box"),
         ),
-        _contents(contents) if contents else None,
+        element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
+        if contents
+        else None,
         element("main", *children, id="main", tabindex="-1"),
         None if footer is None else element("footer", element("p", footer)),
         None if data is None else _data(data),
@@ -84,11 +87,6 @@ def fragment(*children: object) -> Markup:
     True
     """
     return element("div", Markup(f"<style>{_style('fragment')}</style>"), *children)
-
-
-def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
-    listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
-    return element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
 
 
 def _data(data: Mapping[str, object]) -> Markup:

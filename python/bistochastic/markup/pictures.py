@@ -138,7 +138,10 @@ def bars(
     width, size = 220.0, 11.0
     names = [_short(str(label)) if label else "" for label, *_ in given]
     left = max((len(name) for name in names), default=1) * size * _MONO + 12
-    told = texts or [_interval(value, low, high, shown) for _, value, low, high in given]
+    told = texts or [
+        shown(value) + ("" if low is None or high is None else f" ({shown(low)} to {shown(high)})")
+        for _, value, low, high in given
+    ]
     right = max((len(text) for text in told), default=1) * size * _MONO + 12
 
     def along(value: float) -> float:
@@ -212,12 +215,8 @@ def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Ma
 
 def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
     """Strike through every cell that is exactly 0."""
-    d = "".join(
-        f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}"
-        for u, row in enumerate(rows)
-        for v, p in enumerate(row)
-        if p == 0
-    )
+    places = [(u, v) for u, row in enumerate(rows) for v, p in enumerate(row) if p == 0]
+    d = "".join(f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}" for u, v in places)
     return element("path", d=d, class_="bs-strike") if d else None
 
 
@@ -262,14 +261,6 @@ def _text(
         text_anchor=None if anchor == "start" else anchor,
         class_="bs-quiet" if quiet else None,
     )
-
-
-def _interval(
-    value: float, low: float | None, high: float | None, shown: Callable[[float], str]
-) -> str:
-    if low is None or high is None:
-        return shown(value)
-    return f"{shown(value)} ({shown(low)} to {shown(high)})"
 
 
 def _span(values: Sequence[float]) -> str:

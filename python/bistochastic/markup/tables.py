@@ -21,21 +21,15 @@ def table(
     too wide scrolls by itself, by mouse, finger or arrow keys.
     """
 
-    def kind(i: int) -> str | None:
-        return None if i in left else "bs-number"
+    def cell(tag: str, i: int, content: object, scope: str | None = None) -> Markup:
+        return element(tag, content, scope=scope, class_=None if i in left else "bs-number")
 
-    head = [element("th", cell, scope="col", class_=kind(i)) for i, cell in enumerate(header)]
+    head = [cell("th", i, each, "col") for i, each in enumerate(header)]
     body = [
         element(
-            "tr",
-            [
-                element("th", cell, scope="row", class_=kind(i))
-                if i == 0
-                else element("td", cell, class_=kind(i))
-                for i, cell in enumerate(row)
-            ],
+            "tr", cell("th", 0, first, "row"), [cell("td", i, x) for i, x in enumerate(more, 1)]
         )
-        for row in rows
+        for first, *more in rows
     ]
     made = element(
         "table",

@@ -492,8 +492,8 @@ class Report:
             right = self._ranges([c for c, _ in known])
             found = [element("div", left, right, class_="bs-beside")]
         other = by_column((c, each.note) for c, each in exact if each.note)
-        return [*found, paragraph("What can be estimated from other columns:", other),
-                listed(other)]  # fmt: skip
+        heading = paragraph("What can be estimated from other columns:", other)
+        return [*found, heading, listed(other)]
 
     def _ranges(self, known: list[Column]) -> Markup | None:
         """Draw true proportions and the range of their estimates, for the least accurate column."""
@@ -656,8 +656,8 @@ class Report:
 
 
 def _figure(picture: Markup, caption: str) -> Markup:
-    return element("figure", element("figcaption", said(caption)),
-                   wide(picture, caption.replace("`", "")))  # fmt: skip
+    drawn = wide(picture, caption.replace("`", ""))
+    return element("figure", element("figcaption", said(caption)), drawn)
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:

@@ -25,16 +25,9 @@ def _known(matrix: Matrix) -> str:
     return "exact" if matrix.is_exact else "bound"
 
 
-def _share(known: float | None) -> str:
-    return "not computed" if known is None else f"{known:.6g}"
-
-
-def _yes(known: bool | None) -> str:
-    return "not computed" if known is None else "yes" if known else "no"
-
-
 def facts(matrix: Matrix) -> list[tuple[str, str]]:
     """List names and numbers of a matrix that never overstate privacy."""
+    share = matrix.truthfulness
     return [
         ("family", matrix.family),
         ("size", str(matrix.size)),
@@ -42,8 +35,8 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("beta", down(matrix.beta)),
         ("epsilon", "infinite: some reported values rule out some true values"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
-        ("truthfulness", _share(matrix.truthfulness)),
-        ("is_ergodic", _yes(matrix.is_ergodic)),
+        ("truthfulness", "not computed" if share is None else f"{share:.6g}"),
+        ("is_ergodic", {None: "not computed", True: "yes", False: "no"}[matrix.is_ergodic]),
         ("status", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
