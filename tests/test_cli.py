@@ -189,12 +189,6 @@ def test_compare() -> None:
     assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
 
 
-def test_inspect_takes_the_epsilon_of_geometric() -> None:
-    result = CliRunner().invoke(cli.main, ["inspect", "geometric", "--size", "5", "--epsilon", "2"])
-    assert result.exit_code == 0, result.output
-    assert re.search(r"^epsilon +2\b", result.output, re.M), result.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -246,12 +240,6 @@ def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
     assert "pyarrow.lib" in done.stderr
     assert "pandas.core" not in done.stderr
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
-
-
-def test_the_module_runs_as_the_script_does() -> None:
-    words = [sys.executable, "-m", "bistochastic", "--version"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert bs.__version__ in done.stdout
 
 
 def decomposed(*arguments: str) -> tuple[int, str]:

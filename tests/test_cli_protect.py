@@ -583,41 +583,6 @@ def test_no_secret_value_is_seen_anywhere(tmp_path: Path) -> None:
     assert set(found["sex"].to_pylist()) == {"M"}
 
 
-def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
-    data = os.environ.get("BISTOCHASTIC_DATA")
-    if data is None or not (Path(data) / "adult.csv").is_file():
-        pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
-    source = str(Path(data) / "adult.csv")
-    plan, out = str(tmp_path / "adult.toml"), str(tmp_path / "protected.csv")
-    words = ["plan", source, "--categories-from-data", "--beta", "0.6", "--drop", "fnlwgt",
-             "--numeric", "*"]  # fmt: skip
-    done = CliRunner().invoke(cli.main, [*words, "--out", plan])
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(cli.main, ["protect", source, out, "--plan", plan, "--shuffle"])
-    assert done.exit_code == 0, done.output
-    certificate = bs.Certificate.from_json(
-        (tmp_path / "protected.csv.certificate.json").read_text()
-    )
-    assert certificate.records == 32_561
-    certificate.plan.require(beta=0.6, min_beta=0.6)
-    before, after = (Path(path).read_text().splitlines() for path in (source, out))
-    assert len(after) == len(before)
-    assert "fnlwgt" not in after[0]
-    # Ages are permuted: the same set.
-    assert sorted(row.split(",")[0] for row in before) == sorted(row.split(",")[0] for row in after)
-    # Education is reported by randomized response, and its shares can be estimated.
-    [education] = [a for a in certificate.plan.attributes if a.columns == ("education",)]
-    assert isinstance(education, bs.Categorical)
-    assert education.matrix is not None
-    at = after[0].split(",").index("education")
-    reports = [row.split(",")[at] for row in after[1:]]
-    truth = [row.split(",")[3] for row in before[1:]]
-    levels = [str(level) for level in education.categories]
-    shares = np.array([truth.count(level) for level in levels]) / len(truth)
-    found = education.matrix.estimate(counts=[reports.count(level) for level in levels])
-    assert np.abs(found.frequencies - shares).max() < 0.02
-
-
 def test_without_pyarrow_the_shell_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

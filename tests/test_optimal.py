@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
 
 import bistochastic as bs
 
@@ -58,23 +58,6 @@ def test_neither_family_gives_both() -> None:
     assert all(float((m.to_dense() * cost).sum()) / 6 < both for m in families)
 
 
-def by_linear_program(cost: np.ndarray, epsilon: float) -> float:
-    """All pairs of rows, as the definition has them."""
-    r = len(cost)
-    rows = []
-    for v in range(r):
-        for u in range(r):
-            for w in range(r):
-                if u != w:
-                    row = np.zeros((r, r))
-                    row[u, v], row[w, v] = 1, -math.exp(epsilon)
-                    rows.append(row.ravel())
-    sums = [np.kron(np.eye(r)[i], np.ones(r)) for i in range(r)]
-    sums += [np.kron(np.ones(r), np.eye(r)[i]) for i in range(r)]
-    found = linprog(cost.ravel() / r, np.array(rows), np.zeros(len(rows)), sums, np.ones(2 * r))
-    return float(found.fun)
-
-
 def by_general_solver(cost: np.ndarray, asked: dict[str, float]) -> float:
     """SLSQP over the entries, from several starts."""
     r = len(cost)
@@ -107,16 +90,6 @@ def by_general_solver(cost: np.ndarray, asked: dict[str, float]) -> float:
         for t in (0.25, 0.5)
     ]  # fmt: skip
     return min(float(each.fun) for each in found if each.success)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_epsilon_alone_is_the_linear_program(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(2, 7))
-    cost, epsilon = rng.gamma(1.0, 1.0, (size, size)), float(rng.uniform(0.2, 4))
-    m = bs.optimal(cost, epsilon=epsilon)
-    m.require(epsilon=epsilon)
-    assert cost_of(m) == pytest.approx(by_linear_program(cost, epsilon), abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -15,7 +15,6 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure
 
 import bistochastic as bs
@@ -89,54 +88,6 @@ def legend_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in found.get_texts()]
 
 
-def test_the_legend_speaks_of_hatching_only_where_a_bar_is_hatched() -> None:
-    # The bound of the condition is in the profile, and no bar.
-    p = bs.randomized_response(6, beta=0.3).profile()
-    assert p["varah_bound"].status == "bound"
-    assert "hatched: a bound" not in legend_of(p.plot())
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
-def test_the_bar_of_epsilon_is_the_surest_choice_of_two(epsilon: float) -> None:
-    m = bs.randomized_response(5, epsilon=epsilon)
-    posterior = m.posterior(0, prior=[0.5, 0.5, 0, 0, 0])
-    figure = m.profile().plot()
-    assert bars(figure)["epsilon"].get_width() == pytest.approx(posterior.max(), rel=1e-12)
-
-
-def test_numbers_have_three_digits_rounded_to_the_safe_side() -> None:
-    p = bs.geometric(6, beta=0.5).profile()
-    figure = p.plot()
-    for name in BARS:
-        said = next(t for t in texts(figure) if t.startswith(shorten(p[name], 3)))
-        number = said.split(" ")[0]
-        assert len(number.replace(".", "").lstrip("0")) <= 3
-        value = p[name].value or 0.0
-        if name in BARS[:3]:
-            assert value - 0.001 < float(number) <= value
-        elif name != "truthfulness":
-            assert value <= float(number) < value * 1.01
-
-
-def test_marks_show_what_beta_alone_allows_and_the_blind_guess() -> None:
-    p = bs.geometric(12, beta=0.6).profile()
-    allowed = p.guaranteed_max_leakage or 0.0
-    assert marks(p.plot()) == {
-        "maximal leakage, any prior": allowed / math.log2(12),
-        "best guess, uniform prior": 1 / 12,
-        "epsilon": 0.5,
-    }
-
-
-def marks(figure: Figure) -> dict[str, float]:
-    """Where the marks stand, by the words of their bars."""
-    axes: Any = figure.axes[0]
-    words = dict(
-        zip(axes.get_yticks(), (t.get_text() for t in axes.get_yticklabels()), strict=True)
-    )
-    return {words[sum(line.get_ydata()) / 2]: line.get_xdata()[0] for line in axes.lines}
-
-
 def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
     parts = [bs.geometric(100_000, temperature=3), bs.tridiagonal(0.2, size=100_000)]
     p = bs.mix(parts, weights=[0.5, 0.5]).profile()
@@ -165,13 +116,6 @@ def test_a_prior_adds_two_bars() -> None:
     left = p.remaining_uncertainty or 0.0
     assert found["remaining_uncertainty"].get_width() == pytest.approx(left / before, rel=1e-12)
     assert f"{shorten(p['remaining_uncertainty'], 3)} of 2.16 bits" in texts(figure)
-    assert marks(figure)["best guess under the prior"] == 0.5
-    assert marks(figure)["best guess, uniform prior"] == 1 / 6
-
-
-def test_a_prior_that_is_certain_can_be_drawn() -> None:
-    found = bars(bs.geometric(3, beta=0.5).profile(prior=[1, 0, 0]).plot())
-    assert found["remaining_uncertainty"].get_width() == 0
 
 
 @pytest.mark.parametrize("m", [bs.uniform(1), bs.uniform(4), bs.identity(4)])
@@ -191,62 +135,6 @@ def test_a_heat_map_shows_every_entry_with_the_truth_as_rows() -> None:
     assert np.array_equal(shown, m.to_dense())
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("reported", "true")
     assert [text.get_text() for text in axes.texts][:3] == [".50", ".30", ".20"]
-
-
-def test_zeros_are_white_and_other_entries_are_not() -> None:
-    image = image_of(bs.plot.heatmap(bs.tridiagonal(0.3, size=30)))
-    reachable = np.eye(30) + np.eye(30, k=1) + np.eye(30, k=-1)
-    assert np.array_equal(np.ma.getmaskarray(image.get_array()), reachable == 0)
-    assert tuple(image.cmap(np.ma.masked)) == to_rgba("white")
-    assert image.cmap(0.0) != to_rgba("white")
-
-
-def test_colours_are_logarithmic_only_where_that_is_asked_for() -> None:
-    def is_log(m: bs.Matrix, **scale: str) -> bool:
-        return isinstance(image_of(bs.plot.heatmap(m, **scale)).norm, LogNorm)
-
-    cold, warm = bs.geometric(20, temperature=1), bs.geometric(20, temperature=20)
-    for m in (cold, warm, bs.uniform(5), bs.identity(5)):
-        assert not is_log(m)
-        assert not is_log(m, scale="linear")
-        assert is_log(m, scale="log")
-
-
-@pytest.mark.parametrize("size", [2, 12, 13, 24, 32])
-def test_numbers_stand_in_the_cells_and_do_not_touch(size: int) -> None:
-    m = bs.geometric(size, temperature=4)
-    figure = bs.plot.heatmap(m)
-    figure.draw_without_rendering()
-    axes: Any = figure.axes[0]
-    written = {(int(t.get_position()[1]), int(t.get_position()[0])): t for t in axes.texts}
-    few = size <= 12
-    assert set(written) == {(u, v) for u, v in np.ndindex(size, size) if few or m[u, v] >= 0.005}
-    ((left, _), (right, _)) = axes.transData.transform([(0, 0), (1, 0)])
-    for (u, v), text in written.items():
-        if m[u, v] >= 0.005:
-            assert text.get_text() == f"{m[u, v]:.2f}".removeprefix("0")
-            assert text.get_window_extent().width < right - left
-        assert text.get_fontsize() >= 5
-
-
-def test_numbers_without_room_are_not_written() -> None:
-    assert not bs.plot.heatmap(bs.geometric(33, temperature=4)).axes[0].texts
-    small = Figure(figsize=(2, 2)).subplots()
-    bs.plot.heatmap(bs.geometric(12, temperature=4), axes=small)
-    assert not small.texts
-
-
-def test_large_matrices_are_drawn_as_means_of_squares() -> None:
-    m = bs.k_anonymous(2050, k=1025)
-    figure = bs.plot.heatmap(m)
-    axes, image = figure.axes[0], image_of(figure)
-    assert image.get_array().shape == (684, 684)
-    assert image.get_array()[0, 0] == pytest.approx(1 / 1025)
-    assert list(image.get_extent()) == [-0.5, 2051.5, 2051.5, -0.5]
-    assert axes.get_xlim() == (-0.5, 2049.5)
-    assert axes.get_ylim() == (2049.5, -0.5)
-    (beside,) = axes.child_axes
-    assert beside.get_ylabel() == "probability, mean of 3 x 3; white: never"
 
 
 # --- families against each other
@@ -370,15 +258,6 @@ def test_families_that_are_one_line_say_so() -> None:
     )
 
 
-def test_near_misses_show_in_a_panel_of_their_own() -> None:
-    axes: Any = twelve().axes[3]
-    by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
-    # Fewer true reports, but nearer ones, at every beta.
-    assert (by_name["geometric"] < by_name["randomized response"]).all()
-    assert axes.get_title(loc="left") == "mean distance: low is useful"
-    assert axes.get_ylabel() == "steps"
-
-
 def test_large_sizes_have_points_by_structure() -> None:
     names = ["randomized_response", "geometric", "k_anonymous"]
     for p in bs.tradeoff(20_000, families=names, betas=[0.3]):
@@ -394,25 +273,6 @@ def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
         points = bs.tradeoff(12, families=["randomized_response"])
         assert list(lines[0].get_xdata()) == [p.beta for p in points]
         assert list(lines[0].get_ydata()) == [getattr(p, name) for p in points]
-
-
-def test_infinite_and_zero_epsilons_stand_at_the_edges_and_gaps_are_explained() -> None:
-    figure = twelve()
-    epsilon: Any = figure.axes[1]
-    error: Any = figure.axes[2]
-    assert {"infinite", "zero"} <= {text.get_text() for text in epsilon.texts}
-    edges = [line for line in epsilon.lines if line.get_label() == "_edge" and min(line.get_ydata()) > 0.5]
-    assert len(edges) == 2
-    assert all(0.86 < y < 1 for line in edges for y in line.get_ydata())
-    # No finite point and no number of the scale reaches into the bands.
-    figure.canvas.draw()
-    to_axes = epsilon.transData + epsilon.transAxes.inverted()
-    drawn = [y for line in curves(epsilon) for y in line.get_ydata()]
-    finite = [y for y in drawn if math.isfinite(y)]
-    heights = to_axes.transform([(0.5, y) for y in [*finite, *epsilon.get_yticks()]])[:, 1]
-    assert 0.08 < heights.min() < heights.max() < 0.86
-    assert any("k-anonymous:\nnone, singular" in text.get_text() for text in error.texts)
-    assert np.isnan(curves(error)[1].get_ydata()).all()
 
 
 @pytest.mark.parametrize(

@@ -256,29 +256,6 @@ def test_each_matrix_of_a_group_is_drawn_once(tmp_path: Path) -> None:
     assert "<strong>a" not in written(plan, tmp_path)
 
 
-def test_coded_categories_stand_on_both_axes(tmp_path: Path) -> None:
-    codes = [2, 4, 5, 6, 9]
-    plan = bs.Plan([bs.Categorical("race", codes, "randomized_response", beta=0.6)])
-    picture = written(plan, tmp_path).split("<figure")[1].split("</figure>")[0]
-    for page in (picture, plan.attributes[0]._repr_html_().split("<svg")[1]):
-        labels = re.findall(r"<text[^>]*>([^<]*)</text>", page)
-        named = [label for label in labels if label.isdigit()]
-        assert named == [str(code) for code in codes] * 2
-        assert {"true", "reported"} <= set(labels)
-    assert "that the true race of a person is 2." in text_of(written(plan, tmp_path))
-
-
-def test_sections_are_the_questions_of_a_reader(tmp_path: Path) -> None:
-    page = written(wide(), tmp_path, 60)
-    assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page) == [
-        "What is published?", "What can a reader learn?", "What is not covered?",
-        "How accurate are estimates?", "Who can undo it?", "Appendix",
-    ]  # fmt: skip
-    text = text_of(page)
-    for word in ("belief", "in clear", "answer", " level", "truths", "chance", "law ", " %"):
-        assert word not in text, word
-
-
 def test_columns_of_units_and_bins_are_told(tmp_path: Path) -> None:
     rr: Any = "randomized_response"
     plan = bs.Plan(
@@ -555,14 +532,6 @@ def test_columns_that_bound_nothing_together_say_so_first(tmp_path: Path) -> Non
     assert together(0.9) == "a 1% suspicion grows to at most 99.9%: no useful limit"
     # 3^5 = 243, and 0.01 * 243 / (0.01 * 243 + 0.99) is 71.06%.
     assert together(0.75) == "a 1% suspicion grows to at most 71.1%"
-
-
-def test_what_only_a_technician_needs_stands_at_the_end(tmp_path: Path) -> None:
-    release = simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release_name="w")
-    text = text_of(written(release, tmp_path))
-    assert text.count("can test a guess of a whole block") == 1
-    assert text.index("Appendix") < text.index("can test a guess of a whole block")
-    assert "destroy it when no further wave is due" in text
 
 
 def test_errors_are_those_of_the_core() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.errors import SingularMatrixError
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Several matrices on one scale; see :func:`compare`.
 
@@ -27,13 +25,18 @@ class Comparison:
     [0.0, 1.0]
     """
 
-    profiles: tuple[Profile, ...]
-    """The profile of each matrix, in order."""
+    def __init__(self, profiles: tuple[Profile, ...]) -> None:
+        self._profiles = profiles
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The profile of each matrix, in order."""
+        return self._profiles
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
         """The matrices compared, in order."""
-        return tuple(profile.matrix for profile in self.profiles)
+        return tuple(profile.matrix for profile in self._profiles)
 
     @property
     def header(self) -> list[str]:
