@@ -169,19 +169,6 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     assert sorted(float(row.split(",")[1]) for row in rows) == [1, 2.5, 3]
 
 
-def test_groups_have_the_same_number_of_rows_however_these_came(tmp_path: Path) -> None:
-    schema = pa.schema([("a", pa.int32())])
-    sink = parquet_file.ParquetSink(tmp_path / "out.parquet", schema)
-    values = np.arange(900_000, dtype=np.int32)
-    for start in range(0, len(values), 90_000):
-        sink.write(pa.record_batch([pa.array(values[start : start + 90_000])], schema=schema))
-    sink.close()
-    file = pq.ParquetFile(tmp_path / "out.parquet")
-    groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    assert groups == [262_144, 262_144, 262_144, 113_568]
-    assert file.read()["a"].to_numpy().tolist() == values.tolist()
-
-
 def test_a_file_without_rows(tmp_path: Path) -> None:
     folder = Folder(tmp_path, plan_of(), people(0))
     for form in ("csv", "parquet"):

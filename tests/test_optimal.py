@@ -49,15 +49,6 @@ def test_known_objectives(size: int, asked: dict[str, float], least: float) -> N
     assert bs.Matrix.from_json(m.to_json()).requested == m.requested
 
 
-def test_neither_family_gives_both() -> None:
-    cost = ordinal(6)
-    both = cost_of(bs.optimal(cost, epsilon=3, beta=0.6))
-    families = [bs.randomized_response(6, epsilon=3), bs.gibbs(cost, beta=0.6)]
-    assert families[0].beta < 0.6
-    assert families[1].epsilon > 3
-    assert all(float((m.to_dense() * cost).sum()) / 6 < both for m in families)
-
-
 def by_general_solver(cost: np.ndarray, asked: dict[str, float]) -> float:
     """SLSQP over the entries, from several starts."""
     r = len(cost)

@@ -186,19 +186,6 @@ def test_no_matrix_estimates_better_than_no_matrix(name: str, m: bs.Matrix) -> N
             assert found == pytest.approx(dense_error(m, 1), rel=1e-6, abs=1e-7)
 
 
-def test_the_standard_error_is_what_repeated_surveys_show() -> None:
-    # 4,000 surveys: the root mean square is within 6 standard deviations, a false alarm below 1e-8.
-    m, n = bs.geometric(5, beta=0.5), 1000
-    law = m.to_dense().T @ np.full(5, 0.2)
-    reports = np.random.default_rng(5).multinomial(n, law, size=4000) / n
-    estimates = np.linalg.solve(m.to_dense().T, reports.T).T
-    squares = ((estimates - 0.2) ** 2).mean(axis=1)
-    expected = mean_standard_error(m, n)
-    assert expected is not None
-    spread = float(squares.std()) / math.sqrt(len(squares))
-    assert abs(float(squares.mean()) - expected**2) < 6 * spread
-
-
 @functools.cache
 def twelve() -> Figure:
     """What several tests look at."""
@@ -302,14 +289,6 @@ def test_one_panel_own_families_and_own_axes() -> None:
         "epsilon: low is safe",
         "truthful probability: high is useful",
     ]
-    grid = Figure().subplots(2, 2)
-    bs.plot.tradeoff(5, betas=[0.5], axes=grid)
-    assert [axes.get_title(loc="left").split(":")[0] for axes in grid.flat] == [
-        "truthful probability",
-        "epsilon",
-        "standard error",
-        "mean distance",
-    ]
     assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
 
@@ -360,22 +339,12 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
          "`scale` must be \"linear\" or \"log\"; got 'loud'"),
         (lambda: anything.heatmap(m, axes=3), TypeError,
          "`axes` must be matplotlib axes; got int"),
-        (lambda: anything.heatmap(m, axes=Figure().subplots(1, 2)), TypeError,
-         "`axes` must be matplotlib axes; got 2 axes"),
-        (lambda: anything.heatmap(bs.uniform(4097)), ValueError,
-         "`matrix` must have at most 4096 categories for a heat map; got 4097"),
         (lambda: anything.tradeoff(1), ValueError,
          "`size` must be an integer of at least 2; got 1"),
-        (lambda: anything.tradeoff(2.5), TypeError,
-         "`size` must be an integer of at least 2; got float"),
         (lambda: anything.tradeoff(5, records=0), ValueError,
          "`records` must be an integer of at least 1; got 0"),
         (lambda: anything.tradeoff(5, betas=[0.5, 1.5]), ValueError,
          "`betas` must hold numbers from 0 to 1; got 1.5"),
-        (lambda: anything.tradeoff(5, betas=[math.nan]), ValueError,
-         "`betas` must hold numbers from 0 to 1; got nan"),
-        (lambda: anything.tradeoff(5, betas=[]), ValueError,
-         "`betas` must hold numbers from 0 to 1; got none"),
         (lambda: anything.tradeoff(5, betas=0.5), TypeError,
          "`betas` must hold numbers from 0 to 1; got float"),
         (lambda: anything.tradeoff(5, families=["circulant"]), ValueError,

@@ -349,19 +349,6 @@ def test_errors_at_stated_proportions_are_those_of_the_worst_category() -> None:
     assert precision.errors(bs.randomized_response(65, beta=0.5), 100) is None
 
 
-def test_the_sentence_has_the_numbers_of_the_law(tmp_path: Path) -> None:
-    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-    text = text_of(written(plan, tmp_path, 1000))
-    assert (
-        "a reader suspects with 1% probability that the true sex of a person is F. After seeing "
-        "the reported value, the reader can be at most 2.95% sure." in text
-    )
-    assert "the true category is reported with probability 75%, and the other one with 25%." in text
-    # By hand: 1.96 sqrt(0.25 / (1000 (2 * 0.75 - 1)^2)) and the error without it.
-    assert "± 6.2" in text
-    assert "250 records" in text
-
-
 def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
     release = wide().protect(rows())
     page = written(release, tmp_path)
@@ -410,23 +397,6 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
         assert words in text, words
     assert release.certificate.digest in text
     assert release.certificate.plan.digest in text
-
-
-def test_no_share_of_people_who_keep_their_number_is_claimed(tmp_path: Path) -> None:
-    # All have the same number, so that all keep it: a page without data cannot know.
-    ages = bs.Numeric("age", "k_anonymous", k=5)
-    release = bs.Plan([ages]).protect({"age": [40.0] * 100}, shuffle=True)
-    text = text_of(written(release, tmp_path))
-    told = text[text.index("the numbers are exchanged at random between") :].split("If many")[0]
-    assert "%" not in told.replace("90% by at most", "")
-    assert "Nothing but the number of records" not in text
-    assert release.certificate.published_unchanged == (
-        "the set of all numbers in `age`, and how often each occurs",
-    )
-    unordered = bs.Plan([bs.Numeric("age", "k_anonymous", k=5, order=None)])
-    text = text_of(written(unordered, tmp_path, 100))
-    assert "between records. If many records have the same number, many keep it." in text
-    assert "near in rank" not in text
 
 
 def test_measures_are_those_of_the_plan(tmp_path: Path) -> None:

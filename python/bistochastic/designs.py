@@ -43,11 +43,7 @@ class Design(NamedTuple):
     field: tuple[int, ...] = ()
 
     def residues(self) -> Residues:
-        """Construct the set, translated to hold 0, in rising order.
-
-        >>> Design(7, 3).residues(), Design(13, 4, (3, 1, 3)).residues()
-        (array([0, 1, 3]), array([0, 1, 3, 9]))
-        """
+        """Construct the set, translated to hold 0, in rising order."""
         if self.k == 1:
             return np.zeros(1, np.int64)
         if len(self.field) == 3:

@@ -58,11 +58,7 @@ def _paper(markdown: bool) -> None:
 
 
 def true_counts(*columns: str) -> list[int]:
-    """Count the people in each category of a column, or in each combination of several.
-
-    >>> true_counts("survived")
-    [1490, 711]
-    """
+    """Count the people in each category of a column, or in each combination of several."""
     others = tuple(axis for axis, name in enumerate(TITANIC) if name not in columns)
     whole = np.reshape(COUNTS, [len(categories) for categories in TITANIC.values()])
     return [int(count) for count in whole.sum(axis=others).flat]

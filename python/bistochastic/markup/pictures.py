@@ -93,11 +93,7 @@ def cell_size(n: int) -> tuple[float, float]:
 
 
 def short_names(labels: Sequence[object]) -> list[str]:
-    """Shorten the names of categories; those that are then alike get numbers.
-
-    >>> short_names(["a", "b"]), short_names(["x" * 30, "x" * 31])[1]
-    (['a', 'b'], 'xxxxxxxxxxxxxxxxxxxxx… 2')
-    """
+    """Shorten the names of categories; those that are then alike get numbers."""
     names = [_short(str(label)) for label in labels]
     return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
@@ -128,9 +124,6 @@ def bars(
 
     ``items`` are (label, value, low, high), with ``None`` for no interval. An item that is ``None``
     is a gap. ``texts`` replace the numbers; items in ``faint`` are paler.
-
-    >>> "0.5 (0.4 to 0.6)" in bars([("a", 0.5, 0.4, 0.6)], title="proportions", most=1)
-    True
     """
     given = [("", 0.0, None, None) if item is None else item for item in items]
     values = [max(value, high or 0.0) for _, value, _, high in given if math.isfinite(value)]
@@ -173,11 +166,7 @@ def bars(
 
 
 def titled(picture: Markup) -> Markup:
-    """Put the title of a picture above it, if nothing else says what it shows.
-
-    >>> titled(bars([("a", 0.5, None, None)], title="parts")).startswith('<p class="bs-quiet">par')
-    True
-    """
+    """Put the title of a picture above it, if nothing else says what it shows."""
     title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
     return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bistochastic import measures
 from bistochastic.markup import Markup, element, heat, table
+from bistochastic.markup.elements import wide
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.markup.tables import wide
 from bistochastic.plan import preview
 from bistochastic.plan.published import certain
 from bistochastic.report.deeds import truthful, weakest

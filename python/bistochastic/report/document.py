@@ -18,8 +18,8 @@ from bistochastic.choose.tradeoff import makers
 from bistochastic.families import BY_BETA
 from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
+from bistochastic.markup.elements import wide
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.markup.tables import wide
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS

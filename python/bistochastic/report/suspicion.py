@@ -106,11 +106,7 @@ def percent(share: Fraction, digits: int = 3) -> str:
 
 
 def percent_down(share: Fraction) -> str:
-    """Write a proportion in percent, rounded down.
-
-    >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
-    ('8.33%', '25%', '0%')
-    """
+    """Write a proportion in percent, rounded down."""
     if share <= 0:
         return "0%"
     hundredfold = share * 100
