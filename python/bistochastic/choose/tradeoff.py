@@ -10,7 +10,7 @@ from bistochastic import _core, measures
 from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
-from bistochastic.families import BY_BETA
+from bistochastic.families import BY_BETA, build
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 from bistochastic.words import Shown, down, shown, table, up
@@ -220,14 +220,15 @@ def makers(families: object) -> dict[str, Make]:
             if not isinstance(name, str) or name not in BY_BETA:
                 got = repr(name) if isinstance(name, str) else type(name).__name__
                 raise ValueError(f"`families` must {must}; got {got}")
-        made = {name: _by_name(name) for name in names}
+        made = {name: by_name(name, "beta") for name in names}
     if not made:
         raise ValueError("`families` must hold at least one; got none")
     return made
 
 
-def _by_name(name: str) -> Make:
-    return lambda size, beta: _core.build(name, {"size": size, "beta": beta})
+def by_name(name: str, parameter: str) -> Make:
+    """Return a function that makes a matrix of a family from a size and another parameter."""
+    return lambda size, x: build(name, size=size, **{parameter: x})
 
 
 def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:

@@ -175,7 +175,7 @@ def _plan(
         plan = read_plan(file, "file")
         say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
         plan._refuse_undecided()
-        if not beta is epsilon is options["min_beta"] is None:
+        if (beta, epsilon, options["min_beta"]) != (None, None, None):
             plan.require(beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
         return
     if file is None and codebook is None:

@@ -46,7 +46,21 @@ def _demo(beta: float, data: Path | None) -> None:
     if data is None:
         say(_report(beta))
         return
-    for path in _write(data):
+    people = titanic()
+    book = [(column, category) for column, listed in TITANIC.items() for category in listed]
+    rows: dict[Path, list[Sequence[str]]] = {
+        data: [list(people), *zip(*people.values(), strict=True)],
+        data.with_name(f"{data.stem}.codebook.csv"): [("column", "category"), *book],
+    }
+    for target, lines in rows.items():
+        try:
+            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(lines)
+        except FileExistsError:
+            raise ValueError("`data` must be a new file; got one that there is") from None
+        except OSError as error:
+            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
+    for path in rows:
         say(f"Written to {shown(path)}")
 
 
@@ -62,26 +76,6 @@ def true_counts(*columns: str) -> list[int]:
     others = tuple(axis for axis, name in enumerate(TITANIC) if name not in columns)
     whole = np.reshape(COUNTS, [len(categories) for categories in TITANIC.values()])
     return [int(count) for count in whole.sum(axis=others).flat]
-
-
-def _write(path: Path) -> list[Path]:
-    """Write the data as CSV, and a codebook with the categories of each column next to it."""
-    people = titanic()
-    codebook = path.with_name(f"{path.stem}.codebook.csv")
-    book = [(column, category) for column, listed in TITANIC.items() for category in listed]
-    rows: dict[Path, list[Sequence[str]]] = {
-        path: [list(people), *zip(*people.values(), strict=True)],
-        codebook: [("column", "category"), *book],
-    }
-    for target, lines in rows.items():
-        try:
-            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows(lines)
-        except FileExistsError:
-            raise ValueError("`data` must be a new file; got one that there is") from None
-        except OSError as error:
-            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
-    return list(rows)
 
 
 def _report(beta: float) -> str:

@@ -50,7 +50,10 @@ def heat(
     most = max((max(row) for row in rows), default=1.0) or 1.0
     names = range(first, first + n) if labels is None else labels
     texts = [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)]
-    cells = [_fills(rows, most, cell), _strikes(rows, cell)]
+    # Every cell that is exactly 0 is struck through.
+    never = [(u, v) for u, row in enumerate(rows) for v, p in enumerate(row) if p == 0]
+    d = "".join(f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}" for u, v in never)
+    cells = [_fills(rows, most, cell), element("path", d=d, class_="bs-strike") if d else None]
     return grid(names, cells, texts, title=title, description=heat_text(rows))
 
 
@@ -200,13 +203,6 @@ def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Ma
         for step, d in sorted(found.items())
         if d
     ]
-
-
-def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
-    """Strike through every cell that is exactly 0."""
-    places = [(u, v) for u, row in enumerate(rows) for v, p in enumerate(row) if p == 0]
-    d = "".join(f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}" for u, v in places)
-    return element("path", d=d, class_="bs-strike") if d else None
 
 
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
