@@ -249,12 +249,12 @@ def _power(matrix: NDArray[np.int64], exponent: int, p: int) -> NDArray[np.int64
     return found
 
 
-def _factors(number: int) -> list[int]:
-    found, r = [], 2
+def _factors(number: int) -> set[int]:
+    found, r = set[int](), 2
     while r * r <= number:
-        if number % r == 0:
-            found.append(r)
-            while number % r == 0:
-                number //= r
-        r += 1
-    return [*found, number] if number > 1 else found
+        if number % r:
+            r += 1
+        else:
+            found.add(r)
+            number //= r
+    return {*found, number} - {1}

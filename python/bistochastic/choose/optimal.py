@@ -69,7 +69,13 @@ def optimal(
     >>> round(m.requested["expected_cost"], 6), m.requested["gap"] < 1e-6
     (0.548446, True)
     """
-    costs = _cost_of(cost)
+    must = "hold numbers of at least 0, as many rows as columns"
+    costs = arguments.floats("cost", must, cost)
+    if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or not costs.size:
+        raise ValueError(f"`cost` must {must}; got shape {costs.shape}")
+    if not (costs >= 0).all():
+        u, v = np.argwhere(~(costs >= 0))[0].tolist()
+        raise ValueError(f"`cost` must {must}; got {arguments.fault(costs[u, v])} at {u}, {v}")
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
@@ -81,18 +87,6 @@ def optimal(
             # At the very end of what can be reached the solver may not say so.
             return problem.extreme(asked)
         return problem.on_grid(asked, *solution)
-
-
-def _cost_of(given: ArrayLike) -> Array:
-    must = "hold numbers of at least 0, as many rows as columns"
-    cost = arguments.floats("cost", must, given)
-    if cost.ndim != 2 or cost.shape[0] != cost.shape[1] or not cost.size:
-        raise ValueError(f"`cost` must {must}; got shape {cost.shape}")
-    wrong = ~(cost >= 0)
-    if wrong.any():
-        u, v = np.argwhere(wrong)[0].tolist()
-        raise ValueError(f"`cost` must {must}; got {arguments.fault(cost[u, v])} at {u}, {v}")
-    return cost
 
 
 def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:

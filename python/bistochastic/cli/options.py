@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import sys
 from collections.abc import Callable
@@ -106,9 +108,6 @@ def show(
     facts: Mapping[str, object],
 ) -> None:
     """Print a result as its text, its columns as CSV, or both columns and facts as JSON."""
-    import csv
-    import io
-
     if form == "table":
         say(text())
         return

@@ -134,8 +134,15 @@ def _report(beta: float) -> str:
 def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
     """Estimate what the protected table reveals about all people together."""
     title = "4. Estimates. The probabilities are known, so the noise can be corrected"
+    rows = []
     try:
-        rows = [row for name in TITANIC for row in _estimate_column(plan, data, name)]
+        for name, categories in TITANIC.items():
+            found = plan.estimate(data, name, population="fixed")
+            counts = true_counts(name), found.reports * found.records, found.counts
+            bounds = found.interval() * found.records
+            for category, *row, (low, high) in zip(categories, *counts, bounds, strict=True):
+                said = [f"{count:,.0f}" for count in row]
+                rows.append([name, category, *said, f"{low:,.0f} to {high:,.0f}"])
     except SingularMatrixError:
         return [
             f"{title}.",
@@ -157,16 +164,4 @@ def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
         "   Combinations, too, although each column was protected separately. The six largest:",
         "",
         table(["Class, sex, survived", "True", "Published", "Estimated"], jointly, left=(0,)),
-    ]
-
-
-def _estimate_column(plan: Plan, data: dict[str, list[str]], name: str) -> list[list[str]]:
-    """List true, published and estimated counts of a column."""
-    found = plan.estimate(data, name, population="fixed")
-    bounds, published = found.interval() * found.records, found.reports * found.records
-    return [
-        [name, category, *(f"{count:,.0f}" for count in row), f"{low:,.0f} to {high:,.0f}"]
-        for category, *row, (low, high) in zip(
-            TITANIC[name], true_counts(name), published, found.counts, bounds, strict=True
-        )
     ]

@@ -53,6 +53,7 @@ def page(
         Markup(f"<style>{style}</style>"),
     ]
     listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
+    nav = element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
     body = [
         element("a", "Skip to the text", class_="bs-skip", href="#main"),
         element(
@@ -62,9 +63,7 @@ def page(
             None if lead is None else element("p", lead, class_="bs-lead"),
             None if summary is None else element("div", summary, class_="bs-box"),
         ),
-        element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
-        if contents
-        else None,
+        nav if contents else None,
         element("main", *children, id="main", tabindex="-1"),
         None if footer is None else element("footer", element("p", footer)),
         None if data is None else _data(data),

@@ -3,9 +3,6 @@
 N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. One function per statement
 computes a list of rows, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
 :func:`markdown`.
-
->>> markdown().splitlines()[4]
-'## Section 2.2: the two decompositions'
 """
 
 from __future__ import annotations
@@ -13,12 +10,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from bistochastic import families
 from bistochastic.permutations.majorization import majorizes, t_transforms
+from bistochastic.words import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -167,10 +166,7 @@ def theorem2() -> list[Spread]:
 
 
 class Clear(NamedTuple):
-    """Beta with one category published unchanged, and how many can be at beta 0.9.
-
-    All other categories are perfectly secret.
-    """
+    """Beta if one category is published unchanged and the rest secret; how many can be at 0.9."""
 
     size: int
     one: float
@@ -308,29 +304,25 @@ def _short_of_one(keep: float) -> tuple[str, float]:
 
 def table1() -> list[Cell]:
     """Give the twelve cells of Table 1, in the paper's order."""
-
-    def tridiagonal(alpha: float) -> Matrix:
-        return families.tridiagonal(alpha, size=_SIZE)
-
-    def classes(k: float) -> Matrix:
-        return families.k_anonymous(_SIZE, k=int(k))
-
-    def private(epsilon: float) -> Matrix:
-        return families.randomized_response(_SIZE, epsilon=epsilon)
-
-    rows: list[tuple[str, str, Callable[[float], Matrix], dict[float, int]]] = [
-        ("differential privacy", "epsilon", private, {5: 17, 3: 60, 1: 97}),
-        ("k-anonymity", "k", classes, {2: 28, 3: 56, 6: 72}),
-        ("tridiagonal", "alpha", tridiagonal, {0.1: 24, 0.3: 35, 0.4: 40}),
-        ("circulant", "p11", lies_equal, {0.9: 21, 0.6: 63, 0.2: 93}),
+    make: dict[str, Callable[[float], Matrix]] = {
+        "epsilon": lambda x: families.randomized_response(_SIZE, epsilon=x),
+        "k": lambda x: families.k_anonymous(_SIZE, k=int(x)),
+        "alpha": lambda x: families.tridiagonal(x, size=_SIZE),
+        "p11": lies_equal,
+    }
+    rows: list[tuple[str, str, dict[float, int]]] = [
+        ("differential privacy", "epsilon", {5: 17, 3: 60, 1: 97}),
+        ("k-anonymity", "k", {2: 28, 3: 56, 6: 72}),
+        ("tridiagonal", "alpha", {0.1: 24, 0.3: 35, 0.4: 40}),
+        ("circulant", "p11", {0.9: 21, 0.6: 63, 0.2: 93}),
     ]
-    readings = {"k = 3": ("k = 4", classes(4).beta)}
-    readings["alpha = 0.3"] = ("alpha = 0.2", tridiagonal(0.2).beta)
+    readings = {"k = 3": ("k = 4", make["k"](4).beta)}
+    readings["alpha = 0.3"] = ("alpha = 0.2", make["alpha"](0.2).beta)
     readings |= {f"p11 = {p:g}": _short_of_one(p) for p in (0.9, 0.6, 0.2)}
     found = []
-    for family, name, make, printed in rows:
+    for family, name, printed in rows:
         for value, cell in printed.items():
-            beta, parameter = make(value).beta, f"{name} = {value:g}"
+            beta, parameter = make[name](value).beta, f"{name} = {value:g}"
             found.append(Cell(family, parameter, cell, beta, *readings.get(parameter, ("", beta))))
     return found
 
@@ -357,10 +349,6 @@ def markdown() -> str:
 
 def report() -> str:
     """Make everything as text for a terminal."""
-    from textwrap import fill
-
-    from bistochastic.words import table
-
     found: list[str] = []
     for block in markdown().split("\n\n")[2:]:
         if block.startswith("## "):

@@ -193,13 +193,8 @@ class Report:
         clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         # Also columns that are published in a way that anyone can undo.
         unchanged = len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
-        tiles = [
-            (str(many), f"column{'s' * (many != 1)} {words}")
-            for many, words in (
-                (len(protected(self.plan)), "protected"),
-                (unchanged, "published unchanged"),
-            )
-        ]
+        numbers = ((len(protected(self.plan)), "protected"), (unchanged, "published unchanged"))
+        tiles = [(str(many), f"column{'s' * (many != 1)} {words}") for many, words in numbers]
         if self.plan.keep == "*" and self.certificate is None:
             tiles[1] = "all other", "columns published unchanged"
         if self.records is not None:

@@ -49,12 +49,11 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     try:
         error = mean_standard_error(matrix, records)
     except SingularMatrixError:
-        note = "not the proportions of single categories: several true tables give the same "
-        found = structure.classes(matrix)
-        if found is None:
-            return Precision(note=f"{note}reported one")
-        totals = f"only the totals of its {found.number:,} classes"
-        return Precision(note=f"{totals}, which are not changed at all")
+        same = "several true tables give the same reported one"
+        note = f"not the proportions of single categories: {same}"
+        if (found := structure.classes(matrix)) is not None:
+            note = f"only the totals of its {found.number:,} classes, which are not changed at all"
+        return Precision(note=note)
     if error is None:
         return Precision(note="not computed: too large, or too close to singular")
     # Without protection the error is sqrt((1/n)(1 - 1/n) / records), by the same design.
