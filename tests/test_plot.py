@@ -149,29 +149,6 @@ def dense_error(m: bs.Matrix, records: int) -> float:
     return math.sqrt(max(0.0, np.trace(covariance)) / m.size)
 
 
-STRUCTURED = [
-    bs.identity(5),
-    bs.permutation([2, 0, 1]),
-    bs.randomized_response(12, beta=0.6),
-    bs.randomized_response(7, keep=0.01),
-    bs.geometric(12, beta=0.7),
-    bs.reflected([0.6, 0.1, 0.05, 0.05, 0.0]),
-    bs.tridiagonal(0.2, size=9),
-    bs.tridiagonal([0.1, 0.3, 0.2]),
-    bs.circulant([0.6, 0.3, 0.0, 0.1]),
-    bs.dense([[5, 1, 0], [0, 4, 2], [1, 1, 4]]),
-    bs.t_transform(4, 0, 2, keep=0.9),
-    bs.kron(bs.geometric(3, beta=0.4), bs.circulant([0.7, 0.2, 0.1])),
-    bs.mix([bs.geometric(6, beta=0.4), bs.uniform(6)], weights=[0.75, 0.25]),
-    bs.geometric(6, beta=0.3) @ bs.circulant([0.8, 0.1, 0.1, 0, 0, 0]),
-]
-
-
-@pytest.mark.parametrize("m", STRUCTURED, ids=lambda m: f"{m.family}-{m.size}")
-def test_the_standard_error_of_each_structure_is_that_of_the_definition(m: bs.Matrix) -> None:
-    assert mean_standard_error(m, 400) == pytest.approx(dense_error(m, 400), rel=1e-10)
-
-
 @of_every_family(some=10)
 def test_no_matrix_estimates_better_than_no_matrix(name: str, m: bs.Matrix) -> None:
     if m.is_singular:
