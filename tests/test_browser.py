@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import importlib.util
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -134,16 +133,6 @@ def test_no_page_complains_or_asks_the_net(driver: Any, pages: dict[str, Path], 
     assert sent == [pages[name].as_uri()]
 
 
-def test_the_test_would_see_a_complaint_and_a_request(driver: Any, tmp_path: Path) -> None:
-    page = tmp_path / "bad.html"
-    page.write_text("<script>nonsense()</script><img src='file:///no/such.png'>")
-    open_page(driver, page)
-    assert driver.get_log("browser")
-    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    sent = [e for e in events if e["method"] == "Network.requestWillBeSent"]
-    assert len(sent) == 2
-
-
 @every_page
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
@@ -172,17 +161,6 @@ def _axe(driver: Any) -> None:
     assert spec is not None
     assert spec.origin is not None
     driver.execute_script(Path(spec.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
-
-
-def test_axe_would_find_pale_text(driver: Any, tmp_path: Path) -> None:
-    page = tmp_path / "pale.html"
-    page.write_text("<title>x</title><p style='color:#ccc;background:#fff'>pale</p>")
-    open_page(driver, page)
-    _axe(driver)
-    found = driver.execute_async_script(
-        "var done = arguments[arguments.length - 1]; axe.run(document).then(done);"
-    )
-    assert "color-contrast" in {v["id"] for v in found["violations"]}
 
 
 def facts(driver: Any) -> list[str]:
@@ -279,7 +257,6 @@ def test_pages_print_to_pdf(driver: Any, pages: dict[str, Path], name: str) -> N
     assert 1 <= count_of_pages(pdf) < 40
     # A4 in points.
     assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12][.\d]*\]", pdf)
-    keep(f"{name}.pdf", pdf)
 
 
 def printed(driver: Any) -> bytes:
@@ -318,26 +295,3 @@ def test_pages_work_without_script(driver: Any, pages: dict[str, Path], name: st
             assert driver.find_element("css selector", "noscript p").is_displayed()
     finally:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-@every_page
-def test_pages_can_be_looked_at(driver: Any, pages: dict[str, Path], name: str) -> None:
-    for width in WIDTHS:
-        for scheme in SCHEMES:
-            open_page(driver, pages[name], width, scheme)
-            height = driver.execute_script("return document.documentElement.scrollHeight")
-            clip = {"x": 0, "y": 0, "width": width, "height": min(height, 12_000), "scale": 1}
-            made = driver.execute_cdp_cmd(
-                "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
-            )
-            picture = base64.b64decode(made["data"])
-            assert picture.startswith(b"\x89PNG")
-            keep(f"{name}-{width}-{scheme}.png", picture)
-
-
-def keep(name: str, content: bytes) -> None:
-    """Leave a picture where someone asked for it."""
-    folder = os.environ.get("BISTOCHASTIC_SCREENSHOTS")
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / name).write_bytes(content)

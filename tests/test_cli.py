@@ -18,8 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import __main__, cli, samples
-from bistochastic.cli.shows import true_counts
+from bistochastic import __main__, cli
 from bistochastic.words import down
 
 
@@ -38,18 +37,6 @@ def test_the_paper_command_prints_every_statement() -> None:
         assert f"{title}: " in text
     assert "0.001         1.998           1.089          1.000             0.000" in text
     assert all(len(line) <= 92 for line in text.splitlines() if "  " not in line.strip())
-
-
-def test_the_demo_counts_everyone_once() -> None:
-    assert sum(samples.COUNTS) == 2201
-    assert len(samples.COUNTS) == 32
-    assert true_counts("class") == [325, 285, 706, 885]
-    assert true_counts("sex") == [1731, 470]
-    assert true_counts("age") == [109, 2092]
-    assert true_counts("survived") == [1490, 711]
-    people = bs.titanic()
-    for name, levels in samples.TITANIC.items():
-        assert [people[name].count(level) for level in levels] == true_counts(name)
 
 
 def test_the_demo_goes_the_whole_way() -> None:
@@ -189,12 +176,6 @@ def test_compare() -> None:
     assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
 
 
-def test_inspect_takes_the_epsilon_of_geometric() -> None:
-    result = CliRunner().invoke(cli.main, ["inspect", "geometric", "--size", "5", "--epsilon", "2"])
-    assert result.exit_code == 0, result.output
-    assert re.search(r"^epsilon +2\b", result.output, re.M), result.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -246,12 +227,6 @@ def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
     assert "pyarrow.lib" in done.stderr
     assert "pandas.core" not in done.stderr
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
-
-
-def test_the_module_runs_as_the_script_does() -> None:
-    words = [sys.executable, "-m", "bistochastic", "--version"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert bs.__version__ in done.stdout
 
 
 def decomposed(*arguments: str) -> tuple[int, str]:
@@ -368,35 +343,6 @@ def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
     lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
     path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")
     refusal("inspect", str(path))
-
-
-def test_names_of_files_are_shown_in_one_sentence(tmp_path: Path) -> None:
-    npy = tmp_path / "m.npz"
-    with npy.open("wb") as file:
-        np.save(file, np.eye(2))
-    for words in (
-        ["inspect", "dense", "--array", "`x` must"],
-        ["inspect", "dense", "--array", ""],
-        ["inspect", "dense", "--cost", "a\nb"],
-        ["inspect", "x\udcff.npy"],
-        ["inspect", str(npy)],
-        ["decompose", "\udcff"],
-        ["decompose", "uniform size=2", "--out", "x.`\n"],
-        ["compare", "uniform `size`"],
-        ["key", "new", str(tmp_path / "no" / "key")],
-        ["key", "new", str(npy)],
-        ["key", "fingerprint", str(tmp_path / "`")],
-    ):
-        out = CliRunner().invoke(cli.main, words)
-        assert out.exit_code == 1, words
-        assert re.fullmatch(r"Error: `[^`\n]+` must [^\n`]*; got [^\n`]*\n", out.stderr), out.stderr
-
-
-def test_a_name_without_letters_is_printed(tmp_path: Path) -> None:
-    name = str(tmp_path / "\udcff.npz")
-    out = CliRunner().invoke(cli.main, ["decompose", "uniform size=2", "--out", name])
-    assert out.exit_code == 0, out.output
-    assert r"\udcff.npz" in out.output
 
 
 COUNTING = bytes(range(32))

@@ -97,20 +97,6 @@ def test_a_plan_is_written_once_and_shown(survey: Path) -> None:
     )
 
 
-def test_what_is_left_out_is_said_last(survey: Path) -> None:
-    words = ("plan", survey / "survey.csv", "--codebook", survey / "codebook.csv")
-    done = invoke(*words, "--drop", "id", "--out", survey / "plan.toml")
-    assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1].startswith("column `name`: left out: no categories")
-
-
-def test_blanks_around_levels_are_told(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("sex,age\n" + " F,1\n M,2\n" * 9)
-    done = invoke("plan", tmp_path / "in.csv", "--categories-from-data")
-    assert done.exit_code == 0, done.output
-    assert "column `sex`: categories that start or end with a blank" in done.stderr
-
-
 @pytest.mark.parametrize("beta", ["1.5", "nan", "-3"])
 def test_a_beta_that_there_is_not_is_refused_for_numbers_alone(tmp_path: Path, beta: str) -> None:
     (tmp_path / "in.csv").write_text("age\n1\n2\n")
@@ -231,24 +217,6 @@ def test_household_ids_weights_and_region_codes_are_not_permuted(tmp_path: Path)
     assert not (tmp_path / "out.csv").exists()
     assert "Undecided" in run("inspect", out)
     assert "must be decided" in invoke("report", out, "--out", tmp_path / "r.html").stderr
-    whole = tmp_path / "whole.toml"
-    run(
-        *words,
-        "--numeric",
-        "age,income",
-        "--drop",
-        "region",
-        "--keep",
-        ",".join(sorted(set(plan.undecided) - {"age", "income", "region"})),
-        "--out",
-        whole,
-    )
-    decided = bs.Plan.from_toml(whole.read_text())
-    assert decided.undecided == ()
-    assert [a.columns[0] for a in decided.attributes] == ["sex", "age", "income"]
-    run("protect", tmp_path / "in.csv", tmp_path / "out.csv", "--plan", whole)
-    released = pl.read_csv(tmp_path / "out.csv")
-    assert released.select(sorted(ids)).equals(frame.select(sorted(ids)))
 
 
 def test_commas_and_repeated_options_name_columns(tmp_path: Path) -> None:

@@ -169,19 +169,6 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     assert sorted(float(row.split(",")[1]) for row in rows) == [1, 2.5, 3]
 
 
-def test_groups_have_the_same_number_of_rows_however_these_came(tmp_path: Path) -> None:
-    schema = pa.schema([("a", pa.int32())])
-    sink = parquet_file.ParquetSink(tmp_path / "out.parquet", schema)
-    values = np.arange(900_000, dtype=np.int32)
-    for start in range(0, len(values), 90_000):
-        sink.write(pa.record_batch([pa.array(values[start : start + 90_000])], schema=schema))
-    sink.close()
-    file = pq.ParquetFile(tmp_path / "out.parquet")
-    groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    assert groups == [262_144, 262_144, 262_144, 113_568]
-    assert file.read()["a"].to_numpy().tolist() == values.tolist()
-
-
 def test_a_file_without_rows(tmp_path: Path) -> None:
     folder = Folder(tmp_path, plan_of(), people(0))
     for form in ("csv", "parquet"):
@@ -581,41 +568,6 @@ def test_no_secret_value_is_seen_anywhere(tmp_path: Path) -> None:
         for secret in ("424242", "Secret", KEY.hex()):
             assert secret not in text
     assert set(found["sex"].to_pylist()) == {"M"}
-
-
-def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
-    data = os.environ.get("BISTOCHASTIC_DATA")
-    if data is None or not (Path(data) / "adult.csv").is_file():
-        pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
-    source = str(Path(data) / "adult.csv")
-    plan, out = str(tmp_path / "adult.toml"), str(tmp_path / "protected.csv")
-    words = ["plan", source, "--categories-from-data", "--beta", "0.6", "--drop", "fnlwgt",
-             "--numeric", "*"]  # fmt: skip
-    done = CliRunner().invoke(cli.main, [*words, "--out", plan])
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(cli.main, ["protect", source, out, "--plan", plan, "--shuffle"])
-    assert done.exit_code == 0, done.output
-    certificate = bs.Certificate.from_json(
-        (tmp_path / "protected.csv.certificate.json").read_text()
-    )
-    assert certificate.records == 32_561
-    certificate.plan.require(beta=0.6, min_beta=0.6)
-    before, after = (Path(path).read_text().splitlines() for path in (source, out))
-    assert len(after) == len(before)
-    assert "fnlwgt" not in after[0]
-    # Ages are permuted: the same set.
-    assert sorted(row.split(",")[0] for row in before) == sorted(row.split(",")[0] for row in after)
-    # Education is reported by randomized response, and its shares can be estimated.
-    [education] = [a for a in certificate.plan.attributes if a.columns == ("education",)]
-    assert isinstance(education, bs.Categorical)
-    assert education.matrix is not None
-    at = after[0].split(",").index("education")
-    reports = [row.split(",")[at] for row in after[1:]]
-    truth = [row.split(",")[3] for row in before[1:]]
-    levels = [str(level) for level in education.categories]
-    shares = np.array([truth.count(level) for level in levels]) / len(truth)
-    found = education.matrix.estimate(counts=[reports.count(level) for level in levels])
-    assert np.abs(found.frequencies - shares).max() < 0.02
 
 
 def test_without_pyarrow_the_shell_says_what_to_install(

@@ -72,16 +72,6 @@ def test_what_cannot_be_printed_is_spelled_out() -> None:
     markup.page("\ud800", "\udfff").encode()
 
 
-def test_captions_are_as_wide_as_what_is_seen_of_their_table() -> None:
-    text = markup.page("Title", markup.table(["a"], [["b"]], caption="A long caption"))
-    [caption] = re.findall(r"\.bs-wide caption{([^}]*)}", text)
-    # Browsers that do not know the second width take the first.
-    assert caption.index("max-width:calc(100vw") < caption.index("max-width:100cqi")
-    assert "white-space:normal" in caption
-    assert ".bs-wide{container-type:inline-size}" in text
-    assert re.search(r'<div class="bs-wide"[^>]*><table[^>]*><caption>A long caption<', text)
-
-
 def test_a_page_admits_its_own_style_and_script_and_nothing_else() -> None:
     script = "document.title;"
     text = markup.page("t", "x", script=script, data={"a": "</script><b>&"})

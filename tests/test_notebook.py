@@ -295,18 +295,6 @@ def test_long_lists_are_cut() -> None:
         assert "level 2500" not in each._repr_html_()  # type: ignore[attr-defined]
 
 
-def test_small_matrices_are_drawn_with_their_codes() -> None:
-    page = bs.randomized_response(32, beta=0.6)._repr_html_()
-    assert page.count("<svg") == 1
-    assert ">0<" in page
-    assert ">31<" in page
-    assert ">32<" not in page.split("<svg")[1]
-    assert "<svg" not in bs.randomized_response(33, beta=0.6)._repr_html_()
-    attribute = bs.Categorical("x", ["F", "M"], "randomized_response", beta=0.6)
-    page = attribute._repr_html_()
-    assert page.count(">F<") == page.count(">M<") == 2
-
-
 def test_numbers_of_html_are_those_of_the_text() -> None:
     found = bs.randomized_response(3, beta=0.6).estimate(
         counts=[60, 20, 10], categories=["a", "b", "c"]

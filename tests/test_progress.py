@@ -25,7 +25,7 @@ from click.testing import CliRunner
 import bistochastic as bs
 from bistochastic import cli, progress
 from bistochastic.cli.group import Interrupted
-from bistochastic.progress import steps, watched
+from bistochastic.progress import watched
 
 pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
 
@@ -174,51 +174,12 @@ def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.M
     assert place.drawn[-1] == "gone"
 
 
-def test_what_is_told_is_what_is_drawn(place: Place) -> None:
-    def drawn(words: str) -> None:
-        place.seen.clear()
-        assert place.seen.wait(60)
-        end = time.monotonic() + 60
-        while not re.fullmatch(words, place.drawn[-1]) and time.monotonic() < end:
-            time.sleep(0.01)
-        assert re.fullmatch(words, place.drawn[-1])
-
-    with watched("working", True) as tell:
-        assert tell is not None
-        drawn(r"working, \d+:\d\d")
-        tell(0.25)
-        drawn(r"working 25%, \d+:\d\d")
-        tell(7.0)
-        drawn(r"working 100%, \d+:\d\d")
-    with watched("working", True, words="gap {:.1e}".format) as tell:
-        assert tell is not None
-        tell(0.00123)
-        drawn(r"working, \d+:\d\d \(gap 1.2e-03\)")
-    with steps(True) as step:
-        step("reading", 0.5)
-        drawn(r"reading 50%, \d+:\d\d")
-        step("shuffling", None)
-        drawn(r"shuffling, \d+:\d\d")
-
-
 def test_work_inside_of_work_has_no_bar_of_its_own(place: Place) -> None:
     for outer in (None, True, False, lambda _share: None):
         before = place.asked
         with watched("outer", outer), watched("inner", True) as tell:
             assert tell is None
         assert place.asked - before == (outer is None or outer is True)
-
-
-def test_threads_of_others_are_silent_unless_they_ask(place: Place) -> None:
-    def work(said: bool | None) -> None:
-        with watched("working", said):
-            pass
-
-    for said, asked in ((None, 0), (True, 1)):
-        thread = threading.Thread(target=work, args=(said,))
-        thread.start()
-        thread.join()
-        assert place.asked == asked
 
 
 def test_processes_that_work_for_another_are_silent_unless_they_ask(
@@ -354,14 +315,6 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
     assert shown[0] == shown[-1] == ""
 
 
-def test_ipython_in_a_terminal_is_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = notebook(monkeypatch, None)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with watched("working", True) as tell:
-        assert tell is None
-    assert not shown
-
-
 # Real terminals, pipes and signals.
 
 WORK = """
@@ -416,39 +369,6 @@ def test_a_terminal_has_a_bar_that_goes_away() -> None:
     # The last that is written clears the line, and shows the cursor where it was hidden.
     assert written.rindex("\x1b[2K") > written.rindex("decomposing")
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
-
-
-@pytest.mark.parametrize("missing", ["rich", "rich.console"])
-def test_without_rich_a_terminal_sees_nothing(missing: str) -> None:
-    code = WORK.format(before=f"sys.modules[{missing!r}] = None", seconds=0.5)
-    assert in_terminal(code) == ("", "before\nafter\n", 0)
-
-
-def test_a_terminal_sees_nothing_of_short_work() -> None:
-    code = WORK.format(before="", seconds=0.0).replace("0.05", "60.0")
-    assert in_terminal(code)[:2] == ("", "before\nafter\n")
-
-
-def test_a_pipe_sees_nothing() -> None:
-    code = WORK.format(before="", seconds=0.3)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "before\nafter\n"
-    assert done.stderr == ""
-
-
-def test_ctrl_c_takes_the_bar_away() -> None:
-    code = (
-        WORK.format(before="", seconds=600)
-        .replace('print("before")', "try:")
-        .replace("with watched", "  with watched")
-        .replace("    if tell", "      if tell")
-        .replace("        tell(0.25)", "          tell(0.25)")
-        .replace("    time.sleep", "      time.sleep")
-        .replace('print("after")', "except KeyboardInterrupt:\n  print('stopped')")
-    )
-    written, said, status = in_terminal(code, interrupt=b"decomposing")
-    assert (said, status) == ("stopped\n", 0)
-    assert written.rindex("\x1b[2K") > written.rindex("decomposing")
 
 
 def test_long_calls_of_the_core_are_shown_and_stopped() -> None:
@@ -536,34 +456,3 @@ def test_ctrl_c_leaves_no_half_file(
 def _stopped() -> Iterator[Any]:
     yield from ()
     raise KeyboardInterrupt
-
-
-def test_a_real_ctrl_c_while_a_file_is_written(tmp_path: Path) -> None:
-    """Terms that take a while to be compressed: the signal comes once there is a part of them."""
-    target = tmp_path / "terms.npz"
-    target.write_bytes(b"the old one")
-    code = (
-        "import sys, bistochastic as bs\n"
-        "found = bs.uniform(1500).decompose()\n"
-        "try:\n"
-        f"    while True: found.to_npz({str(target)!r})\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    end = time.monotonic() + 120
-    while not any(path.stat().st_size for path in parts(tmp_path)) and time.monotonic() < end:
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert said == "stopped\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["terms.npz"]
-    if target.read_bytes() != b"the old one":
-        assert len(np.load(target)["weights"]) == 1500
-
-
-def parts(folder: Path) -> list[Path]:
-    try:
-        return [each for part in folder.glob(".*part*") for each in part.iterdir()]
-    except FileNotFoundError:
-        return []

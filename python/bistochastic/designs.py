@@ -43,11 +43,7 @@ class Design(NamedTuple):
     field: tuple[int, ...] = ()
 
     def residues(self) -> Residues:
-        """Construct the set, translated to hold 0, in rising order.
-
-        >>> Design(7, 3).residues(), Design(13, 4, (3, 1, 3)).residues()
-        (array([0, 1, 3]), array([0, 1, 3, 9]))
-        """
+        """Construct the set, translated to hold 0, in rising order."""
         if self.k == 1:
             return np.zeros(1, np.int64)
         if len(self.field) == 3:
@@ -253,12 +249,12 @@ def _power(matrix: NDArray[np.int64], exponent: int, p: int) -> NDArray[np.int64
     return found
 
 
-def _factors(number: int) -> list[int]:
-    found, r = [], 2
+def _factors(number: int) -> set[int]:
+    found, r = set[int](), 2
     while r * r <= number:
-        if number % r == 0:
-            found.append(r)
-            while number % r == 0:
-                number //= r
-        r += 1
-    return [*found, number] if number > 1 else found
+        if number % r:
+            r += 1
+        else:
+            found.add(r)
+            number //= r
+    return {*found, number} - {1}

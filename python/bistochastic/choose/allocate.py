@@ -129,23 +129,16 @@ def _realised(sizes: list[int], epsilons: Array) -> list[Allocation]:
     return [Allocation(m.epsilon, m.beta, m.entropy_rate) for m in made]
 
 
-def _entropy(r: Array, epsilons: Array) -> Array:
-    """Bits of randomized response in closed form."""
-    lies = (r - 1) * np.exp(-epsilons)
-    return np.asarray((epsilons * lies / (1 + lies) + np.log1p(lies)) / math.log(2))
-
-
-def _truth(r: Array, epsilons: Array) -> Array:
-    return np.asarray(1 / (1 + (r - 1) * np.exp(-epsilons)))
-
-
 def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list[Allocation]:
     """Equal prices of a bit: ``epsilon = c weight``, with the largest c that leaves enough bits."""
     r = np.array(sizes, float)
     wanted = beta * float(np.log2(r).sum())
 
     def bits(c: float) -> float:
-        return float(_entropy(r, np.minimum(c * weights, caps)).sum())
+        # Of randomized response, in closed form.
+        epsilons = np.minimum(c * weights, caps)
+        lies = (r - 1) * np.exp(-epsilons)
+        return float(((epsilons * lies / (1 + lies) + np.log1p(lies)) / math.log(2)).sum())
 
     top = _MOST / max(float(weights[weights > 0].min(initial=math.inf)), 1e-12)
     low = top if bits(top) >= wanted else largest(0.0, top, lambda c: bits(c) >= wanted)
@@ -167,8 +160,8 @@ def _by_epsilon(r: Array, weights: Array, caps: Array, total: float) -> Array:
         for size, weight, cap, middle in zip(r, weights, caps, centre, strict=True):
             most = 2 * around if around else math.ceil(min(_STEPS, cap / unit))
             x = middle + unit * (np.arange(most + 1) - around)
-            gain = weight * _truth(size, np.clip(x, 0.0, cap))
-            gains.append(np.where(x < -1e-12, -math.inf, gain))
+            truthful = 1 / (1 + (size - 1) * np.exp(-np.clip(x, 0.0, cap)))
+            gains.append(np.where(x < -1e-12, -math.inf, weight * truthful))
         chosen = _best_split(gains, spare + around * len(r))
         centre = np.clip(centre + unit * (chosen - around), 0.0, caps)
         unit, around = unit / _FINER, 2 * _FINER

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,7 +69,13 @@ def optimal(
     >>> round(m.requested["expected_cost"], 6), m.requested["gap"] < 1e-6
     (0.548446, True)
     """
-    costs = _cost_of(cost)
+    must = "hold numbers of at least 0, as many rows as columns"
+    costs = arguments.floats("cost", must, cost)
+    if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or not costs.size:
+        raise ValueError(f"`cost` must {must}; got shape {costs.shape}")
+    if not (costs >= 0).all():
+        u, v = np.argwhere(~(costs >= 0))[0].tolist()
+        raise ValueError(f"`cost` must {must}; got {arguments.fault(costs[u, v])} at {u}, {v}")
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
@@ -81,18 +87,6 @@ def optimal(
             # At the very end of what can be reached the solver may not say so.
             return problem.extreme(asked)
         return problem.on_grid(asked, *solution)
-
-
-def _cost_of(given: ArrayLike) -> Array:
-    must = "hold numbers of at least 0, as many rows as columns"
-    cost = arguments.floats("cost", must, given)
-    if cost.ndim != 2 or cost.shape[0] != cost.shape[1] or not cost.size:
-        raise ValueError(f"`cost` must {must}; got shape {cost.shape}")
-    wrong = ~(cost >= 0)
-    if wrong.any():
-        u, v = np.argwhere(wrong)[0].tolist()
-        raise ValueError(f"`cost` must {must}; got {arguments.fault(cost[u, v])} at {u}, {v}")
-    return cost
 
 
 def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -154,46 +148,38 @@ class _Problem:
             return None
         terms = n if betas or most else 0
         # Columns of the program: entries, column minima, terms of entropies, the beta to maximize.
-        start = {"p": 0, "m": n, "t": n + minima, "z": n + minima + terms}
-        width = start["z"] + (most is not None)
+        wanted = {"p": True, "m": minima > 0, "t": terms > 0, "z": most is not None}
+        columns = [name for name, is_there in wanted.items() if is_there]
         eye, ones = sparse.eye(n), np.ones(n)
-
-        def block(**parts: Any) -> Any:
-            """Join parts into rows of the program, by the column at which they start."""
-            found = [sparse.coo_matrix(part) for part in parts.values()]
-            cells = [(part.data, part.row, part.col + start[name])
-                     for name, part in zip(parts, found, strict=True)]  # fmt: skip
-            data, rows, columns = (np.concatenate(each) for each in zip(*cells, strict=True))
-            return sparse.csc_matrix((data, (rows, columns)), (found[0].shape[0], width))
-
         by_row = sparse.csc_matrix((ones, (us, np.arange(n))), (r, n))
         by_column = sparse.csc_matrix((ones, (vs, np.arange(n))), (r, n))
+        least = clarabel.NonnegativeConeT
         # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows.
         sums = sparse.vstack([by_row, by_column[:-1]])
-        parts = [(block(p=sums), np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
+        parts = [({"p": sums}, np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
         if minima:
             low = math.exp(-epsilon)
-            parts.append((block(p=-eye, m=by_column.T), np.zeros(n), clarabel.NonnegativeConeT(n)))
-            parts.append((block(p=low * eye, m=-by_column.T), np.zeros(n),
-                          clarabel.NonnegativeConeT(n)))  # fmt: skip
+            parts.append(({"p": -eye, "m": by_column.T}, np.zeros(n), least(n)))
+            parts.append(({"p": low * eye, "m": -by_column.T}, np.zeros(n), least(n)))
         elif not terms:
-            parts.append((block(p=-eye), np.zeros(n), clarabel.NonnegativeConeT(n)))
+            parts.append(({"p": -eye}, np.zeros(n), least(n)))
         held = {"beta": by_row.sum(axis=0) / r, "row_beta": by_row, "column_beta": by_column}
         for name in {*betas, *([most] if most else [])}:
             matrix = sparse.csc_matrix(held[name])
             many = matrix.shape[0]
             free = {"z": np.full((many, 1), logs)} if name == most else {}
             limit = 0.0 if name == most else betas[name] * logs
-            parts.append((block(t=-matrix, **free), np.full(many, -limit),
-                          clarabel.NonnegativeConeT(many)))  # fmt: skip
+            parts.append(({"t": -matrix, **free}, np.full(many, -limit), least(many)))
         if terms:
             # (t, p, 1) with p exp(t / p) <= 1.
             first, second = (sparse.csc_matrix((-ones, (3 * np.arange(n) + i, np.arange(n))),
                                                (3 * n, n)) for i in (0, 1))  # fmt: skip
-            parts.append((block(t=first, p=second), np.tile([0.0, 0.0, 1.0], n), None))
+            parts.append(({"t": first, "p": second}, np.tile([0.0, 0.0, 1.0], n), None))
+        whole = sparse.bmat([[each.get(name) for name in columns] for each, _, _ in parts], "csc")
+        width = whole.shape[1]
         objective = np.zeros(width)
         if most:
-            objective[start["z"]] = -1
+            objective[-1] = -1
         else:
             # Costs from 0 to 1, to fit the tolerances of the solver.
             scale = float(self.cost[self.allowed].max(initial=0.0)) or 1.0
@@ -203,11 +189,9 @@ class _Problem:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
         cones = [each[2] for each in parts if each[2] is not None]
         cones += [clarabel.ExponentialConeT()] * terms
-        found = clarabel.DefaultSolver(
-            sparse.csc_matrix((width, width)), objective,
-            sparse.vstack([each[0] for each in parts]).tocsc(),
-            np.concatenate([each[1] for each in parts]), cones, settings,
-        ).solve()  # fmt: skip
+        limits = np.concatenate([each[1] for each in parts])
+        nothing = sparse.csc_matrix((width, width))
+        found = clarabel.DefaultSolver(nothing, objective, whole, limits, cones, settings).solve()
         if str(found.status) not in _SOLVED:
             return None
         entries = np.zeros((r, r))

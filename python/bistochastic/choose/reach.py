@@ -28,9 +28,6 @@ def by_suspicion(given: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
-
-    >>> round(by_suspicion((0.01, 0.05)), 6)
-    1.650681
     """
     must = "`suspicion` must be two probabilities (before, after), the second the larger one"
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -77,8 +74,7 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     limit = arguments.limit(name, parameters[name])
     if family == "randomized_response":
         # Exactly: the truthful probability is its parameter.
-        exact = parameters[name]
-        matrix = families.randomized_response(size, keep=exact)
+        matrix = families.randomized_response(size, keep=parameters[name])
     else:
         cost = parameters.get("cost")
         table = None if cost is None else np.asarray(cost, float)

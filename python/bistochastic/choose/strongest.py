@@ -138,12 +138,10 @@ def by_column(columns: Iterable[tuple[str, str, int, str | None]], goal: Goal) -
             note = f"one draw per `{shown(unit)}`: ask by size, with the number of these as records"
             found.append(Choice(family, None, None, note, name))
             continue
-        if (family, size) not in known:
-            known[family, size] = (
-                goal.choice(family, size)
-                if family in FAMILIES and size > 1
-                else Choice(family, None, None, "no single parameter to choose")
-            )
+        if family not in FAMILIES or size < 2:
+            known[family, size] = Choice(family, None, None, "no single parameter to choose")
+        elif (family, size) not in known:
+            known[family, size] = goal.choice(family, size)
         found.append(replace(known[family, size], column=name))
     return Strongest(found)
 

@@ -10,7 +10,7 @@ from bistochastic import _core, measures
 from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
-from bistochastic.families import BY_BETA
+from bistochastic.families import BY_BETA, build
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 from bistochastic.words import Shown, down, shown, table, up
@@ -57,12 +57,8 @@ class Point(Shown):
         if self.beta is None:
             most = [] if self.most is None else [("largest beta", down(self.most))]
             return [("asked beta", f"{self.asked:g}"), *most]
-        known = {
-            "truthfulness": self.truthfulness,
-            "standard error": self.standard_error,
-            "expected cost": self.expected_cost,
-        }
-        numbers = [(name, f"{x:.4g}") for name, x in known.items() if x is not None]
+        known = [(name.replace("_", " "), getattr(self, name)) for name in _MEASURES[2:]]
+        numbers = [(name, f"{x:.4g}") for name, x in known if x is not None]
         epsilon = [] if self.epsilon is None else [("epsilon", up(self.epsilon, 5))]
         return [("beta", down(self.beta, 5)), *epsilon, *numbers]
 
@@ -99,22 +95,17 @@ class Tradeoff(tuple[Point, ...]):
                     at = (point.asked, name)
                     best[at] = min(own, best.get(at, math.inf))
 
-        def star(point: Point, name: str) -> str:
-            own, least = getattr(point, name, None), best.get((point.asked, name))
-            return "*" * (own is not None and least is not None and own <= least * (1 + 1e-9))
+        def cell(point: Point, name: str) -> str:
+            own: float | None = getattr(point, name)
+            if own is None:
+                return "-"
+            rounded = {"beta": down(own, 5), "epsilon": up(own, 5)}.get(name, f"{own:.4g}")
+            return rounded + "*" * (own <= best.get((point.asked, name), -1.0) * (1 + 1e-9))
 
         return [
-            [
-                point.family,
-                f"{point.asked:g}",
-                "-" if point.beta is None else down(point.beta, 5),
-                "-" if point.epsilon is None else up(point.epsilon, 5) + star(point, "epsilon"),
-                *("-" if x is None else f"{x:.4g}" + star(point, name) for x, name in
-                  ((point.truthfulness, "-"), (point.standard_error, "standard_error"),
-                   (point.expected_cost, "expected_cost"))),
-            ]
+            [point.family, f"{point.asked:g}", *(cell(point, name) for name in _MEASURES)]
             for point in self
-        ]  # fmt: skip
+        ]
 
     def __repr__(self) -> str:
         return f"{table(_HEADER, self.rows())}\n\n{BEST}"
@@ -123,7 +114,8 @@ class Tradeoff(tuple[Point, ...]):
 
 
 BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"
-_HEADER = ["family", "asked", "beta", "epsilon", "truthfulness", "standard error", "expected cost"]
+_MEASURES = ("beta", "epsilon", "truthfulness", "standard_error", "expected_cost")
+_HEADER = ["family", "asked", *(name.replace("_", " ") for name in _MEASURES)]
 
 
 def tradeoff(
@@ -185,23 +177,16 @@ def points(
             if isinstance(matrix, OutOfReachError):
                 yield Point(family, beta, most=matrix.most, note=str(matrix))
                 continue
-            error_of_share, note = None, ""
+            error, note = None, ""
             try:
-                error_of_share = mean_standard_error(matrix, records)
-                if error_of_share is None:
+                error = mean_standard_error(matrix, records)
+                if error is None:
                     note = "not computed: too large, or too close to singular"
             except SingularMatrixError:
                 note = "singular: single shares cannot be estimated"
-            yield Point(
-                family,
-                beta,
-                matrix.beta,
-                matrix.truthfulness,
-                matrix.epsilon,
-                error_of_share,
-                note=note,
-                expected_cost=measures.mean_distance(matrix),
-            )
+            stated = matrix.beta, matrix.truthfulness, matrix.epsilon
+            far = measures.mean_distance(matrix)
+            yield Point(family, beta, *stated, error, note=note, expected_cost=far)
 
 
 def attempt(make: Make, size: int, beta: float) -> Matrix | OutOfReachError:
@@ -235,14 +220,15 @@ def makers(families: object) -> dict[str, Make]:
             if not isinstance(name, str) or name not in BY_BETA:
                 got = repr(name) if isinstance(name, str) else type(name).__name__
                 raise ValueError(f"`families` must {must}; got {got}")
-        made = {name: _by_name(name) for name in names}
+        made = {name: by_name(name, "beta") for name in names}
     if not made:
         raise ValueError("`families` must hold at least one; got none")
     return made
 
 
-def _by_name(name: str) -> Make:
-    return lambda size, beta: _core.build(name, {"size": size, "beta": beta})
+def by_name(name: str, parameter: str) -> Make:
+    """Return a function that makes a matrix of a family from a size and another parameter."""
+    return lambda size, x: build(name, size=size, **{parameter: x})
 
 
 def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:

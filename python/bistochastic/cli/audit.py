@@ -140,13 +140,11 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
     for each in columns_named("knows", [typed], names) if typed else []:
         column, is_rough, far = each.rpartition("=")
         if each in names or not is_rough:
-            found[each] = 0.0
-        else:
-            try:
-                found[column] = float(far)
-            except ValueError:
-                must = "`--knows` must be like sex,age=2"
-                raise ValueError(f"{must}; got {shown(each)}") from None
+            column, far = each, "0"
+        try:
+            found[column] = float(far)
+        except ValueError:
+            raise ValueError(f"`--knows` must be like sex,age=2; got {shown(each)}") from None
     return found
 
 

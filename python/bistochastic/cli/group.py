@@ -46,11 +46,7 @@ _RULE = re.compile(r"-+(  -+)*")
 
 
 def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
-    """Print lines, with everything escaped that a terminal would not read as text.
-
-    >>> say("a\\x1b[31mb")
-    a\\x1b[31mb
-    """
+    """Print lines, with everything escaped that a terminal would not read as text."""
     plain = visible_lines(str(text))
     if nl and not err and sys.stdout.isatty() and _draw(plain):
         return
@@ -64,14 +60,7 @@ def warn(sentence: str) -> None:
 
 
 def say_json(data: object) -> None:
-    """Print plain data as JSON; a number that JSON cannot hold is a string.
-
-    >>> say_json({"epsilon": math.inf, "beta": 0.5})
-    {
-      "epsilon": "inf",
-      "beta": 0.5
-    }
-    """
+    """Print plain data as JSON; a number that JSON cannot hold is a string."""
     click.echo(json.dumps(_finite(data), indent=2, allow_nan=False, default=str))
 
 
@@ -124,11 +113,7 @@ def _table(lines: list[str]) -> Table:
 
 
 def in_shell(sentence: str) -> str:
-    """Write a message of the package with options as they are typed.
-
-    >>> in_shell("`after` must agree; got another key: redraw=True re-randomizes")
-    '`after` must agree; got another key: --redraw re-randomizes'
-    """
+    """Write a message of the package with options as they are typed."""
     for said, typed in _TYPED.items():
         sentence = sentence.replace(said, typed)
     return sentence

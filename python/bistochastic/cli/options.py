@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import sys
 from collections.abc import Callable
@@ -65,7 +67,7 @@ def _collected(name: str, read: Callable[..., object], **options: _Option) -> _O
 
 reads_csv = _collected(
     "dialect",
-    Dialect.of,
+    Dialect,
     separator=option("--separator", metavar="CHAR",
                      help="Separator of the columns of CSV files: a mark, or tab.  [default: ,]"),
     encoding=option("--encoding", default="utf-8", show_default=True,
@@ -106,9 +108,6 @@ def show(
     facts: Mapping[str, object],
 ) -> None:
     """Print a result as its text, its columns as CSV, or both columns and facts as JSON."""
-    import csv
-    import io
-
     if form == "table":
         say(text())
         return

@@ -51,14 +51,7 @@ def text_of(path: Path, name: str) -> str:
 
 @contextmanager
 def in_file(path: Path) -> Iterator[None]:
-    """Name the file in errors about its text.
-
-    >>> with in_file(Path("plan.toml")):
-    ...     raise ValueError("`text` must be TOML; got something else in line 1, column 3")
-    Traceback (most recent call last):
-        ...
-    ValueError: `plan.toml` must be TOML; got something else in line 1, column 3
-    """
+    """Name the file in errors about its text."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -176,13 +169,15 @@ def _plan(
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """
+    from bistochastic.adapters.file_columns import columns_in
+    from bistochastic.adapters.table_files import opened
     from bistochastic.plan import draft
 
     if check and file is not None:
         plan = read_plan(file, "file")
         say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
         plan._refuse_undecided()
-        if not beta is epsilon is options["min_beta"] is None:
+        if (beta, epsilon, options["min_beta"]) != (None, None, None):
             plan.require(beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
         return
     if file is None and codebook is None:
@@ -191,7 +186,12 @@ def _plan(
         raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
     if out is not None and out.exists():
         raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
-    columns = _columns(file, categories_from_data, dialect) if file is not None else None
+    columns: list[Column] | None = None
+    if file is not None and file.suffix.lower() == ".json":
+        columns = draft.columns(file, look=False)
+    elif file is not None:
+        with closing(opened(file, "file", dialect=dialect)) as source, watched("reading"):
+            columns = columns_in(source, look=categories_from_data)
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
@@ -229,17 +229,6 @@ def _star_or_columns(
     """Read the columns that an option names, or a star for all."""
     found = columns_named(option, given, known)
     return "*" if found == ["*"] and "*" not in known else tuple(found)
-
-
-def _columns(file: Path, look: bool, dialect: Dialect) -> list[Column]:
-    from bistochastic.adapters.file_columns import columns_in
-    from bistochastic.adapters.table_files import opened
-    from bistochastic.plan import draft
-
-    if file.suffix.lower() == ".json":
-        return draft.columns(file, look=False)
-    with closing(opened(file, "file", dialect=dialect)) as source, watched("reading"):
-        return columns_in(source, look=look)
 
 
 @main.command(name="choose", short_help="Find the strongest beta for a tolerance.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -300,8 +301,6 @@ def _key_fingerprint(file: Path) -> None:
 
 def read_key(file: Path) -> Key:
     """Read the key in a file of hexadecimal digits; warnings about the file go to stderr."""
-    import warnings
-
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:

@@ -46,7 +46,21 @@ def _demo(beta: float, data: Path | None) -> None:
     if data is None:
         say(_report(beta))
         return
-    for path in _write(data):
+    people = titanic()
+    book = [(column, category) for column, listed in TITANIC.items() for category in listed]
+    rows: dict[Path, list[Sequence[str]]] = {
+        data: [list(people), *zip(*people.values(), strict=True)],
+        data.with_name(f"{data.stem}.codebook.csv"): [("column", "category"), *book],
+    }
+    for target, lines in rows.items():
+        try:
+            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(lines)
+        except FileExistsError:
+            raise ValueError("`data` must be a new file; got one that there is") from None
+        except OSError as error:
+            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
+    for path in rows:
         say(f"Written to {shown(path)}")
 
 
@@ -58,34 +72,10 @@ def _paper(markdown: bool) -> None:
 
 
 def true_counts(*columns: str) -> list[int]:
-    """Count the people in each category of a column, or in each combination of several.
-
-    >>> true_counts("survived")
-    [1490, 711]
-    """
+    """Count the people in each category of a column, or in each combination of several."""
     others = tuple(axis for axis, name in enumerate(TITANIC) if name not in columns)
     whole = np.reshape(COUNTS, [len(categories) for categories in TITANIC.values()])
     return [int(count) for count in whole.sum(axis=others).flat]
-
-
-def _write(path: Path) -> list[Path]:
-    """Write the data as CSV, and a codebook with the categories of each column next to it."""
-    people = titanic()
-    codebook = path.with_name(f"{path.stem}.codebook.csv")
-    book = [(column, category) for column, listed in TITANIC.items() for category in listed]
-    rows: dict[Path, list[Sequence[str]]] = {
-        path: [list(people), *zip(*people.values(), strict=True)],
-        codebook: [("column", "category"), *book],
-    }
-    for target, lines in rows.items():
-        try:
-            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows(lines)
-        except FileExistsError:
-            raise ValueError("`data` must be a new file; got one that there is") from None
-        except OSError as error:
-            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
-    return list(rows)
 
 
 def _report(beta: float) -> str:
@@ -144,8 +134,15 @@ def _report(beta: float) -> str:
 def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
     """Estimate what the protected table reveals about all people together."""
     title = "4. Estimates. The probabilities are known, so the noise can be corrected"
+    rows = []
     try:
-        rows = [row for name in TITANIC for row in _estimate_column(plan, data, name)]
+        for name, categories in TITANIC.items():
+            found = plan.estimate(data, name, population="fixed")
+            counts = true_counts(name), found.reports * found.records, found.counts
+            bounds = found.interval() * found.records
+            for category, *row, (low, high) in zip(categories, *counts, bounds, strict=True):
+                said = [f"{count:,.0f}" for count in row]
+                rows.append([name, category, *said, f"{low:,.0f} to {high:,.0f}"])
     except SingularMatrixError:
         return [
             f"{title}.",
@@ -167,16 +164,4 @@ def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
         "   Combinations, too, although each column was protected separately. The six largest:",
         "",
         table(["Class, sex, survived", "True", "Published", "Estimated"], jointly, left=(0,)),
-    ]
-
-
-def _estimate_column(plan: Plan, data: dict[str, list[str]], name: str) -> list[list[str]]:
-    """List true, published and estimated counts of a column."""
-    found = plan.estimate(data, name, population="fixed")
-    bounds, published = found.interval() * found.records, found.reports * found.records
-    return [
-        [name, category, *(f"{count:,.0f}" for count in row), f"{low:,.0f} to {high:,.0f}"]
-        for category, *row, (low, high) in zip(
-            TITANIC[name], true_counts(name), published, found.counts, bounds, strict=True
-        )
     ]

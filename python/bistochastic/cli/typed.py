@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,7 @@ def number(text: str) -> int | float | Fraction:
 
 
 def split(option: str, typed: str) -> list[str]:
-    """Split at commas; quotes keep a comma, as in CSV.
-
-    >>> split("by", 'sex,"a,b"')
-    ['sex', 'a,b']
-    """
+    """Split at commas; quotes keep a comma, as in CSV."""
     try:
         [found] = csv.reader([typed], strict=True, skipinitialspace=True)
     except (csv.Error, ValueError):
@@ -58,9 +55,6 @@ def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> 
     """List the columns that an option names, which may be given several times.
 
     The name of a column is that column; anything else is split at commas.
-
-    >>> columns_named("by", ["sex,age", "a,b"], ["sex", "age", "a,b"])
-    ['sex', 'age', 'a,b']
     """
     found: list[str] = []
     for typed in given:
@@ -70,11 +64,7 @@ def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> 
 
 
 def conditions(where: Sequence[str], known: Collection[str]) -> dict[str, list[str]]:
-    """Read ``sex=F,M`` as a column and categories; if names have an =, the longest that fits.
-
-    >>> conditions(['town="a,b",c'], ["town"])
-    {'town': ['a,b', 'c']}
-    """
+    """Read ``sex=F,M`` as a column and categories; if names have an =, the longest that fits."""
     found: dict[str, list[str]] = {}
     for typed in where:
         fits = [name for name in known if typed.startswith(f"{name}=")]
@@ -121,8 +111,6 @@ def from_words(words: str) -> Matrix:
 
 def read_table(path: str) -> np.ndarray:
     """Read a square table from a CSV, NPY, NPZ or Matrix Market file."""
-    import warnings
-
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in _FILES:

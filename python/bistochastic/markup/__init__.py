@@ -4,10 +4,9 @@ Everything is escaped unless it is :class:`~bistochastic.markup.elements.Markup`
 functions of this folder make. So a category named ``<script>`` is shown as it is spelled.
 """
 
-from bistochastic.markup.elements import Markup, element, join
+from bistochastic.markup.elements import Markup, element, facts, join, table
 from bistochastic.markup.page import fragment, page, section
 from bistochastic.markup.pictures import bars, heat, titled
-from bistochastic.markup.tables import facts, table
 
 __all__ = [
     "Markup",

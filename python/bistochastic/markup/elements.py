@@ -1,8 +1,11 @@
-"""Elements of HTML and SVG, with everything in them escaped."""
+"""Elements of HTML and SVG with everything in them escaped, and tables of them.
+
+Numbers in tables are aligned, and screen readers read cells with their headers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 # Elements that have no end tag and no content.
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
@@ -12,21 +15,13 @@ _SPACES = "\n\u00a0"
 
 
 class Markup(str):
-    """Text that is HTML already. Only this folder makes it, from text that was escaped.
-
-    >>> join("a < b", element("b", "c"))
-    'a &lt; b<b>c</b>'
-    """
+    """Text that is HTML already. Only this folder makes it, from text that was escaped."""
 
     __slots__ = ()
 
 
 def join(*children: object) -> Markup:
-    """Join several items: markup as it is, lists in their order, text escaped.
-
-    >>> join("1 < 2 ", [element("i", "x"), None])
-    '1 &lt; 2 <i>x</i>'
-    """
+    """Join several items: markup as it is, lists in their order, text escaped."""
     return Markup("".join(_written(children)))
 
 
@@ -38,11 +33,11 @@ def element(tag: str, /, *children: object, **attributes: object) -> Markup:
     >>> element("p", "<script>", class_="note", hidden=True, id=None)
     '<p class="note" hidden>&lt;script&gt;</p>'
     """
-    given = "".join(
-        f" {name}" if value is True else f' {name}="{escaped(str(value))}"'
-        for name, value in _named(attributes)
-        if value is not None and value is not False
-    )
+    given = ""
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            given += f" {name.rstrip('_').replace('_', '-')}"
+            given += "" if value is True else f'="{escaped(str(value))}"'
     if tag in _VOID:
         return Markup(f"<{tag}{given}>")
     return Markup(f"<{tag}{given}>{join(*children)}</{tag}>")
@@ -65,18 +60,56 @@ def escaped(text: str) -> str:
 
 def _written(children: Iterable[object]) -> Iterable[str]:
     for child in children:
-        if child is None:
-            continue
         if isinstance(child, Markup):
             yield child
-        elif isinstance(child, str):
-            yield escaped(child)
-        elif isinstance(child, Iterable):
+        elif isinstance(child, Iterable) and not isinstance(child, str):
             yield from _written(child)
-        else:
+        elif child is not None:
             yield escaped(str(child))
 
 
-def _named(attributes: dict[str, object]) -> Iterable[tuple[str, object]]:
-    for name, value in attributes.items():
-        yield name.rstrip("_").replace("_", "-"), value
+def table(
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str,
+    left: Collection[int] = (0,),
+    scroll: bool = True,
+) -> Markup:
+    """Make a table; the first cell of a row is its header.
+
+    Columns in ``left`` are strings, the others are aligned numbers. With ``scroll`` a table that is
+    too wide scrolls by itself, by mouse, finger or arrow keys.
+    """
+
+    def cell(tag: str, i: int, content: object, scope: str | None = None) -> Markup:
+        return element(tag, content, scope=scope, class_=None if i in left else "bs-number")
+
+    head = [cell("th", i, each, "col") for i, each in enumerate(header)]
+    body = [
+        element(
+            "tr", cell("th", 0, first, "row"), [cell("td", i, x) for i, x in enumerate(more, 1)]
+        )
+        for first, *more in rows
+    ]
+    made = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", head)),
+        element("tbody", body),
+        class_="bs-table",
+    )
+    return wide(made, caption) if scroll else made
+
+
+def facts(pairs: Iterable[tuple[object, object]], *, caption: str | None = None) -> Markup:
+    """Make a table of names and values, one row per name."""
+    body = [element("tr", element("th", name, scope="row"), element("td", value))
+            for name, value in pairs]  # fmt: skip
+    said = None if caption is None else element("caption", caption)
+    return element("table", said, element("tbody", body), class_="bs-table bs-facts")
+
+
+def wide(child: Markup, label: str) -> Markup:
+    """Something that may be wider than the page, and then scrolls by itself."""
+    return element("div", child, class_="bs-wide", role="group", aria_label=label, tabindex="0")

@@ -52,6 +52,8 @@ def page(
         element("title", title),
         Markup(f"<style>{style}</style>"),
     ]
+    listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
+    nav = element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
     body = [
         element("a", "Skip to the text", class_="bs-skip", href="#main"),
         element(
@@ -61,7 +63,7 @@ def page(
             None if lead is None else element("p", lead, class_="bs-lead"),
             None if summary is None else element("div", summary, class_="bs-box"),
         ),
-        _contents(contents) if contents else None,
+        nav if contents else None,
         element("main", *children, id="main", tabindex="-1"),
         None if footer is None else element("footer", element("p", footer)),
         None if data is None else _data(data),
@@ -78,17 +80,8 @@ def section(title: object, *children: object, id: str) -> Markup:
 
 
 def fragment(*children: object) -> Markup:
-    """Make a fragment for a notebook, with the style that tables and pictures need.
-
-    >>> fragment(element("p", "x")).endswith("<p>x</p></div>")
-    True
-    """
+    """Make a fragment for a notebook, with the style that tables and pictures need."""
     return element("div", Markup(f"<style>{_style('fragment')}</style>"), *children)
-
-
-def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
-    listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
-    return element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
 
 
 def _data(data: Mapping[str, object]) -> Markup:

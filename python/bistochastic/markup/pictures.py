@@ -50,7 +50,10 @@ def heat(
     most = max((max(row) for row in rows), default=1.0) or 1.0
     names = range(first, first + n) if labels is None else labels
     texts = [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)]
-    cells = [_fills(rows, most, cell), _strikes(rows, cell)]
+    # Every cell that is exactly 0 is struck through.
+    never = [(u, v) for u, row in enumerate(rows) for v, p in enumerate(row) if p == 0]
+    d = "".join(f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}" for u, v in never)
+    cells = [_fills(rows, most, cell), element("path", d=d, class_="bs-strike") if d else None]
     return grid(names, cells, texts, title=title, description=heat_text(rows))
 
 
@@ -93,11 +96,7 @@ def cell_size(n: int) -> tuple[float, float]:
 
 
 def short_names(labels: Sequence[object]) -> list[str]:
-    """Shorten the names of categories; those that are then alike get numbers.
-
-    >>> short_names(["a", "b"]), short_names(["x" * 30, "x" * 31])[1]
-    (['a', 'b'], 'xxxxxxxxxxxxxxxxxxxxx… 2')
-    """
+    """Shorten the names of categories; those that are then alike get numbers."""
     names = [_short(str(label)) for label in labels]
     return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
@@ -128,9 +127,6 @@ def bars(
 
     ``items`` are (label, value, low, high), with ``None`` for no interval. An item that is ``None``
     is a gap. ``texts`` replace the numbers; items in ``faint`` are paler.
-
-    >>> "0.5 (0.4 to 0.6)" in bars([("a", 0.5, 0.4, 0.6)], title="proportions", most=1)
-    True
     """
     given = [("", 0.0, None, None) if item is None else item for item in items]
     values = [max(value, high or 0.0) for _, value, _, high in given if math.isfinite(value)]
@@ -138,7 +134,10 @@ def bars(
     width, size = 220.0, 11.0
     names = [_short(str(label)) if label else "" for label, *_ in given]
     left = max((len(name) for name in names), default=1) * size * _MONO + 12
-    told = texts or [_interval(value, low, high, shown) for _, value, low, high in given]
+    told = texts or [
+        shown(value) + ("" if low is None or high is None else f" ({shown(low)} to {shown(high)})")
+        for _, value, low, high in given
+    ]
     right = max((len(text) for text in told), default=1) * size * _MONO + 12
 
     def along(value: float) -> float:
@@ -170,11 +169,7 @@ def bars(
 
 
 def titled(picture: Markup) -> Markup:
-    """Put the title of a picture above it, if nothing else says what it shows.
-
-    >>> titled(bars([("a", 0.5, None, None)], title="parts")).startswith('<p class="bs-quiet">par')
-    True
-    """
+    """Put the title of a picture above it, if nothing else says what it shows."""
     title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
     return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
 
@@ -208,17 +203,6 @@ def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Ma
         for step, d in sorted(found.items())
         if d
     ]
-
-
-def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
-    """Strike through every cell that is exactly 0."""
-    d = "".join(
-        f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}"
-        for u, row in enumerate(rows)
-        for v, p in enumerate(row)
-        if p == 0
-    )
-    return element("path", d=d, class_="bs-strike") if d else None
 
 
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
@@ -262,14 +246,6 @@ def _text(
         text_anchor=None if anchor == "start" else anchor,
         class_="bs-quiet" if quiet else None,
     )
-
-
-def _interval(
-    value: float, low: float | None, high: float | None, shown: Callable[[float], str]
-) -> str:
-    if low is None or high is None:
-        return shown(value)
-    return f"{shown(value)} ({shown(low)} to {shown(high)})"
 
 
 def _span(values: Sequence[float]) -> str:

@@ -1,52 +1,344 @@
 """The paper's tables, theorems and propositions, recomputed on the spot.
 
-N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. ``statements`` computes every
-number that is shown, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
+N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. One function per statement
+computes a list of rows, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
 :func:`markdown`.
-
->>> markdown().splitlines()[4]
-'## Section 2.2: the two decompositions'
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsFloat
+from textwrap import fill
+from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
+
+import numpy as np
 
 from bistochastic import families
-from bistochastic.paper.statements import (
-    SIZE,
-    average,
-    decompositions,
-    fillings,
-    lies_equal,
-    peak_alpha,
-    proposition1,
-    proposition2,
-    proposition3,
-    table1,
-    theorem2,
-)
-from bistochastic.permutations.majorization import t_transforms
+from bistochastic.permutations.majorization import majorizes, t_transforms
+from bistochastic.words import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = [
-    "average",
-    "decompositions",
-    "fillings",
-    "markdown",
-    "proposition1",
-    "proposition2",
-    "proposition3",
-    "report",
-    "table1",
-    "theorem2",
-]
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
 
 _WIDTH = 92
+# The size of Table 1, and that of the matrices whose zeros are filled.
+_SIZE, _FILLED = 12, 1000
+
+
+def _rows(matrix: Matrix) -> list[list[Fraction]]:
+    return [matrix.exact_row(u) for u in range(matrix.size)]
+
+
+def _beta(rows: NDArray[np.float64]) -> float:
+    """Take the formula of beta at its word, also for rows that do not sum to 1."""
+    positive = rows[rows > 0]
+    bits = float(-(positive * np.log2(positive)).sum() / len(rows))
+    return bits / float(np.log2(len(rows)))
+
+
+def _tenths(*rows: list[int]) -> list[list[Fraction]]:
+    return [[Fraction(n, 10) for n in row] for row in rows]
+
+
+class Decomposition(NamedTuple):
+    """A matrix as a mixture of permutations, Theorem 1."""
+
+    what: str
+    matrix: Matrix
+    permutations: tuple[tuple[int, ...], ...]
+    weights: tuple[Fraction, ...]
+
+    @property
+    def not_permuting(self) -> Fraction:
+        """The weight of the identity."""
+        stay = tuple(range(self.matrix.size))
+        pairs = zip(self.permutations, self.weights, strict=True)
+        return sum((weight for targets, weight in pairs if targets == stay), Fraction(0))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the weighted permutations add up to the matrix, fraction by fraction."""
+        size = self.matrix.size
+        rows = [[Fraction(0)] * size for _ in range(size)]
+        for targets, weight in zip(self.permutations, self.weights, strict=True):
+            for u, v in enumerate(targets):
+                rows[u][v] += weight
+        return rows == _rows(self.matrix) and sum(self.weights) == 1
+
+
+def decompositions() -> list[Decomposition]:
+    """Give the two of Section 2.2, other weights for the second, and one for Expression (3)."""
+    strict = families.randomized_response(3, epsilon=0)
+    lax = families.randomized_response(3, epsilon=2)
+    keep, lie = lax.exact_row(0)[:2]
+    shifts = tuple(tuple((u + by) % 3 for u in range(3)) for by in range(3))
+    # The three swaps add up to the matrix of ones, as the three shifts do.
+    swaps = (shifts[0], (0, 2, 1), (2, 1, 0), (1, 0, 2))
+    inside = tuple((*shift, *(3 + v for v in shift)) for shift in shifts)
+    thirds = (Fraction(1, 3),) * 3
+    blocks = families.k_anonymous(6, k=3)
+    return [
+        Decomposition("(2), epsilon 0, by shifts", strict, shifts, thirds),
+        Decomposition("(2), epsilon 2, by shifts", lax, shifts, (keep, lie, lie)),
+        Decomposition("(2), epsilon 2, by swaps", lax, swaps, (keep - lie, lie, lie, lie)),
+        Decomposition("(3), two classes of 3, by shifts", blocks, inside, thirds),
+    ]
+
+
+class Truth(NamedTuple):
+    """The trace of a matrix, that of Expression (2) with its epsilon, and its column sums."""
+
+    what: str
+    epsilon: float
+    trace: float
+    most: float
+    columns: tuple[float, ...]
+
+
+def _truth(what: str, rows: list[list[Fraction]]) -> Truth:
+    """Correct Proposition 1: epsilon is from the extremes over ``u`` within each column ``v``."""
+    size, columns = len(rows), list(zip(*rows, strict=True))
+    ratio = max(max(column) / min(column) for column in columns)
+    trace, most = sum(rows[u][u] for u in range(size)), size * ratio / (size - 1 + ratio)
+    sums = tuple(float(sum(column)) for column in columns)
+    return Truth(what, math.log(ratio), float(trace), float(most), sums)
+
+
+def proposition1() -> list[Truth]:
+    """Give matrices that are locally private, one of them not bistochastic."""
+    two = families.randomized_response(2, keep=Fraction(5, 9))
+    three = families.randomized_response(3, keep=Fraction(6, 8))
+    return [
+        _truth("[[.6, .4], [.5, .5]]", _tenths([6, 4], [5, 5])),
+        _truth("(2), 2 categories, ratio 5/4", _rows(two)),
+        _truth("circulant .6, .3, .1", _rows(families.circulant([6, 3, 1]))),
+        _truth("(2), 3 categories, ratio 6", _rows(three)),
+    ]
+
+
+class Spread(NamedTuple):
+    """A histogram before and after a matrix."""
+
+    what: str
+    before: tuple[int, ...]
+    after: tuple[Fraction, ...]
+
+    @property
+    def bits(self) -> tuple[float, float]:
+        """Shannon entropy before and after."""
+        return _entropy(self.before), _entropy(self.after)
+
+    @property
+    def majorized(self) -> bool:
+        """Whether the histogram before majorizes the one after, exactly."""
+        return majorizes(self.before, self.after)
+
+
+def _entropy(histogram: Sequence[int | Fraction]) -> float:
+    shares = [float(count / sum(histogram)) for count in histogram if count]
+    return math.fsum(-share * math.log2(share) for share in shares)
+
+
+def _spread(what: str, before: tuple[int, ...], rows: list[list[Fraction]]) -> Spread:
+    """Compute ``P^T p`` in fractions."""
+    columns = zip(*rows, strict=True)
+    after = [sum(n * p for n, p in zip(before, each, strict=True)) for each in columns]
+    return Spread(what, before, tuple(map(Fraction, after)))
+
+
+def theorem2() -> list[Spread]:
+    """Give histograms that a matrix flattens, leaves or, if not bistochastic, sharpens."""
+    half = _rows(families.randomized_response(3, keep=Fraction(1, 2)))
+    moved = _rows(families.permutation([1, 2, 0]))
+    return [
+        _spread("(2), keep 1/2", (8, 3, 1), half),
+        _spread("(2), keep 1/2", (4, 4, 4), half),
+        _spread("(3), classes of 3 and 2", (4, 4, 4, 1, 1), _rows(families.blocks([3, 2]))),
+        _spread("a permutation", (8, 3, 1), moved),
+        _spread("[[.9, .1], [.8, .2]]", (1, 1), _tenths([9, 1], [8, 2])),
+    ]
+
+
+class Clear(NamedTuple):
+    """Beta if one category is published unchanged and the rest secret; how many can be at 0.9."""
+
+    size: int
+    one: float
+    many: int
+
+
+def average() -> list[Clear]:
+    """Show that beta is an average over categories."""
+
+    def beta(size: int, clear: int) -> float:
+        return families.blocks([1] * clear + [size - clear]).beta
+
+    found = []
+    for size in (3, 12, 100, 1000):
+        many = next(n for n in range(size) if beta(size, n + 1) < 0.9)
+        found.append(Clear(size, beta(size, 1), many))
+    return found
+
+
+class Joint(NamedTuple):
+    """Sums over several attributes, by Definition 2, and one joint matrix, by Definition 3."""
+
+    what: str
+    bits: float
+    joint_bits: float
+    most: float
+    joint_most: float
+
+
+def _joint(what: str, *matrices: Matrix) -> Joint:
+    whole = families.kron(*matrices)
+    bits = math.fsum(m.entropy_rate for m in matrices)
+    most = math.fsum(m.max_bits for m in matrices)
+    return Joint(what, bits, whole.entropy_rate, most, whole.max_bits)
+
+
+def proposition2() -> list[Joint]:
+    """Show that bits of several attributes add up, and so do their maxima."""
+    private = families.randomized_response(12, epsilon=3)
+    classes = families.k_anonymous(12, k=4)
+    return [
+        _joint("(2) epsilon 3 and (3) k = 4, on 12 each", private, classes),
+        _joint("perfect secrecy on 12 and on 3", families.uniform(12), families.uniform(3)),
+        _joint("unprotected on 2, secret on 1000", families.identity(2), families.uniform(1000)),
+    ]
+
+
+class Dominance(NamedTuple):
+    """The smallest diagonal entry of a matrix, its rank and its condition in the 2-norm."""
+
+    what: str
+    size: int
+    least: float
+    rank: int
+    condition: float
+
+
+def proposition3() -> list[Dominance]:
+    """Give a diagonal of exactly 1/2, diagonals above it, and diagonals below it."""
+    matrices = {
+        "[[.5, .5], [.5, .5]]": families.tridiagonal([0.5]),
+        "(7), alpha .2": families.tridiagonal(0.2, size=12),
+        "(7), alpha .2499": families.tridiagonal(0.2499, size=500),
+        "(7), alpha .4": families.tridiagonal(0.4, size=12),
+        "(2), epsilon 1": families.randomized_response(12, epsilon=1),
+        "a permutation": families.permutation([1, 2, 0]),
+    }
+    return [
+        Dominance(what, m.size, min(m[u, u] for u in range(m.size)),
+                  int(m.profile().rank or 0), m.condition)
+        for what, m in matrices.items()
+    ]  # fmt: skip
+
+
+class Filling(NamedTuple):
+    """Zeros replaced by gamma without adjusting the rest, compared with a mixture.
+
+    ``row_sum`` is the largest, and ``beta`` what its formula gives. The mixture is
+    ``(1 - r gamma) P + gamma J``, whose sums are exactly 1.
+    """
+
+    gamma: float
+    row_sum: float
+    beta: float
+    mixed_beta: float
+    mixed_epsilon: float
+
+
+def fillings() -> list[Filling]:
+    """Make super doubly stochastic matrices of size 1000 from Expression (7), alpha 0.1."""
+    matrix, secret = families.tridiagonal(0.1, size=_FILLED), families.uniform(_FILLED)
+    array = matrix.to_dense()
+    found = []
+    for gamma in (Fraction(0), Fraction(1, 10**5), Fraction(1, 10**4), Fraction(1, 10**3)):
+        filled = np.where(array == 0, float(gamma), array)
+        weights = {matrix: 1 - _FILLED * gamma, secret: _FILLED * gamma}
+        parts = {part: weight for part, weight in weights.items() if weight}
+        mixed = families.mix(list(parts), weights=list(parts.values()))
+        sums, beta = float(filled.sum(axis=1).max()), _beta(filled)
+        found.append(Filling(float(gamma), sums, beta, mixed.beta, mixed.epsilon))
+    return found
+
+
+class Cell(NamedTuple):
+    """One cell of Table 1: the printed per cent, and beta of the matrix that the text describes.
+
+    ``reading`` describes what reproduces the print, with the beta ``read``, if the text does not.
+    """
+
+    family: str
+    parameter: str
+    printed: int
+    implied: float
+    reading: str
+    read: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the print is the text's number, rounded."""
+        return round(100 * self.implied) == self.printed
+
+
+def lies_equal(keep: float) -> Matrix:
+    """Make the circulant of Table 1, whose false values are equally likely."""
+    return families.circulant([keep] + [(1 - keep) / (_SIZE - 1)] * (_SIZE - 1))
+
+
+def _short_of_one(keep: float) -> tuple[str, float]:
+    """Take beta of ``keep`` and 11 entries of ``(1 - keep)/12``, which do not sum to 1."""
+    row = np.full(_SIZE, (1 - keep) / _SIZE)
+    row[0] = keep
+    rows = np.stack([np.roll(row, u) for u in range(_SIZE)])
+    return f"off-diagonals (1-p)/12, rows sum to {float(row.sum()):.4f}", _beta(rows)
+
+
+def table1() -> list[Cell]:
+    """Give the twelve cells of Table 1, in the paper's order."""
+    make: dict[str, Callable[[float], Matrix]] = {
+        "epsilon": lambda x: families.randomized_response(_SIZE, epsilon=x),
+        "k": lambda x: families.k_anonymous(_SIZE, k=int(x)),
+        "alpha": lambda x: families.tridiagonal(x, size=_SIZE),
+        "p11": lies_equal,
+    }
+    rows: list[tuple[str, str, dict[float, int]]] = [
+        ("differential privacy", "epsilon", {5: 17, 3: 60, 1: 97}),
+        ("k-anonymity", "k", {2: 28, 3: 56, 6: 72}),
+        ("tridiagonal", "alpha", {0.1: 24, 0.3: 35, 0.4: 40}),
+        ("circulant", "p11", {0.9: 21, 0.6: 63, 0.2: 93}),
+    ]
+    readings = {"k = 3": ("k = 4", make["k"](4).beta)}
+    readings["alpha = 0.3"] = ("alpha = 0.2", make["alpha"](0.2).beta)
+    readings |= {f"p11 = {p:g}": _short_of_one(p) for p in (0.9, 0.6, 0.2)}
+    found = []
+    for family, name, printed in rows:
+        for value, cell in printed.items():
+            beta, parameter = make[name](value).beta, f"{name} = {value:g}"
+            found.append(Cell(family, parameter, cell, beta, *readings.get(parameter, ("", beta))))
+    return found
+
+
+def peak_alpha(size: int = _SIZE) -> float:
+    """Find the one alpha at which a tridiagonal matrix of a size has the most entropy.
+
+    The two end rows hold alpha once and the others twice, so the derivative of the entropy is
+    ``2 log((1-a)/a) + 2 (size-2) log((1-2a)/a)`` up to a factor: it falls from a = 1/3 on.
+    """
+    low, high = 1 / 3, 1 / 2
+    for _ in range(60):
+        alpha = (low + high) / 2
+        slope = math.log((1 - alpha) / alpha) + (size - 2) * math.log((1 - 2 * alpha) / alpha)
+        low, high = (alpha, high) if slope > 0 else (low, alpha)
+    return low
 
 
 def markdown() -> str:
@@ -57,10 +349,6 @@ def markdown() -> str:
 
 def report() -> str:
     """Make everything as text for a terminal."""
-    from textwrap import fill
-
-    from bistochastic.words import table
-
     found: list[str] = []
     for block in markdown().split("\n\n")[2:]:
         if block.startswith("## "):
@@ -147,5 +435,5 @@ def _numbers() -> dict[str, str]:
         "left": f"{2**clear.entropy_rate:.0f}",
         "epsilons": _each((lies_equal(keep).epsilon for keep in (0.9, 0.6, 0.2)), ".3f"),
         "peak": f"{peak:.4f}",
-        "most": f"{100 * families.tridiagonal(peak, size=SIZE).beta:.3f}",
+        "most": f"{100 * families.tridiagonal(peak, size=_SIZE).beta:.3f}",
     }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import BETAS, makers, numbers, points
+from bistochastic.choose.tradeoff import BETAS, by_name, makers, numbers, points
 from bistochastic.choose.tradeoff import tradeoff as points_of
-from bistochastic.families import BY_BETA, build
+from bistochastic.families import BY_BETA
 from bistochastic.plot.canvas import DIGITS, QUIET, axes_for, figure_of, plain
 from bistochastic.words import down, spoken
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bistochastic.choose.tradeoff import Make, Point
-    from bistochastic.matrix import Matrix
 
 # Told apart by the colour-blind, and by marker and style in grey.
 COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -295,7 +293,7 @@ def choices(
         raise ValueError(f"`size` must be at most {_MOST} in this picture; got {many}")
     by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
     by_beta = numbers("betas", betas, BETAS, 1.0)
-    made: dict[str, Make] = {name: partial(_at_epsilon, name) for name in _BY_EPSILON}
+    made = {name: by_name(name, "epsilon") for name in _BY_EPSILON}
     asked = list(points(made, many, by_epsilon, count))
     kept = list(points(makers(_BY_BETA), many, by_beta, count))
     panels = (
@@ -320,10 +318,6 @@ def choices(
         words = f"{many:,} categories; errors from {count:,} records; a dot marks the best family"
         figure.suptitle(words, x=0.01, ha="left", fontsize="medium")
     return figure
-
-
-def _at_epsilon(name: str, size: int, epsilon: float) -> Matrix:
-    return build(name, size=size, epsilon=epsilon)
 
 
 def _mark_best(ax: Axes, curves: Mapping[str, Sequence[tuple[float, float]]]) -> None:

@@ -65,7 +65,14 @@ def heatmap(
     if not isinstance(scale, str) or scale not in ("linear", "log"):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
-    names = None if categories is None else _names(categories, n)
+    names: list[str] | None = None
+    if categories is not None:
+        must = f"hold {n} names, one for each category"
+        if isinstance(categories, str):
+            raise TypeError(f"`categories` must {must}; got str")
+        names = [str(each) for each in items("categories", must, categories)]
+        if len(names) != n:
+            raise ValueError(f"`categories` must {must}; got {len(names)}")
     side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
     (ax,) = axes_for(axes, side + 0.8, side)
     import matplotlib as mpl
@@ -121,17 +128,6 @@ def heatmap(
     # The colour bar says what infinite means, so the title need not.
     ax.set_title(title(matrix).split(":")[0], loc="left", fontsize="medium")
     return figure_of(ax)
-
-
-def _names(categories: object, size: int) -> list[str]:
-    """Read the names of the categories, one for each."""
-    must = f"hold {size} names, one for each category"
-    if isinstance(categories, str):
-        raise TypeError(f"`categories` must {must}; got str")
-    names = [str(each) for each in items("categories", must, categories)]
-    if len(names) != size:
-        raise ValueError(f"`categories` must {must}; got {len(names)}")
-    return names
 
 
 def _write_numbers(ax: Axes, dense: np.ndarray, image: AxesImage) -> None:

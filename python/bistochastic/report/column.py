@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bistochastic import measures
 from bistochastic.markup import Markup, element, heat, table
+from bistochastic.markup.elements import wide
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.markup.tables import wide
 from bistochastic.plan import preview
 from bistochastic.plan.published import certain
 from bistochastic.report.deeds import truthful, weakest
@@ -87,24 +87,20 @@ class Column:
         return (size, often, *becomes(self.odds, TABLED), beta + note, epsilon(each.epsilon))
 
     def least(self) -> tuple[str, str]:
-        """Name the family, and the smallest beta of a category."""
+        """Name the family, and the smallest beta of a category with that category."""
         each = self.measured
         family = each.family if self.attribute.groups is not None else spoken(each.family)
-        row = None if self.law is None else self.worst_row()
-        return family, "–" if row is None else f"{down(row[0], 4)} ({row[1]})"
-
-    def worst_row(self) -> tuple[float, str] | None:
-        """Find the smallest beta of a category over all matrices, and that category."""
-        found = []
-        for matrix in self.coded.matrices:
+        found: list[tuple[float, str]] = []
+        for matrix in () if self.law is None else self.coded.matrices:
             lines = measures.lines(matrix, [])
             if lines is None:
-                return None
+                return family, "–"
             beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
             same = beta >= matrix.beta * (1 - 2**-44)
             name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
             found.append((min(beta, matrix.beta), name))
-        return min(found, key=lambda each: each[0])
+        beta, name = min(found, key=lambda each: each[0], default=(0.0, ""))
+        return family, f"{down(beta, 4)} ({name})" if found else "–"
 
     def even(self) -> str | None:
         """Say what holds if all other categories seem equally likely, if that is less."""

@@ -18,8 +18,8 @@ from bistochastic.choose.tradeoff import makers
 from bistochastic.families import BY_BETA
 from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
+from bistochastic.markup.elements import wide
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.markup.tables import wide
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
@@ -193,13 +193,8 @@ class Report:
         clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         # Also columns that are published in a way that anyone can undo.
         unchanged = len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
-        tiles = [
-            (str(many), f"column{'s' * (many != 1)} {words}")
-            for many, words in (
-                (len(protected(self.plan)), "protected"),
-                (unchanged, "published unchanged"),
-            )
-        ]
+        numbers = ((len(protected(self.plan)), "protected"), (unchanged, "published unchanged"))
+        tiles = [(str(many), f"column{'s' * (many != 1)} {words}") for many, words in numbers]
         if self.plan.keep == "*" and self.certificate is None:
             tiles[1] = "all other", "columns published unchanged"
         if self.records is not None:
@@ -492,8 +487,8 @@ class Report:
             right = self._ranges([c for c, _ in known])
             found = [element("div", left, right, class_="bs-beside")]
         other = by_column((c, each.note) for c, each in exact if each.note)
-        return [*found, paragraph("What can be estimated from other columns:", other),
-                listed(other)]  # fmt: skip
+        heading = paragraph("What can be estimated from other columns:", other)
+        return [*found, heading, listed(other)]
 
     def _ranges(self, known: list[Column]) -> Markup | None:
         """Draw true proportions and the range of their estimates, for the least accurate column."""
@@ -656,8 +651,8 @@ class Report:
 
 
 def _figure(picture: Markup, caption: str) -> Markup:
-    return element("figure", element("figcaption", said(caption)),
-                   wide(picture, caption.replace("`", "")))  # fmt: skip
+    drawn = wide(picture, caption.replace("`", ""))
+    return element("figure", element("figcaption", said(caption)), drawn)
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:

@@ -24,7 +24,7 @@ from bistochastic.markup import Markup, element, facts, join, page, section, tab
 from bistochastic.markup.pictures import LARGEST, cell_size, cell_text, grid, heat_text, hundredths
 from bistochastic.matrix import Matrix
 from bistochastic.plan.run import package
-from bistochastic.report.sentences import becomes, name
+from bistochastic.report.sentences import becomes, name, paragraph
 from bistochastic.report.suspicion import STATED, odds, percent
 from bistochastic.words import down, spoken, up
 
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import Make
 
 STEPS = 41
+_NO_SCRIPT = (
+    "The slider needs JavaScript, which is switched off here. Everything else on this page works "
+    "without it."
+)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Stands for a probability of exactly 0, next to the whole percents up to 100.
 _NEVER = 101
@@ -72,20 +76,16 @@ def explore(
     made = makers(BY_BETA if families is None else families)
     n = len(names)
     found = laws(made, n, STEPS, count, drawn=True)
-    intro = element(
-        "p",
+    intro = paragraph(
         "Beta is the part of perfect secrecy that a matrix gives: 0 hides nothing, 1 hides "
         "everything. Move the slider to see what a true category is reported as, what a reader can "
-        "learn from a reported value, and how well proportions can still be estimated.",
+        "learn from a reported value, and how well proportions can still be estimated."
     )
-    tables = [
-        table(
-            ["requested beta", *fact_names(count)],
-            [[f"{step.asked:g}", *(step.facts or ["–"] * 7)] for step in each.steps],
-            caption=f"{each.name}, {n} categories",
-        )
-        for each in found
-    ]
+    header = ["requested beta", *fact_names(count)]
+    tables = []
+    for each in found:
+        rows = [[f"{step.asked:g}", *(step.facts or ["–"] * 7)] for step in each.steps]
+        tables.append(table(header, rows, caption=f"{each.name}, {n} categories"))
     cell, size = cell_size(n)
     empty = element("g", id="x-cells", data_cell=cell, data_size=n, font_size=size)
     strikes = element("path", id="x-strikes", class_="bs-strike")
@@ -197,12 +197,8 @@ def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
 
 def panel(records: int, picture: Markup | None = None) -> Markup:
     """Make the slider and what follows it; the script fills it and shows it."""
-    chosen = element(
-        "p",
-        element("label", "Column ", element("select", id="x-column")),
-        " ",
-        element("label", "Family ", element("select", id="x-family")),
-    )
+    column = element("label", "Column ", element("select", id="x-column"))
+    family = element("label", "Family ", element("select", id="x-family"))
     slider = element(
         "p",
         element("label", "Requested beta: ", element("output", id="x-asked", for_="x-beta"),
@@ -221,7 +217,7 @@ def panel(records: int, picture: Markup | None = None) -> Markup:
     return join(
         element(
             "div",
-            chosen,
+            element("p", column, " ", family),
             slider,
             values,
             element("p", id="x-said", role="status"),
@@ -231,29 +227,22 @@ def panel(records: int, picture: Markup | None = None) -> Markup:
             class_="bs-panel",
             hidden=True,
         ),
-        element(
-            "noscript",
-            element("p", "The slider needs JavaScript, which is switched off here. Everything else "
-                         "on this page works without it.", class_="bs-note"),
-        ),
-    )  # fmt: skip
+        element("noscript", element("p", _NO_SCRIPT, class_="bs-note")),
+    )
 
 
 def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
     """Collect what the script looks up. Scenes of one size share their families."""
     size = scenes[0].size
+    # Proportions that are shown like all proportions with the same code.
+    shares = [*(max(code / 100, 1e-9) for code in range(_NEVER)), 0.0]
     return {
         "betas": [f"{step.asked:g}" for step in scenes[0].laws[0].steps],
         "facts": fact_names(records),
-        "texts": [cell_text(_share(code), size) for code in range(_NEVER + 1)],
+        "texts": [cell_text(share, size) for share in shares],
         "scenes": [{"name": each.name, "size": each.size, "start": each.start} for each in scenes],
         "laws": {str(each.size): [_embedded(law) for law in each.laws] for each in scenes},
     }
-
-
-def _share(code: int) -> float:
-    """Return a proportion that is shown like all proportions with this code."""
-    return 0.0 if code == _NEVER else max(code / 100, 1e-9)
 
 
 def _embedded(law: Law) -> dict[str, object]:

@@ -49,7 +49,11 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     try:
         error = mean_standard_error(matrix, records)
     except SingularMatrixError:
-        return Precision(note=_singular(matrix))
+        same = "several true tables give the same reported one"
+        note = f"not the proportions of single categories: {same}"
+        if (found := structure.classes(matrix)) is not None:
+            note = f"only the totals of its {found.number:,} classes, which are not changed at all"
+        return Precision(note=note)
     if error is None:
         return Precision(note="not computed: too large, or too close to singular")
     # Without protection the error is sqrt((1/n)(1 - 1/n) / records), by the same design.
@@ -59,15 +63,6 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     if n <= _SEARCHED:
         within = two_sided(0.95) * math.sqrt(largest_variance(matrix) / records) * wider
     return Precision(error * wider, within, min(alike, records))
-
-
-def _singular(matrix: Matrix) -> str:
-    found = structure.classes(matrix)
-    if found is not None:
-        return f"only the totals of its {found.number:,} classes, which are not changed at all"
-    return (
-        "not the proportions of single categories: several true tables give the same reported one"
-    )
 
 
 def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[float] | None:

@@ -45,11 +45,7 @@ def paragraph(sentence: str, when: object = True) -> Markup | None:
 
 
 def names(columns: Sequence[str]) -> str:
-    """Name columns inside a sentence.
-
-    >>> names(["a", "b", "c"])
-    '`a`, `b` and `c`'
-    """
+    """Name columns inside a sentence."""
     quoted = [f"`{shown(column)}`" for column in columns]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
@@ -62,11 +58,7 @@ def becomes(most: Fraction | None, suspicions: Sequence[Fraction] = STATED) -> l
 
 
 def count(many: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> count(1, "record"), count(2201, "record")
-    ('1 record', '2,201 records')
-    """
+    """Write a number of things."""
     return f"{many:,} {noun}{'s' * (many != 1)}"
 
 
@@ -76,11 +68,7 @@ def points(share: float) -> str:
 
 
 def rounded(share: float, error: float) -> str:
-    """Write a proportion with as many digits as its error supports.
-
-    >>> rounded(0.1, 0.0312), rounded(0.25, 0.12), rounded(0.5, 0.0)
-    ('10.0%', '25%', '50%')
-    """
+    """Write a proportion with as many digits as its error supports."""
     decimals = 1 - math.floor(math.log10(100 * error)) if 0 < error < 1 else 0
     return f"{100 * share:.{min(max(0, decimals), 6)}f}%"
 

@@ -105,24 +105,16 @@ def percent(share: Fraction, digits: int = 3) -> str:
     return "practically 100%"
 
 
-def percent_down(share: Fraction, digits: int = 3) -> str:
-    """Write a proportion in percent, rounded down.
-
-    >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
-    ('8.33%', '25%', '0%')
-    """
+def percent_down(share: Fraction) -> str:
+    """Write a proportion in percent, rounded down."""
     if share <= 0:
         return "0%"
     hundredfold = share * 100
-    decimals = max(0, digits - 1 - math.floor(math.log10(hundredfold)))
+    decimals = max(0, 2 - math.floor(math.log10(hundredfold)))
     return _decimal(math.floor(hundredfold * 10**decimals), decimals)
 
 
 def _decimal(whole: int, decimals: int) -> str:
-    """Write a number of units of the last decimal, without noughts at the end.
-
-    >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
-    ('12.5%', '0.007%', '40%')
-    """
+    """Write a number of units of the last decimal, without noughts at the end."""
     text = f"{Decimal(whole).scaleb(-decimals):f}"
     return f"{text.rstrip('0').rstrip('.') if decimals else text}%"
