@@ -84,7 +84,7 @@ class CsvSource(Source):
 
     def _header(self) -> list[str]:
         """Return the names in the first line, as pyarrow reads them."""
-        name, given = self._name, CsvBytes(self._path, self._dialect)
+        given = CsvBytes(self._path, self._dialect)
         try:
             line = given.header()
             if line is not None:
@@ -95,7 +95,7 @@ class CsvSource(Source):
         finally:
             given.close()
         if line is None:
-            raise ValueError(f"`{name}` must have a header; got none")
+            raise self._wrong("have a header", "none")
         # A row that a quote without an end would swallow.
         rows = io.BytesIO(b"\n".join([line, given.mark.encode(), b""]))
         parse = arrow_csv.ParseOptions(
@@ -108,15 +108,13 @@ class CsvSource(Source):
             # There is no row.
             names = [given.mark]
         if any(given.mark in each for each in names):
-            raise ValueError(f"`{name}` must end every quote; got one in the header that does not")
+            raise self._wrong("end every quote", "one in the header that does not")
         other = self._dialect.other_separator(names)
         if other is not None:
             mark = "a tab" if other == "\t" else f"`{other}`"
             say = "tab" if other == "\t" else f"'{other}'"
-            must = f"`{name}` must have commas between its columns"
-            raise ValueError(
-                f"{must}; got a header with {mark} and no comma: use --separator {say}"
-            )
+            got = f"a header with {mark} and no comma: use --separator {say}"
+            raise self._wrong("have commas between its columns", got)
         return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -240,8 +238,8 @@ class CsvSource(Source):
             if given.wrong is not None:
                 raise self._undecodable(None, given)
             if ended and given.stray is not None:
-                must = f"`{self._name}` must double quotes inside fields, as fields have line ends"
-                raise ValueError(f"{must}; got a single one in line {given.stray}")
+                must = "double quotes inside fields, as fields have line ends"
+                raise self._wrong(must, f"a single one in line {given.stray}")
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
@@ -259,14 +257,16 @@ class CsvSource(Source):
                 pass
         wrong = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if wrong is not None:
-            must = f"`{self._name}` must have {wrong[1]} fields in every row"
-            raise ValueError(f"{must}; got {wrong[2]} in {where}")
+            raise self._wrong(f"have {wrong[1]} fields in every row", f"{wrong[2]} in {where}")
         if "UTF8" in text:
             raise self._undecodable(where, None)
         if "straddl" in text:
-            must = f"`{self._name}` must have rows of at most {_BLOCK >> 20} MiB"
-            raise ValueError(f"{must}; got a longer one in {where}")
-        raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
+            must = f"have rows of at most {_BLOCK >> 20} MiB"
+            raise self._wrong(must, f"a longer one in {where}")
+        raise self._wrong("be CSV", f"something else in {where}")
+
+    def _wrong(self, must: str, got: str) -> ValueError:
+        return ValueError(f"`{self._name}` must {must}; got {got}")
 
     def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
         """Return a sentence about bytes of another encoding."""
@@ -274,7 +274,7 @@ class CsvSource(Source):
             where = f"byte {given.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
         cure = "--encoding says which one it is"
-        return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
+        return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
 
     def _line_end(self) -> ValueError | None:
         """Return a sentence about the first line end in a field; None if there is none."""
@@ -335,15 +335,13 @@ class CsvSource(Source):
     def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
         where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
         if is_open:
-            must = f"`{self._name}` must end every quote"
-            return ValueError(f"{must}; got one that does not end in {where}")
+            return self._wrong("end every quote", f"one that does not end in {where}")
         most = 0 if column is None else self._most(column)
         if most:
-            must = f"`{self._name}` must hold at most {most} line ends in a field"
-            return ValueError(f"{must}; got {ends} in {where}: is a quote missing?")
-        must = f"`{self._name}` must hold no line ends inside fields"
+            must = f"hold at most {most} line ends in a field"
+            return self._wrong(must, f"{ends} in {where}: is a quote missing?")
         cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
-        return ValueError(f"{must}; got {ends} in {where}: {cure}")
+        return self._wrong("hold no line ends inside fields", f"{ends} in {where}: {cure}")
 
     def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
         """Return a column of strings as its kind; ``done`` rows were before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import results
@@ -17,11 +17,7 @@ _CURES = {"pyspark": "collect()", "dask": "compute()", "ray": "take_all()", "pol
 
 
 def opened(rows: Any) -> Table:
-    """Open a frame, a DuckDB relation or result, or a list of dicts, named tuples or Spark rows.
-
-    >>> opened([{"sex": "F", "count": 2}, {"count": 1, "sex": "M"}]).names
-    ['sex', 'count']
-    """
+    """Open a frame, a DuckDB relation or result, or a list of dicts, named tuples or Spark rows."""
     if type(rows).__name__ == "DuckDBPyConnection":
         names = [column[0] for column in rows.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
@@ -39,11 +35,11 @@ def opened(rows: Any) -> Table:
     raise TypeError(f"{must}; got {type(rows).__name__}{made}")
 
 
-def _columns(rows: Any) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
     """Return a list for every column of the first row; the others must have them too."""
     if not rows:
         raise ValueError("`rows` must hold at least one row, to show its columns; got none")
-    found: dict[str, list[Any]] = {name: [] for name in _fields(rows[0], 0)}
+    found: dict[str, list[object]] = {name: [] for name in _fields(rows[0], 0)}
     for i, row in enumerate(rows):
         fields = _fields(row, i)
         for name, values in found.items():
@@ -54,7 +50,7 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
     return found
 
 
-def _fields(row: Any, i: int) -> Mapping[str, Any]:
+def _fields(row: object, i: int) -> Mapping[str, object]:
     """Return the fields of a row by name."""
     if isinstance(row, Mapping):
         return row

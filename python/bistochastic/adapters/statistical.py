@@ -81,7 +81,6 @@ class StatisticalSource(Source):
         return batches
 
     def close(self) -> None:
-        """Let go of the table."""
         self._table = self._table.slice(0, 0)
 
     def described(self) -> list[Column]:
@@ -118,12 +117,8 @@ def _whole(value: Any) -> Any:
 
 
 def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool) -> Any:
-    """List the codes of missing values, each once.
-
-    >>> _missing_codes([(9.0, 9.0), (-99.0, -98.0), (1e3, 1e9)], [1.0, 4000.0, "a"], text=False)
-    (9, -99, -98, 4000, 'a')
-    """
-    found: dict[Any, None] = {}
+    """List the codes of missing values, each once."""
+    found: dict[object, None] = {}
     for low, high in ranges:
         if low == high:
             found[_whole(low)] = None
@@ -188,11 +183,9 @@ class StatisticalSink(Sink):
             raise
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         self._held.append(batch)
 
     def close(self) -> None:
-        """Write the file; it is then whole."""
         if not self._is_open:
             return
         self._is_open = False
