@@ -26,13 +26,11 @@ from bistochastic.adapters.table_files import Sink, Source
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic.adapters.arrow_cells import Cells
-
-    # The types of columns, and what gives them these types.
-    Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
+    from bistochastic.adapters.table_files import Typed
 
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
 _TYPES = {
@@ -150,7 +148,6 @@ class CsvSource(Source):
         self._retype({name: kind for name, kind in found if kind != "text"})
 
     def spelled(self) -> Typed:
-        """Read decided columns as strings again; return their types and a function to restore."""
         kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
         types = {name: _TYPES[kind] for name, kind in kinds.items()}
         self._retype(dict.fromkeys(kinds, "text"))
@@ -377,7 +374,7 @@ class CsvSource(Source):
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
     def about(self) -> int:
-        """About how many rows there are: a row is hardly shorter than two bytes a column."""
+        # A row is hardly shorter than two bytes a column.
         return self._size // (2 * len(self._names))
 
     def share(self) -> float:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Mask, Table
     from bistochastic.adapters.schemas import Column
 
+    # The types of columns, and what gives them these types.
+    Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
     # Labels of columns, and of their values.
     Texts = tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]]
 
@@ -31,6 +33,11 @@ WRITTEN = (".csv", ".parquet", ".sav", ".dta")
 # Read whole, with labels.
 STATISTICAL = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 READ = (".csv", ".parquet", ".arrow", ".feather", *STATISTICAL)
+
+
+def unspelled() -> Typed:
+    """Return no types, and a function that changes nothing."""
+    return {}, lambda batch: batch
 
 
 class Source:
@@ -65,6 +72,10 @@ class Source:
 
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
+
+    def spelled(self) -> Typed:
+        """Read decided columns as strings again; return their types and a function to restore."""
+        return unspelled()
 
     def described(self) -> list[Column]:
         """List the columns, with the labels and the missing codes that the file declares."""
