@@ -7,9 +7,11 @@ either may have swallowed rows.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
-import io
+import csv
 import re
+import secrets
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +21,6 @@ from pyarrow import csv as arrow_csv
 
 from bistochastic.adapters import csv_numbers
 from bistochastic.adapters.arrow_cells import flags, is_string, spelled_out
-from bistochastic.adapters.csv_bytes import CsvBytes
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import Sink, Source
@@ -44,6 +45,9 @@ _TYPES = {
 # The characters of columns that are not strings.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
+# Bytes of a piece of the header, which is never longer than the second.
+_PIECE, _HEADER = 1 << 16, 1 << 26
+_BOM = codecs.BOM_UTF8
 # Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
 _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
@@ -81,30 +85,24 @@ class CsvSource(Source):
         self.schema = pa.schema({name: known.get(name, pa.string()) for name in self._names})
 
     def _header(self) -> list[str]:
-        """Return the names in the first line, as pyarrow reads them."""
+        """Return the names in the first line."""
         given = CsvBytes(self._path, self._dialect)
         try:
             line = given.header()
-            if line is not None:
-                line.decode()
+            text = None if line is None else line.decode()
         except UnicodeError:
-            where = "the header" if self._dialect.is_utf8 else None
-            raise self._undecodable(where, given) from None
+            where = "the header" if self._dialect.is_utf8 else f"byte {given.wrong}"
+            raise self._undecodable(where) from None
         finally:
             given.close()
-        if line is None:
+        if text is None:
             raise self._wrong("have a header", "none")
-        # A row that a quote without an end would swallow.
-        rows = io.BytesIO(b"\n".join([line, given.mark.encode(), b""]))
-        parse = arrow_csv.ParseOptions(
-            delimiter=self._dialect.mark, invalid_row_handler=lambda _row: "skip"
-        )
         try:
-            with arrow_csv.open_csv(rows, parse_options=parse) as reader:
-                names: list[str] = reader.schema.names
-        except pa.ArrowInvalid:
-            # There is no row.
-            names = [given.mark]
+            # The second row is one that a quote without an end would swallow.
+            rows = csv.reader([f"{text}\n", given.mark], delimiter=self._dialect.mark)
+            names = next(rows)
+        except csv.Error:
+            raise self._wrong("be CSV", "something else in the header") from None
         if any(given.mark in each for each in names):
             raise self._wrong("end every quote", "one in the header that does not")
         other = self._dialect.other_separator(names)
@@ -226,14 +224,14 @@ class CsvSource(Source):
                         yield batch.select(columns) if admits else batch
                     done += batch.num_rows
         except UnicodeError:
-            raise self._undecodable(None, self._bytes) from None
+            raise self._undecodable() from None
         except pa.ArrowInvalid as error:
             # The message of pyarrow quotes the row.
             text = str(error)
         else:
             # The header and the added row are lines, too.
             if given.wrong is not None:
-                raise self._undecodable(None, given)
+                raise self._undecodable()
             if ended and given.stray is not None:
                 must = "double quotes inside fields, as fields have line ends"
                 raise self._wrong(must, f"a single one in line {given.stray}")
@@ -256,7 +254,7 @@ class CsvSource(Source):
         if wrong is not None:
             raise self._wrong(f"have {wrong[1]} fields in every row", f"{wrong[2]} in {where}")
         if "UTF8" in text:
-            raise self._undecodable(where, None)
+            raise self._undecodable(where)
         if "straddl" in text:
             must = f"have rows of at most {_BLOCK >> 20} MiB"
             raise self._wrong(must, f"a longer one in {where}")
@@ -265,10 +263,8 @@ class CsvSource(Source):
     def _wrong(self, must: str, got: str) -> ValueError:
         return ValueError(f"`{self._name}` must {must}; got {got}")
 
-    def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
-        """Return a sentence about bytes of another encoding."""
-        if where is None and given is not None:
-            where = f"byte {given.wrong}"
+    def _undecodable(self, where: str | None = None) -> ValueError:
+        where = where or f"byte {self._bytes and self._bytes.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
         cure = "--encoding says which one it is"
         return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
@@ -396,6 +392,141 @@ class CsvSource(Source):
             reader.close()
         if self._bytes is not None:
             self._bytes.close()
+
+
+class CsvBytes:
+    """The bytes of a file as pyarrow reads them, once, in UTF-8, with lines counted.
+
+    A row of random marks is added behind the last one. If pyarrow gives it back, every quote of the
+    file has ended. If there are as many rows as lines, no field holds a line end. ``fields`` is the
+    number of columns, 0 for only the header.
+    """
+
+    def __init__(self, path: Path, dialect: Dialect, fields: int = 0) -> None:
+        self._file = path.open("rb")
+        self._as_it_is = dialect.is_utf8
+        encoding = "utf-8" if self._as_it_is else dialect.encoding
+        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder(encoding)()
+        self.mark = secrets.token_hex(16)
+        """What stands in every field of the added row."""
+        self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""
+        # With only one column, an empty line is a row.
+        self._skips_empty = fields > 1
+        self._ended = False
+        self._return = False
+        self._last = b"\n"
+        # If fields may have line ends, a stray quote could hide rows behind another one.
+        self._strict = dialect.max_line_ends > 0
+        self._beside = np.frombuffer(f'"\r\n{dialect.mark}'.encode(), np.uint8)
+        self._quotes = 0
+        self._held = b""
+        self._before = b"\n"
+        self._ends = 0
+        self.stray: int | None = None
+        """The line, from 1, of the first quote that neither begins nor ends a field; if sought."""
+        self.lines = 0
+        """Lines so far, header and added row among them, without empty ones that are no rows."""
+        self.place = 0
+        """Bytes of the file so far."""
+        self.wrong: int | None = None
+        """The first byte that is none of the encoding; pyarrow looks at columns that it reads."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, in UTF-8; none at the end. pyarrow calls this."""
+        data = b""
+        while not data and not self._ended:
+            found = self._file.read(size)
+            self._ended = not found
+            data = self._decoded(found)
+            self.place += len(found)
+            self._count(data)
+            if self._strict and self.stray is None:
+                self._find_stray(data)
+            if self._ended and self._last_row:
+                end = b"" if self._last == b"\n" else b"\n"
+                self._count(end + self._last_row)
+                data += end + self._last_row
+        return data
+
+    def header(self) -> bytes | None:
+        """Return the first line, without its end; None if it is empty."""
+        found = b""
+        while len(found) < _HEADER:
+            piece = self.read(_PIECE)
+            found += piece
+            first = _plain_ends(found.removeprefix(_BOM))
+            if not piece or b"\n" in first:
+                return first.partition(b"\n")[0] or None
+        return None
+
+    def _decoded(self, found: bytes) -> bytes:
+        """Return bytes in UTF-8, and remember where they are none of the encoding."""
+        held = len(self._decoder.getstate()[0])
+        if self._as_it_is and (self.wrong is not None or (not held and found.isascii())):
+            return found
+        try:
+            text: str = self._decoder.decode(found, final=not found)
+        except UnicodeError as error:
+            self.wrong = self.place + getattr(error, "start", 0) - held
+            if not self._as_it_is:
+                raise
+        return found if self._as_it_is else text.encode()
+
+    def _find_stray(self, data: bytes) -> None:
+        """Look for a quote inside a field that is not doubled, or has text behind its end."""
+        data = self._held + (data if self._quotes or self._ends else data.removeprefix(_BOM))
+        self._held = b""
+        if data.endswith(b'"') and not self._ended:
+            # The next byte is not known yet.
+            data, self._held = data[:-1], b'"'
+        padded = np.frombuffer(self._before + data + (self._held or b"\n"), np.uint8)
+        at = np.flatnonzero(padded[1:-1] == ord('"'))
+        opens = (np.arange(len(at)) + self._quotes) % 2 == 0
+        wrong = ~np.isin(np.where(opens, padded[at], padded[at + 2]), self._beside)
+        if wrong.any():
+            before = data[: int(at[np.argmax(wrong)])]
+            self.stray = self._ends + _plain_ends(before).count(b"\n") + 1
+        self._ends += _plain_ends(data).count(b"\n")
+        self._quotes += len(at)
+        self._before = data[-1:] or self._before
+
+    def _count(self, data: bytes) -> None:
+        """Count the ends of lines: LF, CR, or both."""
+        if self._return and data:
+            # The end of a line is not known before the byte that follows.
+            data = b"\r" + data
+            self._return = False
+        if data.endswith(b"\r") and not self._ended:
+            data, self._return = data[:-1], True
+        elif not data and self._ended and self._return:
+            data, self._return = b"\r", False
+        data = _plain_ends(data)
+        if not data:
+            return
+        ends = np.frombuffer(data, np.uint8) == ord("\n")
+        self.lines += int(np.count_nonzero(ends))
+        if self._skips_empty:
+            self.lines -= int(np.count_nonzero(ends[1:] & ends[:-1]))
+            self.lines -= bool(ends[0]) and self._last == b"\n"
+        self._last = data[-1:]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was let go."""
+        return self._file.closed
+
+    def stop(self) -> None:
+        """Stop giving bytes to threads that still read."""
+        self._ended = True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def _plain_ends(data: bytes) -> bytes:
+    """Write every line end as LF."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 class CsvSink(Sink):

@@ -251,7 +251,7 @@ def _columns(file: Path, look: bool, dialect: Dialect) -> list[Column]:
         return draft.columns(file, look=False)
     source = opened(file, "file", dialect=dialect)
     try:
-        from bistochastic.adapters.file_columns import columns_in
+        from bistochastic.adapters.table_files import columns_in
 
         with watched("reading"):
             return columns_in(source, look=look)
