@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
 
+    import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
     from bistochastic import _core
@@ -206,7 +207,7 @@ class Frame:
                 setattr(cls, name, reading(vars(cls)[name]))
 
     @kept
-    def _frame(self) -> Any:
+    def _frame(self) -> nw.DataFrame[Any]:
         import narwhals.stable.v2 as nw
 
         return nw.from_native(self._native, eager_only=True)
@@ -242,7 +243,9 @@ class Frame:
 
         series = self._frame.get_column(name)
         dtype = series.dtype
-        if dtype != nw.Date and (dtype != nw.Datetime or dtype.time_zone is not None):
+        if dtype != nw.Date and (
+            dtype != nw.Datetime or getattr(dtype, "time_zone", None) is not None
+        ):
             raise WrongType(dtype)
         values = np.asarray(series.cast(nw.Datetime("us")).to_numpy(), dtype="M8[us]")
         return values, some(np.isnat(values))

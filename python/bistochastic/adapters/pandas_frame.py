@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.labels import Labels
+    from bistochastic.labels import Label, Labels
 
 
 class PandasFrame(Frame):
@@ -125,9 +125,8 @@ class PandasFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pd.Series:
-        kind: Any = values.dtype if own else self.column(name).dtype
-        if own and missing is not None and values.dtype.kind == "i":
-            kind = "Int64"
+        whole = own and missing is not None and values.dtype.kind == "i"
+        kind = "Int64" if whole else values.dtype if own else self.column(name).dtype
         found = pd.array(values, dtype=kind)
         if missing is not None:
             found = found.take(np.where(missing, -1, np.arange(len(found))), allow_fill=True)
@@ -145,7 +144,9 @@ class PandasFrame(Frame):
             return is_declared(arrow)
         return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pd.DataFrame:
+    def made(
+        self, columns: Mapping[str, pd.Series | None], order: np.ndarray | None
+    ) -> pd.DataFrame:
         """Return a frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
@@ -256,7 +257,7 @@ def _arrow(series: pd.Series) -> Cells:
     return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
 
-def _index(values: list[Any], dtype: object) -> pd.Index:
+def _index(values: list[Label], dtype: object) -> pd.Index:
     try:
         return pd.Index(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from bistochastic.adapters.frames import Frame
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.adapters.frames import Codes, Ids, Mask
     from bistochastic.labels import Labels
 
 
@@ -28,7 +28,7 @@ class PolarsFrame(Frame):
         found: pl.Series = self._native.get_column(name)
         return found
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
@@ -75,7 +75,9 @@ class PolarsFrame(Frame):
     def is_declared(self, name: str) -> bool:
         return _is_declared(self.column(name).dtype)
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pl.DataFrame:
+    def made(
+        self, columns: Mapping[str, pl.Series | None], order: np.ndarray | None
+    ) -> pl.DataFrame:
         """Return a frame, with its enums made of codes, by as many threads as there are."""
         found = []
         for name, new in columns.items():
@@ -114,7 +116,7 @@ def _gathered(entries: pl.Series, codes: Codes, missing: Mask | None) -> pl.Seri
     return entries.gather(_set(pl.Series(codes.astype(np.uint32, copy=False)), missing))
 
 
-def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+def _spelled(dtype: pl.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """Return the kind of a column of this type, and the categories spelled in that kind."""
     is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
     known = is_text, dtype == pl.Boolean, dtype.is_integer(), dtype.is_float()

@@ -99,7 +99,7 @@ def _of_numbers(values: np.ndarray) -> Coded:
     return codes, listed if listed[-1] == listed[-1] else [*listed[:-1], None]
 
 
-def declared(table: Table, name: str) -> tuple[Any, ...]:
+def declared(table: Table, name: str) -> tuple[object, ...]:
     """Return the categories that the type of a column lists: of an Enum, in order, or booleans."""
     column = table.column(name)
     plain = _plain_numbers(column)
@@ -135,9 +135,9 @@ def _of_array(column: np.ndarray) -> Coded:
     return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
-def _of_objects(listed: list[Any]) -> Coded:
+def _of_objects(listed: list[object]) -> Coded:
     # True and 1 are equal in Python, but two categories.
-    known: dict[tuple[bool, Any], int] = {}
+    known: dict[tuple[bool, object], int] = {}
     codes = [
         -1
         if value is None or value != value
@@ -166,7 +166,7 @@ def _of_polars(column: pl.Series) -> Coded:
     return ranks - 1, [_hashable(value) for value in values.to_list()]
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 

@@ -145,8 +145,9 @@ def _different(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> tuple
     return levels_among(values, len(column))
 
 
-def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
+def levels_among(values: Sequence[object], rows: int) -> tuple[str, ...] | None:
     """Return the strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
-    return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None
+    texts = sorted(value for value in values if isinstance(value, str))
+    return tuple(texts) if len(texts) == len(values) else None
