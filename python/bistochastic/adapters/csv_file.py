@@ -67,9 +67,9 @@ class CsvSource(Source):
         self._path, self._name, self._kinds = path, name, dict(kinds)
         self._dialect = Dialect() if dialect is None else dialect
         self._strict = frozenset(kinds)
+        self._bytes = CsvBytes(path, self._dialect)
         self._names = distinct(self._header())
         self._size = path.stat().st_size
-        self._bytes: CsvBytes | None = None
         self._reader: arrow_csv.CSVStreamingReader | None = None
         self.replaced({})
 
@@ -86,13 +86,12 @@ class CsvSource(Source):
 
     def _header(self) -> list[str]:
         """Return the names in the first line."""
-        given = CsvBytes(self._path, self._dialect)
+        given = self._bytes
         try:
             line = given.header()
             text = None if line is None else line.decode()
         except UnicodeError:
-            where = "the header" if self._dialect.is_utf8 else f"byte {given.wrong}"
-            raise self._undecodable(where) from None
+            raise self._undecodable("the header" if self._dialect.is_utf8 else None) from None
         finally:
             given.close()
         if text is None:
@@ -213,7 +212,6 @@ class CsvSource(Source):
         try:
             with self._opened(read, threads=threads, block=_BLOCK) as reader:
                 given = self._bytes
-                assert given is not None
                 for batch in reader:
                     if batch.num_rows and batch.column(0)[-1].as_py() == given.mark:
                         batch, ended = batch.slice(0, batch.num_rows - 1), True
@@ -264,7 +262,7 @@ class CsvSource(Source):
         return ValueError(f"`{self._name}` must {must}; got {got}")
 
     def _undecodable(self, where: str | None = None) -> ValueError:
-        where = where or f"byte {self._bytes and self._bytes.wrong}"
+        where = where or f"byte {self._bytes.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
         cure = "--encoding says which one it is"
         return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
@@ -282,17 +280,14 @@ class CsvSource(Source):
             ragged.append(row.number - 2)
             ends = len(re.findall(_LINE_END, row.text))
             if ends:
-                assert self._bytes is not None
                 long.append((row.number - 2, None, self._bytes.mark in row.text, ends))
             return "skip"
 
         found = None
         try:
             with self._opened(self._names, threads=False, block=block, ragged=skip) as reader:
-                assert self._bytes is not None
-                mark = self._bytes.mark
                 for batch in reader:
-                    found = self._first(batch, mark)
+                    found = self._first(batch, self._bytes.mark)
                     if found is not None or long:
                         break
                     done += batch.num_rows
@@ -374,7 +369,7 @@ class CsvSource(Source):
         return self._size // (2 * len(self._names))
 
     def share(self) -> float:
-        if self._bytes is None or self._bytes.closed or not self._size:
+        if self._bytes.closed or not self._size:
             return 1.0
         return min(1.0, self._bytes.place / self._size)
 
@@ -384,14 +379,13 @@ class CsvSource(Source):
         Such a thread needs the interpreter. At its end pyarrow would wait for the thread for ever.
         """
         reader, self._reader = self._reader, None
-        if reader is not None and self._bytes is not None:
+        if reader is not None:
             self._bytes.stop()
             with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError, ValueError):
                 for _batch in reader:
                     pass
             reader.close()
-        if self._bytes is not None:
-            self._bytes.close()
+        self._bytes.close()
 
 
 class CsvBytes:
