@@ -14,14 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic import cli
 from bistochastic.adapters import parquet_file
-
-INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
 
 
 def written(path: Path, table: pa.Table, rows: int | None = None) -> pa.Table:
@@ -96,89 +92,6 @@ def test_other_readers_see_the_same_table(tmp_path: Path) -> None:
     few = duckdb.connect().sql(f"SELECT count(*) FROM '{path}' WHERE numbers = 4").fetchall()
     lazy = pl.scan_parquet(path).filter(pl.col("numbers") == 4).select(pl.len()).collect().item()
     assert few == [(lazy,)] == [(table["numbers"].to_pylist().count(4),)]
-
-
-@pytest.mark.parametrize("kind", INTEGERS, ids=str)
-def test_whole_numbers_of_every_width(tmp_path: Path, kind: Any) -> None:
-    info = np.iinfo(kind.to_pandas_dtype())
-    draw = np.random.default_rng(1)
-    rows = 140_000
-    columns = {
-        "low": np.where(draw.random(rows) < 0.5, info.min, info.min + 100),
-        "high": info.max - draw.integers(0, 100, rows, dtype=info.dtype),
-        "one": np.full(rows, info.max),
-        "span": draw.integers(0, min(info.max, 65_535), rows, endpoint=True),
-        "wide": draw.integers(info.min, info.max, rows, endpoint=True, dtype=info.dtype),
-    }
-    table = pa.table({n: pa.array(v.astype(info.dtype), kind) for n, v in columns.items()})
-    path = tmp_path / "out.parquet"
-    found = written(path, table, 50_000)
-    assert found.schema.equals(table.schema)
-    assert found.equals(table)
-    said = pq.read_metadata(path).row_group(0)
-    for i, column in enumerate(table.columns):
-        statistics, values = said.column(i).statistics, column.to_numpy()
-        assert (statistics.min, statistics.max) == (values.min(), values.max())
-        assert (statistics.null_count, statistics.num_values) == (0, rows)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    texts=st.lists(st.text(max_size=6), min_size=1, max_size=9, unique=True),
-    rows=st.integers(1, 400),
-    share=st.sampled_from([0.0, 0.3, 1.0]),
-    seed=st.integers(0, 2**32 - 1),
-    batch=st.sampled_from([1, 7, 64, 400]),
-)
-def test_categories_and_numbers_with_missing_values(
-    tmp_path_factory: pytest.TempPathFactory,
-    texts: list[str],
-    rows: int,
-    share: float,
-    seed: int,
-    batch: int,
-) -> None:
-    draw = np.random.default_rng(seed)
-    codes = draw.integers(0, len(texts), rows).astype(np.int8)
-    indices = pa.array(codes, mask=draw.random(rows) < share)
-    table = pa.table(
-        {
-            "texts": pa.DictionaryArray.from_arrays(indices, pa.array(texts)),
-            "numbers": indices,
-        }
-    )
-    path = tmp_path_factory.mktemp("parquet") / "out.parquet"
-    found = written(path, table, batch)
-    assert found["texts"].type == pa.string()
-    assert found["texts"].to_pylist() == table["texts"].to_pylist()
-    assert found["numbers"].equals(table["numbers"])
-    statistics = pq.read_metadata(path).row_group(0).column(0).statistics
-    there = [text for text in table["texts"].to_pylist() if text is not None]
-    assert statistics.null_count == rows - len(there)
-    if there:
-        # Texts are in the order of their bytes.
-        ends = min(there, key=str.encode), max(there, key=str.encode)
-        assert (statistics.min, statistics.max) == ends
-
-
-def test_groups_of_many_rows_with_missing_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parquet_file, "GROUP", 1 << 16)
-    rows = 3 * parquet_file.GROUP + 5
-    draw = np.random.default_rng(2)
-    numbers = pa.array(draw.integers(10, 29, rows), mask=draw.random(rows) < 0.2)
-    # Whole groups without a value, and without a missing one.
-    mask = np.repeat([False, True, False, True], parquet_file.GROUP)[:rows]
-    halves = pa.array(draw.integers(0, 2, rows), mask=mask)
-    table = pa.table({"numbers": numbers, "halves": halves})
-    path = tmp_path / "out.parquet"
-    files = set()
-    for batch in (rows, 100_000):
-        assert written(path, table, batch).equals(table)
-        assert pl.read_parquet(path).to_arrow().equals(table)
-        files.add(path.read_bytes())
-    assert len(files) == 1
 
 
 def test_dictionaries_that_change_are_spelled_out(tmp_path: Path) -> None:

@@ -70,25 +70,20 @@ __all__ = [
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
-    "cluster": "bistochastic.tables.cluster",
-    "suggest": "bistochastic.plan.suggest",
-    "allocate": "bistochastic.choose.allocate",
-    "Binned": "bistochastic.plan",
-    "Categorical": "bistochastic.plan",
-    "Certificate": "bistochastic.plan",
-    "Joint": "bistochastic.plan",
-    "KeySource": "bistochastic.sources",
-    "Ledger": "bistochastic.models.ledger",
-    "Numeric": "bistochastic.plan",
-    "Plan": "bistochastic.plan",
-    "compare": "bistochastic.report",
-    "explore": "bistochastic.report.explorer",
-    "open": "bistochastic.files.opened",
-    "optimal": "bistochastic.choose.optimal",
-    "risk": "bistochastic.audit.risk",
-    "strongest": "bistochastic.choose.strongest",
-    "titanic": "bistochastic.samples",
-    "tradeoff": "bistochastic.choose.tradeoff",
+    "plan": ("Binned", "Categorical", "Certificate", "Joint", "Numeric", "Plan"),
+    "sources": ("KeySource",),
+    "models.ledger": ("Ledger",),
+    "tables.cluster": ("cluster",),
+    "plan.suggest": ("suggest",),
+    "choose.allocate": ("allocate",),
+    "choose.optimal": ("optimal",),
+    "choose.strongest": ("strongest",),
+    "choose.tradeoff": ("tradeoff",),
+    "report": ("compare",),
+    "report.explorer": ("explore",),
+    "files.opened": ("open",),
+    "audit.risk": ("risk",),
+    "samples": ("titanic",),
 }
 _MODULES = ("masking", "plot", "results", "theory")
 
@@ -100,8 +95,9 @@ def __getattr__(name: str) -> object:
         return import_module(f"bistochastic.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version("bistochastic")
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+    for home, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(f"bistochastic.{home}"), name)
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 

@@ -129,11 +129,7 @@ def positive(name: str, given: object, most: float = sys.float_info.max) -> floa
 
 
 def fault(number: float) -> str:
-    """Say what is wrong with a number that should be finite and not negative.
-
-    >>> fault(-2.0), fault(float("nan"))
-    ('a negative number', 'NaN')
-    """
+    """Say what is wrong with a number that should be finite and not negative."""
     if np.isnan(number):
         return "NaN"
     return "a negative number" if number < 0 else "an infinite number"

@@ -54,7 +54,7 @@ class KeySource(Shown):
 
         Without ``fingerprint`` the file is read now, on this machine, to compute it.
         """
-        return cls._of("file", str(Path(os.fsdecode(_path(path))).absolute()), fingerprint)
+        return cls._of("file", str(_absolute(path)), fingerprint)
 
     @classmethod
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
@@ -96,8 +96,7 @@ class KeySource(Shown):
         """
         import secrets
 
-        folder = Path(os.fsdecode(_path(directory))).absolute()
-        path = folder / f"{secrets.token_hex(8)}.key"
+        path = _absolute(directory) / f"{secrets.token_hex(8)}.key"
         key = _core.Key.generate()
         key.to_file(path)
         source = cls("file", str(path), key.fingerprint)
@@ -204,10 +203,10 @@ def _erase(path: Path) -> None:
         path.unlink()
 
 
-def _path(path: object) -> str | os.PathLike[str]:
+def _absolute(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"`path` must be a path; got {type(path).__name__}")
-    return path
+    return Path(os.fsdecode(path)).absolute()
 
 
 def _text(name: str, value: object) -> str:

@@ -159,7 +159,7 @@ class Entries:
     """Whether each entry's code is its own place."""
 
     @classmethod
-    def of(cls, entries: Sequence[Any], labels: Labels) -> Entries:
+    def of(cls, entries: Sequence[object], labels: Labels) -> Entries:
         """Look every entry up."""
         found = [labels.code(entry) for entry in entries]
         none = np.array([entry is None or entry != entry for entry in entries], dtype=bool)
@@ -218,10 +218,10 @@ def objects_hold(values: Sequence[object], labels: Labels) -> Holds:
     return next(iter(found), labels.kind)
 
 
-def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
+def of_objects(values: list[object], labels: Labels) -> tuple[Codes, Mask | None]:
     """Find the codes of Python's objects, spelled like the categories; None and NaN are missing."""
     # 2.0 is found as 2, and NaN is not found.
-    table = {value: code for code, value in enumerate(labels.values)}
+    table: dict[object, int] = {value: code for code, value in enumerate(labels.values)}
     found = np.fromiter(map(table.get, values, repeat(-1)), np.int64, len(values))
     missing: Mask | None = None
     if len(found) and int(found.min()) < 0:
@@ -284,7 +284,7 @@ class Arrays:
     def __init__(self, frame: Mapping[str, object]) -> None:
         self.names = distinct(list(frame))
         self._objects: dict[str, Holds] = {}
-        self._given: dict[str, np.ndarray | list[Any]] = {}
+        self._given: dict[str, np.ndarray | list[object]] = {}
         lengths = set()
         for name, column in frame.items():
             if not isinstance(column, np.ndarray | list):
@@ -300,7 +300,7 @@ class Arrays:
             raise ValueError(f"`frame` must hold columns of one length; got {listed}")
         self.rows: int = lengths.pop() if lengths else 0
 
-    def column(self, name: str) -> np.ndarray | list[Any]:
+    def column(self, name: str) -> np.ndarray | list[object]:
         return self._given[name]
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -337,7 +337,7 @@ class Arrays:
 
     def labelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
-    ) -> np.ndarray | list[Any]:
+    ) -> np.ndarray | list[object]:
         column = self._given[name]
         holds, labels = self._spelled(name, labels)
         if isinstance(column, list):
@@ -379,7 +379,7 @@ class Arrays:
 
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
-    ) -> np.ndarray | list[Any]:
+    ) -> np.ndarray | list[object]:
         if isinstance(self._given[name], np.ndarray) and missing is None:
             return np.array(labels.values)[codes]
         found = objects_of(labels, labels.kind, codes, missing)
@@ -400,7 +400,7 @@ class Arrays:
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
-    ) -> np.ndarray | list[Any]:
+    ) -> np.ndarray | list[object]:
         column = self._given[name]
         if isinstance(column, list):
             return list(_with_none(values.astype(object), missing))
@@ -414,7 +414,7 @@ class Arrays:
         found[missing] = np.nan if found.dtype.kind == "f" else np.datetime64("NaT")
         return found
 
-    def ids(self, name: str) -> tuple[np.ndarray | list[Any], Mask | None]:
+    def ids(self, name: str) -> tuple[np.ndarray | list[object], Mask | None]:
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -513,7 +513,7 @@ def whole(values: np.ndarray) -> np.ndarray:
     return solid(values, np.dtype(wide))
 
 
-def id_list(values: list[Any]) -> np.ndarray | list[Any]:
+def id_list(values: list[object]) -> np.ndarray | list[object]:
     """Return Python ids: as an array if all are integers, which have the same addresses."""
     if set(map(type, values)) == {int}:
         with contextlib.suppress(OverflowError):

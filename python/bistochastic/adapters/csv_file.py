@@ -7,9 +7,11 @@ either may have swallowed rows.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
-import io
+import csv
 import re
+import secrets
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,20 +21,17 @@ from pyarrow import csv as arrow_csv
 
 from bistochastic.adapters import csv_numbers
 from bistochastic.adapters.arrow_cells import flags, is_string, spelled_out
-from bistochastic.adapters.csv_bytes import CsvBytes
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import Sink, Source
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic.adapters.arrow_cells import Cells
-
-    # The types of columns, and what gives them these types.
-    Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
+    from bistochastic.adapters.table_files import Typed
 
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
 _TYPES = {
@@ -46,6 +45,9 @@ _TYPES = {
 # The characters of columns that are not strings.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
+# Bytes of a piece of the header, which is never longer than the second.
+_PIECE, _HEADER = 1 << 16, 1 << 26
+_BOM = codecs.BOM_UTF8
 # Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
 _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
@@ -65,9 +67,9 @@ class CsvSource(Source):
         self._path, self._name, self._kinds = path, name, dict(kinds)
         self._dialect = Dialect() if dialect is None else dialect
         self._strict = frozenset(kinds)
+        self._bytes = CsvBytes(path, self._dialect)
         self._names = distinct(self._header())
         self._size = path.stat().st_size
-        self._bytes: CsvBytes | None = None
         self._reader: arrow_csv.CSVStreamingReader | None = None
         self.replaced({})
 
@@ -83,40 +85,31 @@ class CsvSource(Source):
         self.schema = pa.schema({name: known.get(name, pa.string()) for name in self._names})
 
     def _header(self) -> list[str]:
-        """Return the names in the first line, as pyarrow reads them."""
-        name, given = self._name, CsvBytes(self._path, self._dialect)
+        """Return the names in the first line."""
+        given = self._bytes
         try:
             line = given.header()
-            if line is not None:
-                line.decode()
+            text = None if line is None else line.decode()
         except UnicodeError:
-            where = "the header" if self._dialect.is_utf8 else None
-            raise self._undecodable(where, given) from None
+            raise self._undecodable("the header" if self._dialect.is_utf8 else None) from None
         finally:
             given.close()
-        if line is None:
-            raise ValueError(f"`{name}` must have a header; got none")
-        # A row that a quote without an end would swallow.
-        rows = io.BytesIO(b"\n".join([line, given.mark.encode(), b""]))
-        parse = arrow_csv.ParseOptions(
-            delimiter=self._dialect.mark, invalid_row_handler=lambda _row: "skip"
-        )
+        if text is None:
+            raise self._wrong("have a header", "none")
         try:
-            with arrow_csv.open_csv(rows, parse_options=parse) as reader:
-                names: list[str] = reader.schema.names
-        except pa.ArrowInvalid:
-            # There is no row.
-            names = [given.mark]
+            # The second row is one that a quote without an end would swallow.
+            rows = csv.reader([f"{text}\n", given.mark], delimiter=self._dialect.mark)
+            names = next(rows)
+        except csv.Error:
+            raise self._wrong("be CSV", "something else in the header") from None
         if any(given.mark in each for each in names):
-            raise ValueError(f"`{name}` must end every quote; got one in the header that does not")
+            raise self._wrong("end every quote", "one in the header that does not")
         other = self._dialect.other_separator(names)
         if other is not None:
             mark = "a tab" if other == "\t" else f"`{other}`"
             say = "tab" if other == "\t" else f"'{other}'"
-            must = f"`{name}` must have commas between its columns"
-            raise ValueError(
-                f"{must}; got a header with {mark} and no comma: use --separator {say}"
-            )
+            got = f"a header with {mark} and no comma: use --separator {say}"
+            raise self._wrong("have commas between its columns", got)
         return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -152,7 +145,6 @@ class CsvSource(Source):
         self._retype({name: kind for name, kind in found if kind != "text"})
 
     def spelled(self) -> Typed:
-        """Read decided columns as strings again; return their types and a function to restore."""
         kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
         types = {name: _TYPES[kind] for name, kind in kinds.items()}
         self._retype(dict.fromkeys(kinds, "text"))
@@ -220,7 +212,6 @@ class CsvSource(Source):
         try:
             with self._opened(read, threads=threads, block=_BLOCK) as reader:
                 given = self._bytes
-                assert given is not None
                 for batch in reader:
                     if batch.num_rows and batch.column(0)[-1].as_py() == given.mark:
                         batch, ended = batch.slice(0, batch.num_rows - 1), True
@@ -231,17 +222,17 @@ class CsvSource(Source):
                         yield batch.select(columns) if admits else batch
                     done += batch.num_rows
         except UnicodeError:
-            raise self._undecodable(None, self._bytes) from None
+            raise self._undecodable() from None
         except pa.ArrowInvalid as error:
             # The message of pyarrow quotes the row.
             text = str(error)
         else:
             # The header and the added row are lines, too.
             if given.wrong is not None:
-                raise self._undecodable(None, given)
+                raise self._undecodable()
             if ended and given.stray is not None:
-                must = f"`{self._name}` must double quotes inside fields, as fields have line ends"
-                raise ValueError(f"{must}; got a single one in line {given.stray}")
+                must = "double quotes inside fields, as fields have line ends"
+                raise self._wrong(must, f"a single one in line {given.stray}")
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
@@ -259,22 +250,22 @@ class CsvSource(Source):
                 pass
         wrong = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if wrong is not None:
-            must = f"`{self._name}` must have {wrong[1]} fields in every row"
-            raise ValueError(f"{must}; got {wrong[2]} in {where}")
+            raise self._wrong(f"have {wrong[1]} fields in every row", f"{wrong[2]} in {where}")
         if "UTF8" in text:
-            raise self._undecodable(where, None)
+            raise self._undecodable(where)
         if "straddl" in text:
-            must = f"`{self._name}` must have rows of at most {_BLOCK >> 20} MiB"
-            raise ValueError(f"{must}; got a longer one in {where}")
-        raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
+            must = f"have rows of at most {_BLOCK >> 20} MiB"
+            raise self._wrong(must, f"a longer one in {where}")
+        raise self._wrong("be CSV", f"something else in {where}")
 
-    def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
-        """Return a sentence about bytes of another encoding."""
-        if where is None and given is not None:
-            where = f"byte {given.wrong}"
+    def _wrong(self, must: str, got: str) -> ValueError:
+        return ValueError(f"`{self._name}` must {must}; got {got}")
+
+    def _undecodable(self, where: str | None = None) -> ValueError:
+        where = where or f"byte {self._bytes.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
         cure = "--encoding says which one it is"
-        return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
+        return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
 
     def _line_end(self) -> ValueError | None:
         """Return a sentence about the first line end in a field; None if there is none."""
@@ -289,17 +280,14 @@ class CsvSource(Source):
             ragged.append(row.number - 2)
             ends = len(re.findall(_LINE_END, row.text))
             if ends:
-                assert self._bytes is not None
                 long.append((row.number - 2, None, self._bytes.mark in row.text, ends))
             return "skip"
 
         found = None
         try:
             with self._opened(self._names, threads=False, block=block, ragged=skip) as reader:
-                assert self._bytes is not None
-                mark = self._bytes.mark
                 for batch in reader:
-                    found = self._first(batch, mark)
+                    found = self._first(batch, self._bytes.mark)
                     if found is not None or long:
                         break
                     done += batch.num_rows
@@ -335,15 +323,13 @@ class CsvSource(Source):
     def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
         where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
         if is_open:
-            must = f"`{self._name}` must end every quote"
-            return ValueError(f"{must}; got one that does not end in {where}")
+            return self._wrong("end every quote", f"one that does not end in {where}")
         most = 0 if column is None else self._most(column)
         if most:
-            must = f"`{self._name}` must hold at most {most} line ends in a field"
-            return ValueError(f"{must}; got {ends} in {where}: is a quote missing?")
-        must = f"`{self._name}` must hold no line ends inside fields"
+            must = f"hold at most {most} line ends in a field"
+            return self._wrong(must, f"{ends} in {where}: is a quote missing?")
         cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
-        return ValueError(f"{must}; got {ends} in {where}: {cure}")
+        return self._wrong("hold no line ends inside fields", f"{ends} in {where}: {cure}")
 
     def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
         """Return a column of strings as its kind; ``done`` rows were before."""
@@ -379,11 +365,11 @@ class CsvSource(Source):
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
     def about(self) -> int:
-        """About how many rows there are: a row is hardly shorter than two bytes a column."""
+        # A row is hardly shorter than two bytes a column.
         return self._size // (2 * len(self._names))
 
     def share(self) -> float:
-        if self._bytes is None or self._bytes.closed or not self._size:
+        if self._bytes.closed or not self._size:
             return 1.0
         return min(1.0, self._bytes.place / self._size)
 
@@ -393,14 +379,148 @@ class CsvSource(Source):
         Such a thread needs the interpreter. At its end pyarrow would wait for the thread for ever.
         """
         reader, self._reader = self._reader, None
-        if reader is not None and self._bytes is not None:
+        if reader is not None:
             self._bytes.stop()
             with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError, ValueError):
                 for _batch in reader:
                     pass
             reader.close()
-        if self._bytes is not None:
-            self._bytes.close()
+        self._bytes.close()
+
+
+class CsvBytes:
+    """The bytes of a file as pyarrow reads them, once, in UTF-8, with lines counted.
+
+    A row of random marks is added behind the last one. If pyarrow gives it back, every quote of the
+    file has ended. If there are as many rows as lines, no field holds a line end. ``fields`` is the
+    number of columns, 0 for only the header.
+    """
+
+    def __init__(self, path: Path, dialect: Dialect, fields: int = 0) -> None:
+        self._file = path.open("rb")
+        self._as_it_is = dialect.is_utf8
+        encoding = "utf-8" if self._as_it_is else dialect.encoding
+        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder(encoding)()
+        self.mark = secrets.token_hex(16)
+        """What stands in every field of the added row."""
+        self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""
+        # With only one column, an empty line is a row.
+        self._skips_empty = fields > 1
+        self._ended = False
+        self._return = False
+        self._last = b"\n"
+        # If fields may have line ends, a stray quote could hide rows behind another one.
+        self._strict = dialect.max_line_ends > 0
+        self._beside = np.frombuffer(f'"\r\n{dialect.mark}'.encode(), np.uint8)
+        self._quotes = 0
+        self._held = b""
+        self._before = b"\n"
+        self._ends = 0
+        self.stray: int | None = None
+        """The line, from 1, of the first quote that neither begins nor ends a field; if sought."""
+        self.lines = 0
+        """Lines so far, header and added row among them, without empty ones that are no rows."""
+        self.place = 0
+        """Bytes of the file so far."""
+        self.wrong: int | None = None
+        """The first byte that is none of the encoding; pyarrow looks at columns that it reads."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, in UTF-8; none at the end. pyarrow calls this."""
+        data = b""
+        while not data and not self._ended:
+            found = self._file.read(size)
+            self._ended = not found
+            data = self._decoded(found)
+            self.place += len(found)
+            self._count(data)
+            if self._strict and self.stray is None:
+                self._find_stray(data)
+            if self._ended and self._last_row:
+                end = b"" if self._last == b"\n" else b"\n"
+                self._count(end + self._last_row)
+                data += end + self._last_row
+        return data
+
+    def header(self) -> bytes | None:
+        """Return the first line, without its end; None if it is empty."""
+        found = b""
+        while len(found) < _HEADER:
+            piece = self.read(_PIECE)
+            found += piece
+            first = _plain_ends(found.removeprefix(_BOM))
+            if not piece or b"\n" in first:
+                return first.partition(b"\n")[0] or None
+        return None
+
+    def _decoded(self, found: bytes) -> bytes:
+        """Return bytes in UTF-8, and remember where they are none of the encoding."""
+        held = len(self._decoder.getstate()[0])
+        if self._as_it_is and (self.wrong is not None or (not held and found.isascii())):
+            return found
+        try:
+            text: str = self._decoder.decode(found, final=not found)
+        except UnicodeError as error:
+            self.wrong = self.place + getattr(error, "start", 0) - held
+            if not self._as_it_is:
+                raise
+        return found if self._as_it_is else text.encode()
+
+    def _find_stray(self, data: bytes) -> None:
+        """Look for a quote inside a field that is not doubled, or has text behind its end."""
+        data = self._held + (data if self._quotes or self._ends else data.removeprefix(_BOM))
+        self._held = b""
+        if data.endswith(b'"') and not self._ended:
+            # The next byte is not known yet.
+            data, self._held = data[:-1], b'"'
+        padded = np.frombuffer(self._before + data + (self._held or b"\n"), np.uint8)
+        at = np.flatnonzero(padded[1:-1] == ord('"'))
+        opens = (np.arange(len(at)) + self._quotes) % 2 == 0
+        wrong = ~np.isin(np.where(opens, padded[at], padded[at + 2]), self._beside)
+        if wrong.any():
+            before = data[: int(at[np.argmax(wrong)])]
+            self.stray = self._ends + _plain_ends(before).count(b"\n") + 1
+        self._ends += _plain_ends(data).count(b"\n")
+        self._quotes += len(at)
+        self._before = data[-1:] or self._before
+
+    def _count(self, data: bytes) -> None:
+        """Count the ends of lines: LF, CR, or both."""
+        if self._return and data:
+            # The end of a line is not known before the byte that follows.
+            data = b"\r" + data
+            self._return = False
+        if data.endswith(b"\r") and not self._ended:
+            data, self._return = data[:-1], True
+        elif not data and self._ended and self._return:
+            data, self._return = b"\r", False
+        data = _plain_ends(data)
+        if not data:
+            return
+        ends = np.frombuffer(data, np.uint8) == ord("\n")
+        self.lines += int(np.count_nonzero(ends))
+        if self._skips_empty:
+            self.lines -= int(np.count_nonzero(ends[1:] & ends[:-1]))
+            self.lines -= bool(ends[0]) and self._last == b"\n"
+        self._last = data[-1:]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was let go."""
+        return self._file.closed
+
+    def stop(self) -> None:
+        """Stop giving bytes to threads that still read."""
+        self._ended = True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def _plain_ends(data: bytes) -> bytes:
+    """Write every line end as LF."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 class CsvSink(Sink):

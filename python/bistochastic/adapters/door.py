@@ -6,6 +6,7 @@ file handles columns and tables that a caller gave without a plan.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,26 +94,20 @@ def numbered(given: Any, numbers: np.ndarray) -> Any:
     if isinstance(given, list | tuple):
         return type(given)(numbers.tolist())
     found, single = library(given), not hasattr(type(given), "columns")
+    if not found:
+        return numbers
+    kind, columns = import_module(found), list(np.ascontiguousarray(numbers.T))
+    if found == "pandas" and single:
+        return labelled(kind.Series(numbers, name=given.name), given)
     if found == "pandas":
-        import pandas as pd
-
-        if single:
-            return labelled(pd.Series(numbers, name=given.name), given)
-        return labelled(pd.DataFrame(numbers, columns=given.columns.tolist()), given)
+        return labelled(kind.DataFrame(numbers, columns=given.columns.tolist()), given)
+    if found == "polars" and single:
+        return kind.Series(given.name, numbers)
     if found == "polars":
-        import polars as pl
-
-        if single:
-            return pl.Series(given.name, numbers)
-        return pl.DataFrame(dict(zip(given.columns, np.ascontiguousarray(numbers.T), strict=True)))
-    if found == "pyarrow":
-        import pyarrow as pa
-
-        if single:
-            column = pa.array(numbers)
-            return pa.chunked_array([column]) if hasattr(given, "chunks") else column
-        return pa.table(list(np.ascontiguousarray(numbers.T)), names=given.schema.names)
-    return numbers
+        return kind.DataFrame(dict(zip(given.columns, columns, strict=True)))
+    if single:
+        return kind.chunked_array([numbers]) if hasattr(given, "chunks") else kind.array(numbers)
+    return kind.table(columns, names=given.schema.names)
 
 
 def table(given: Any, columns: Mapping[Any, object]) -> Any:

@@ -25,15 +25,15 @@ class Codes(NamedTuple):
 class Columns:
     """Columns of one length, each an array or :class:`Codes`."""
 
-    values: dict[str, Any]
+    values: dict[str, np.ndarray | Codes]
     rows: int
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
         """Return some rows of all columns."""
-        found = {}
-        for name, each in self.values.items():
-            taken = each._replace(codes=each.codes[rows]) if isinstance(each, Codes) else each[rows]
-            found[name] = taken
+        found = {
+            name: each._replace(codes=each.codes[rows]) if isinstance(each, Codes) else each[rows]
+            for name, each in self.values.items()
+        }
         return Columns(found, len(rows))
 
     @classmethod

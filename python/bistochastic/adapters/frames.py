@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from bistochastic.kept import kept
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
 
+    import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
     from bistochastic import _core
@@ -77,11 +79,7 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def kind_of(column: object) -> str:
-    """Return the type of a column as its library calls it; it says nothing of the values.
-
-    >>> kind_of(np.array([1, 2], "int8")), kind_of([1, 2])
-    ('int8', 'list')
-    """
+    """Return the type of a column as its library calls it; it says nothing of the values."""
     kind = getattr(column, "dtype", getattr(column, "type", None))
     return WrongType(type(column).__name__ if kind is None else kind).kind
 
@@ -103,10 +101,10 @@ class Table(Protocol):
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """Find the code of every row, of any width, 0 for missing rows; and the missing rows."""
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> object:
         """Return a column like that one, with these codes."""
 
-    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> object:
         """Return a column of the categories' own type in the place of that one."""
 
     def can_be_missing(self, name: str) -> bool:
@@ -120,13 +118,13 @@ class Table(Protocol):
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
-    ) -> Any:
+    ) -> object:
         """Make a similar column with these numbers or dates; ``own``: of the values' type."""
 
     def ids(self, name: str) -> tuple[Ids, Mask | None]:
         """Ids as an array of integers, strings or bytes, or a list; which are missing."""
 
-    def texts(self, values: Sequence[str]) -> Any:
+    def texts(self, values: Sequence[str]) -> object:
         """Return a column of strings."""
 
     def is_declared(self, name: str) -> bool:
@@ -200,7 +198,7 @@ def module_of(given: object) -> str:
 class Frame:
     """A pandas, polars or pyarrow table, through narwhals."""
 
-    def __init__(self, native: Any, names: Sequence[Any]) -> None:
+    def __init__(self, native: Any, names: Sequence[object]) -> None:
         self._native, self.names, self.rows = native, distinct(names), len(native)
 
     def __init_subclass__(cls) -> None:
@@ -209,7 +207,7 @@ class Frame:
                 setattr(cls, name, reading(vars(cls)[name]))
 
     @kept
-    def _frame(self) -> Any:
+    def _frame(self) -> nw.DataFrame[Any]:
         import narwhals.stable.v2 as nw
 
         return nw.from_native(self._native, eager_only=True)
@@ -218,7 +216,7 @@ class Frame:
         return self._frame.get_column(name).to_native()
 
     def spelled_out(self, name: str) -> Any:
-        """Return a column without categories: integers among them stay integers."""
+        """Return a column without categories or a dictionary: integers in it stay integers."""
         return self.column(name)
 
     def can_be_missing(self, name: str) -> bool:
@@ -226,30 +224,31 @@ class Frame:
 
     @reading
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
-        from bistochastic.adapters.arrays import nans
+        from bistochastic.adapters.arrays import nans, some
 
         series = self._frame.get_column(name)
-        if not (series.dtype.is_integer() or series.dtype.is_float()):
-            raise WrongType(series.dtype)
-        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         dtype = str(series.dtype).lower()
-        if dtype not in ("float32", "float64") and not hasattr(np, dtype):
+        if not (series.dtype.is_integer() or series.dtype.is_float()) or not hasattr(np, dtype):
             raise WrongType(series.dtype)
-        some = bool(missing.any())
-        values = np.asarray((series.fill_null(0) if some else series).to_numpy(), dtype=dtype)
-        return values, nans(values, missing if some else None)
+        missing = some(np.asarray(series.is_null().to_numpy(), dtype=bool))
+        plain = series if missing is None else series.fill_null(0)
+        values = np.asarray(plain.to_numpy(), dtype=dtype)
+        return values, nans(values, missing)
 
     @reading
     def dates(self, name: str) -> tuple[np.ndarray, Mask | None]:
         import narwhals.stable.v2 as nw
 
+        from bistochastic.adapters.arrays import some
+
         series = self._frame.get_column(name)
         dtype = series.dtype
-        if dtype != nw.Date and (dtype != nw.Datetime or dtype.time_zone is not None):
+        if dtype != nw.Date and (
+            dtype != nw.Datetime or getattr(dtype, "time_zone", None) is not None
+        ):
             raise WrongType(dtype)
         values = np.asarray(series.cast(nw.Datetime("us")).to_numpy(), dtype="M8[us]")
-        missing = np.isnat(values)
-        return values, missing if missing.any() else None
+        return values, some(np.isnat(values))
 
     @reading
     def ids(self, name: str) -> tuple[Ids, Mask | None]:
@@ -280,8 +279,6 @@ class Frame:
 
 def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
     """Reject other columns, another order or other types than stated."""
-    from bistochastic.words import shown
-
     names, before = list(found), list(expected)
     if names != before:
         must = "`batch` must have the columns that were said, in their order"
@@ -296,14 +293,15 @@ def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
             raise TypeError(f"{must}; got {shown(kind)}")
 
 
-def distinct(names: Sequence[Any]) -> list[str]:
+def distinct(names: Iterable[object]) -> list[str]:
     """Check names of columns: each a string, none twice."""
+    found: dict[str, None] = {}
+    twice = None
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        from bistochastic.words import shown
-
+        twice = name if twice is None and name in found else twice
+        found[name] = None
+    if twice is not None:
         raise ValueError(f"`frame` must name each column once; got `{shown(twice)}` twice")
-    return list(names)
+    return list(found)

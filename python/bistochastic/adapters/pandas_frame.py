@@ -13,8 +13,12 @@ from bistochastic.adapters.frames import Frame
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
+    from pandas.api.extensions import ExtensionDtype
+
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.labels import Labels
+    from bistochastic.labels import Label, Labels
 
 
 class PandasFrame(Frame):
@@ -35,7 +39,7 @@ class PandasFrame(Frame):
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         series = self.column(name)
         dtype = series.dtype
-        if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+        if _arrow_type(dtype) is not None:
             from bistochastic.adapters.arrow_table import codes_of
 
             return codes_of(_arrow(series), labels)
@@ -46,7 +50,7 @@ class PandasFrame(Frame):
             return entries.at(indices, arrays.some(indices < 0))
         if pd.api.types.is_object_dtype(dtype):
             return arrays.of_objects(series.tolist(), labels)
-        missing = None if _is_plain(dtype) else arrays.some(series.isna().to_numpy(dtype=bool))
+        missing = arrays.some(series.isna().to_numpy(dtype=bool))
         if kind == "text":
             index = pd.Index(list(labels.values), dtype=dtype)
             found = index.get_indexer(pd.Index(series))
@@ -76,18 +80,11 @@ class PandasFrame(Frame):
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
         dtype = self.column(name).dtype
-        if isinstance(dtype, pd.ArrowDtype):
+        arrow = _arrow_type(dtype)
+        if arrow is not None:
             from bistochastic.adapters.arrow_table import labelled_as
 
-            found = labelled_as(dtype.pyarrow_dtype, labels, codes, missing)
-            return pd.Series(found, dtype=pd.ArrowDtype(found.type))
-        if getattr(dtype, "storage", "") == "pyarrow":
-            import pyarrow as pa
-
-            from bistochastic.adapters.arrow_table import labelled_as
-
-            texts = labelled_as(pa.large_string(), labels, codes, missing)
-            return pd.Series(dtype.__from_arrow__(texts))
+            return _of_arrow(labelled_as(arrow, labels, codes, missing), dtype)
         holds, labels = self._spelled(name, labels)
         values = list(labels.values)
         if isinstance(dtype, pd.CategoricalDtype):
@@ -108,14 +105,12 @@ class PandasFrame(Frame):
         return pd.Series(taken)
 
     def spelled_out(self, name: str) -> pd.Series:
-        """Return a column without categories: integers among them stay integers."""
         series = self.column(name)
         if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
             return series.astype(series.dtype.categories.dtype)
         return series
 
     def can_be_missing(self, name: str) -> bool:
-        """Whether a column like that one can hold missing values: NumPy's numbers cannot."""
         dtype = self.column(name).dtype
         return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
 
@@ -130,27 +125,28 @@ class PandasFrame(Frame):
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pd.Series:
-        kind: Any = values.dtype if own else self.column(name).dtype
-        if own and missing is not None and values.dtype.kind == "i":
-            kind = "Int64"
+        whole = own and missing is not None and values.dtype.kind == "i"
+        kind = "Int64" if whole else values.dtype if own else self.column(name).dtype
         found = pd.array(values, dtype=kind)
         if missing is not None:
             found = found.take(np.where(missing, -1, np.arange(len(found))), allow_fill=True)
         return pd.Series(found)
 
     def texts(self, values: Sequence[str]) -> pd.Series:
-        """Return a column of strings, even if it is empty."""
         return pd.Series(values, dtype="str")
 
     def is_declared(self, name: str) -> bool:
         dtype = self.column(name).dtype
-        if isinstance(dtype, pd.ArrowDtype):
+        arrow = _arrow_type(dtype)
+        if arrow is not None:
             from bistochastic.adapters.arrow_cells import is_declared
 
-            return is_declared(dtype.pyarrow_dtype)
+            return is_declared(arrow)
         return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pd.DataFrame:
+    def made(
+        self, columns: Mapping[str, pd.Series | None], order: np.ndarray | None
+    ) -> pd.DataFrame:
         """Return a frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
@@ -181,17 +177,12 @@ def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
     """Rebuild a column from its cells, with a plain index, rows in order: the door for pandas.
 
     It has the categories that occur, sorted, unless they are declared to have an order.
-
-    >>> made(pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["c", "b", "a"]))).cat.categories
-    Index(['a', 'b'], dtype=...)
     """
     array, dtype = series.array, series.dtype
-    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+    if _arrow_type(dtype) is not None:
         from bistochastic.adapters import arrow_cells
 
-        cells = arrow_cells.column(_arrow(series), order)
-        kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
-        return pd.Series(kind.__from_arrow__(cells), name=series.name)
+        return _of_arrow(arrow_cells.column(_arrow(series), order), dtype, series.name)
     if isinstance(dtype, np.dtype):
         return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype, name=series.name)
     array = array if order is None else array.take(order)
@@ -242,19 +233,31 @@ def labels_made(index: pd.Index) -> pd.Index:
     return pd.Index(made(index.to_series()).array, name=index.name)
 
 
-def _is_plain(dtype: object) -> bool:
-    """Whether it is NumPy's, of integers or booleans, which cannot be missing."""
-    return isinstance(dtype, np.dtype) and dtype.kind in "iub"
+def _arrow_type(dtype: object) -> pa.DataType | None:
+    """Return the Arrow type of a column that pandas holds in Arrow; None for any other column."""
+    if isinstance(dtype, pd.ArrowDtype):
+        return dtype.pyarrow_dtype
+    if getattr(dtype, "storage", "") != "pyarrow":
+        return None
+    import pyarrow as pa
+
+    return pa.large_string()
 
 
-def _arrow(series: pd.Series) -> Any:
+def _of_arrow(cells: Cells, dtype: ExtensionDtype, name: object = None) -> pd.Series:
+    """Return a column of this type, or of the type of the cells if it is one of Arrow."""
+    kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
+    return pd.Series(kind.__from_arrow__(cells), name=name)
+
+
+def _arrow(series: pd.Series) -> Cells:
     import pyarrow as pa
 
     found = pa.array(series.array)
     return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
 
-def _index(values: list[Any], dtype: object) -> pd.Index:
+def _index(values: list[Label], dtype: object) -> pd.Index:
     try:
         return pd.Index(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):

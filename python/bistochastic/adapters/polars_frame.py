@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from bistochastic.adapters.frames import Frame
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.adapters.frames import Codes, Ids, Mask
     from bistochastic.labels import Labels
 
 
@@ -28,7 +28,7 @@ class PolarsFrame(Frame):
         found: pl.Series = self._native.get_column(name)
         return found
 
-    def ids(self, name: str) -> tuple[Any, Mask | None]:
+    def ids(self, name: str) -> tuple[Ids, Mask | None]:
         series = self.column(name)
         if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
             return arrays.whole(series.to_numpy()), None
@@ -62,8 +62,7 @@ class PolarsFrame(Frame):
         kind, labels = _spelled(dtype, labels)
         if kind != "text":
             plain = "bool" if kind == "boolean" else str(dtype).lower()
-            numbers = pl.Series(arrays.numbers_of(labels, codes, plain))
-            return numbers if missing is None else numbers.set(pl.Series(missing), None)
+            return _set(pl.Series(arrays.numbers_of(labels, codes, plain)), missing)
         if isinstance(dtype, pl.Enum):
             dtype = pl.Enum([str(value) for value in labels.values])
             physical = pl.Series([], dtype=dtype).to_physical().dtype
@@ -71,16 +70,14 @@ class PolarsFrame(Frame):
                 # The codes belong to the type: `made` sets it for all columns at once.
                 self._enums[name] = dtype
                 return pl.Series(codes).cast(physical)
-        places = pl.Series(codes.astype(np.uint32, copy=False))
-        if missing is not None:
-            places = places.set(pl.Series(missing), None)
-        return pl.Series(list(labels.values), dtype=dtype).gather(places)
+        return _gathered(pl.Series(list(labels.values), dtype=dtype), codes, missing)
 
     def is_declared(self, name: str) -> bool:
-        """Whether a column like that one lists its categories: an Enum does, also inside of it."""
         return _is_declared(self.column(name).dtype)
 
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pl.DataFrame:
+    def made(
+        self, columns: Mapping[str, pl.Series | None], order: np.ndarray | None
+    ) -> pl.DataFrame:
         """Return a frame, with its enums made of codes, by as many threads as there are."""
         found = []
         for name, new in columns.items():
@@ -96,17 +93,13 @@ class PolarsFrame(Frame):
     def relabelled(
         self, name: str, labels: Labels, codes: Codes, missing: Mask | None
     ) -> pl.Series:
-        places = pl.Series(codes.astype(np.uint32, copy=False))
-        if missing is not None:
-            places = places.set(pl.Series(missing), None)
-        return pl.Series(list(labels.values)).gather(places)
+        return _gathered(pl.Series(list(labels.values)), codes, missing)
 
     def numbered(
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pl.Series:
         found = pl.Series(values)
-        found = found if own else found.cast(self.column(name).dtype)
-        return found if missing is None else found.set(pl.Series(missing), None)
+        return _set(found if own else found.cast(self.column(name).dtype), missing)
 
     def texts(self, values: Sequence[str]) -> pl.Series:
         return pl.Series(values, dtype=pl.String)
@@ -115,7 +108,15 @@ class PolarsFrame(Frame):
 opened = PolarsFrame
 
 
-def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+def _set(series: pl.Series, missing: Mask | None) -> pl.Series:
+    return series if missing is None else series.set(pl.Series(missing), None)
+
+
+def _gathered(entries: pl.Series, codes: Codes, missing: Mask | None) -> pl.Series:
+    return entries.gather(_set(pl.Series(codes.astype(np.uint32, copy=False)), missing))
+
+
+def _spelled(dtype: pl.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """Return the kind of a column of this type, and the categories spelled in that kind."""
     is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
     known = is_text, dtype == pl.Boolean, dtype.is_integer(), dtype.is_float()
@@ -123,11 +124,7 @@ def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
 
 
 def made(series: pl.Series, order: np.ndarray | None = None) -> pl.Series:
-    """Return the cells of a column as a new one, rows in order: the door for polars.
-
-    >>> made(pl.Series(["b", "a", "b"], dtype=pl.Categorical)[1:]).to_arrow().dictionary.to_pylist()
-    ['a', 'b']
-    """
+    """Return the cells of a column as a new one, rows in order: the door for polars."""
     series = series.rechunk() if order is None else series.gather(order)
     return _cells(series).alias(series.name)
 
@@ -141,11 +138,9 @@ def _cells(series: pl.Series) -> pl.Series:
         return _cells(series.cast(pl.String)).cast(dtype)
     if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
                                "128" not in str(dtype)):  # fmt: skip
-        if not series.null_count():
-            return pl.Series(arrays.made(series.to_numpy())).cast(dtype)
+        missing = series.is_null().to_numpy() if series.null_count() else None
         plain = series.fill_null(False if dtype == pl.Boolean else 0)
-        missing = pl.Series(series.is_null().to_numpy())
-        return pl.Series(arrays.made(plain.to_numpy())).cast(dtype).set(missing, None)
+        return _set(pl.Series(arrays.made(plain.to_numpy())).cast(dtype), missing)
     if dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
         return _cells(series.to_physical()).cast(dtype)
     try:
@@ -162,6 +157,7 @@ def _cells(series: pl.Series) -> pl.Series:
 
 
 def _is_declared(dtype: object) -> bool:
+    """Whether a type lists its categories: an Enum does, also inside of others."""
     inner = [getattr(dtype, "inner", None), *(f.dtype for f in getattr(dtype, "fields", ()))]
     return isinstance(dtype, pl.Enum) or any(_is_declared(kind) for kind in inner if kind)
 

@@ -1,10 +1,12 @@
-"""Protected tables as they are analysed, and results in the library that they came from.
+"""Protected tables as they are analysed, rows that an engine returned, and results in the library
+that tables came from.
 
 An unprotected column has no declared categories: those that occur are found here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from bistochastic.adapters.frames import library
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import pandas as pd
     import polars as pl
@@ -97,7 +99,7 @@ def _of_numbers(values: np.ndarray) -> Coded:
     return codes, listed if listed[-1] == listed[-1] else [*listed[:-1], None]
 
 
-def declared(table: Table, name: str) -> tuple[Any, ...]:
+def declared(table: Table, name: str) -> tuple[object, ...]:
     """Return the categories that the type of a column lists: of an Enum, in order, or booleans."""
     column = table.column(name)
     plain = _plain_numbers(column)
@@ -133,9 +135,9 @@ def _of_array(column: np.ndarray) -> Coded:
     return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
-def _of_objects(listed: list[Any]) -> Coded:
+def _of_objects(listed: list[object]) -> Coded:
     # True and 1 are equal in Python, but two categories.
-    known: dict[tuple[bool, Any], int] = {}
+    known: dict[tuple[bool, object], int] = {}
     codes = [
         -1
         if value is None or value != value
@@ -164,7 +166,7 @@ def _of_polars(column: pl.Series) -> Coded:
     return ranks - 1, [_hashable(value) for value in values.to_list()]
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
@@ -205,3 +207,53 @@ def column(frame: Any, values: NDArray[np.float64]) -> Any:
     if name in ("pyarrow", "duckdb"):
         return import_module("pyarrow").chunked_array([values])
     return values
+
+
+# The methods that turn an engine's own object into rows.
+_CURES = {"pyspark": "collect()", "dask": "compute()", "ray": "take_all()", "polars": "collect()"}
+
+
+def opened_rows(rows: Any) -> Table:
+    """Open a frame, a DuckDB relation or result, or a list of dicts, named tuples or Spark rows."""
+    if type(rows).__name__ == "DuckDBPyConnection":
+        names = [column[0] for column in rows.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+    if isinstance(rows, list | tuple):
+        return opened(_columns(rows))
+    try:
+        return opened(rows)
+    except TypeError as error:
+        said = str(error)
+        if not said.startswith("`frame` must be"):
+            raise
+        cure = _CURES.get(frames.module_of(rows))
+        must = "`rows` must be a frame, a DuckDB relation, a dict of columns or a list of rows"
+        made = "" if cure is None else f", of which {cure} makes rows"
+    raise TypeError(f"{must}; got {type(rows).__name__}{made}")
+
+
+def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
+    """Return a list for every column of the first row; the others must have them too."""
+    if not rows:
+        raise ValueError("`rows` must hold at least one row, to show its columns; got none")
+    found: dict[str, list[object]] = {name: [] for name in _fields(rows[0], 0)}
+    for i, row in enumerate(rows):
+        fields = _fields(row, i)
+        for name, values in found.items():
+            if name not in fields:
+                must = f"`rows` must have the column `{shown(name)}` in every row"
+                raise ValueError(f"{must}; got none in row {i}")
+            values.append(fields[name])
+    return found
+
+
+def _fields(row: object, i: int) -> Mapping[str, object]:
+    """Return the fields of a row by name."""
+    if isinstance(row, Mapping):
+        return row
+    # Spark rows have fields with names; so have named tuples.
+    names = getattr(row, "__fields__", None) or getattr(row, "_fields", None)
+    if not isinstance(row, tuple) or names is None:
+        must = "`rows` must hold dicts, named tuples or rows of Spark, which name their columns"
+        raise TypeError(f"{must}; got {type(row).__name__} in row {i}")
+    return dict(zip(names, row, strict=True))

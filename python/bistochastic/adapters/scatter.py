@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from bistochastic import families
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    import pyarrow as pa
 
 # Rows of a file, about: these are in memory at once.
 ROWS = 1 << 19
@@ -30,10 +29,7 @@ class Scatter:
     """Files that batches are scattered over."""
 
     def __init__(self, new: Callable[[str], Path], schema: pa.Schema, rows: int) -> None:
-        import pyarrow as pa
-
         count = max(1, min(MOST_FILES, -(-rows // ROWS)))
-        self._pa, self._schema = pa, schema
         self._paths = [new(f"rows-{i}") for i in range(count)]
         self._files = [pa.OSFile(str(path), "wb") for path in self._paths]
         # A column of categories may have other ones in every batch, which a stream allows.
@@ -59,8 +55,8 @@ class Scatter:
             writer.close()
             file.close()
         for path in self._paths:
-            with self._pa.OSFile(str(path)) as file:
-                table = self._pa.ipc.open_stream(file).read_all()
+            with pa.OSFile(str(path)) as file:
+                table = pa.ipc.open_stream(file).read_all()
             path.unlink()
             if table.num_rows:
                 order = families.uniform(table.num_rows).sample_permutation()

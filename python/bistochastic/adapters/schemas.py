@@ -10,6 +10,9 @@ from bistochastic.adapters.frames import distinct, library, module_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
 # Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
 
@@ -77,20 +80,20 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
 
 def _empty_frame(schema: Any) -> Any:
     """Return a schema as a frame without rows, and a frame as it is."""
-    module, name = module_of(schema), type(schema).__name__
-    if (module, name) == ("polars", "Schema"):
-        return schema.to_frame()
-    if (module, name) == ("pyarrow", "Schema"):
-        distinct(schema.names)
-        return schema.empty_table()
-    if (module, name) == ("pyarrow", "RecordBatch"):
-        import pyarrow as pa
+    match module_of(schema), type(schema).__name__:
+        case "polars", "Schema":
+            return schema.to_frame()
+        case "pyarrow", "Schema":
+            distinct(schema.names)
+            return schema.empty_table()
+        case "pyarrow", "RecordBatch":
+            import pyarrow as pa
 
-        return pa.Table.from_batches([schema])
+            return pa.Table.from_batches([schema])
     return schema
 
 
-def declares(schema: Any, name: str) -> bool:
+def declares(schema: pa.Schema, name: str) -> bool:
     """Whether a column of an Arrow schema publishes its categories, in an order of their own.
 
     A polars Enum does, which older versions mark only by metadata.
@@ -105,8 +108,7 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
     if module_of(native) != "pyarrow":
         return None
     schema = getattr(native, "schema", native)
-    noted = schema.field(name).metadata or {}
-    text: bytes | None = noted.get(b"_PL_ENUM_VALUES2")
+    text: bytes | None = (schema.field(name).metadata or {}).get(b"_PL_ENUM_VALUES2")
     if text is None:
         return None
     found = []
@@ -119,7 +121,7 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _categories(series: Any) -> tuple[Any, ...]:
+def _categories(series: nw.Series[Any]) -> tuple[Any, ...]:
     """Return the categories of a column; none if its library does not list them."""
     try:
         found = series.cat.get_categories().to_list()
@@ -130,12 +132,9 @@ def _categories(series: Any) -> tuple[Any, ...]:
         return ()
 
 
-def _different(frame: Any, name: str) -> tuple[str, ...] | None:
+def _different(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> tuple[str, ...] | None:
     """List the different strings of a column, in order; None if they are too many."""
-    import narwhals.stable.v2 as nw
-
-    lazy = isinstance(frame, nw.LazyFrame)
-    column = (frame.select(name).collect() if lazy else frame)[name].drop_nulls()
+    column = frame.lazy().select(name).collect()[name].drop_nulls()
     try:
         values = column.unique().to_list()
     except MemoryError:
@@ -146,8 +145,9 @@ def _different(frame: Any, name: str) -> tuple[str, ...] | None:
     return levels_among(values, len(column))
 
 
-def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
+def levels_among(values: Sequence[object], rows: int) -> tuple[str, ...] | None:
     """Return the strings as categories, or None if they look like free text or ids."""
     if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
         return None
-    return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None
+    texts = sorted(value for value in values if isinstance(value, str))
+    return tuple(texts) if len(texts) == len(values) else None

@@ -23,6 +23,7 @@ from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from types import ModuleType
 
     from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.table_files import Texts
@@ -38,7 +39,7 @@ _LISTED = 100
 _EXACT = 2**53
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     try:
         import polars  # noqa: F401
         import pyreadstat
@@ -61,7 +62,7 @@ class StatisticalSource(Source):
         self._table = pa.table(arrays)
         super().__init__(name, self, self._table.schema, self._table.num_rows)
 
-    def _call(self, name: str, **options: Any) -> Any:
+    def _call(self, name: str, **options: bool) -> Any:
         form = self._path.suffix.lower()
         read = getattr(_library(), READERS[form])
         try:
@@ -81,7 +82,6 @@ class StatisticalSource(Source):
         return batches
 
     def close(self) -> None:
-        """Let go of the table."""
         self._table = self._table.slice(0, 0)
 
     def described(self) -> list[Column]:
@@ -113,17 +113,15 @@ def described_in(path: Path, name: str) -> list[Column]:
     return opened(path, name).described()
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool) -> Any:
-    """List the codes of missing values, each once.
-
-    >>> _missing_codes([(9.0, 9.0), (-99.0, -98.0), (1e3, 1e9)], [1.0, 4000.0, "a"], text=False)
-    (9, -99, -98, 4000, 'a')
-    """
-    found: dict[Any, None] = {}
+def _missing_codes(
+    ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool
+) -> tuple[object, ...]:
+    """List the codes of missing values, each once."""
+    found: dict[object, None] = {}
     for low, high in ranges:
         if low == high:
             found[_whole(low)] = None
@@ -138,7 +136,7 @@ def _missing_codes(ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text:
     return tuple(found)
 
 
-def _cells(values: list[Any], text: bool, kind: str) -> Cells:
+def _cells(values: list[object], text: bool, kind: str) -> Cells:
     """Return a column of a file, of the type that it has here."""
     if text:
         texts = pa.array(values, pa.string(), from_pandas=True)
@@ -188,11 +186,9 @@ class StatisticalSink(Sink):
             raise
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch."""
         self._held.append(batch)
 
     def close(self) -> None:
-        """Write the file; it is then whole."""
         if not self._is_open:
             return
         self._is_open = False

@@ -7,11 +7,12 @@ Stata and SAS. All need pyarrow.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters.frames import distinct
-from bistochastic.adapters.schemas import columns_of
+from bistochastic.adapters.schemas import MOST_LEVELS, columns_of, levels_among
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.frames import Mask, Table
     from bistochastic.adapters.schemas import Column
 
+    # The types of columns, and what gives them these types.
+    Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
     # Labels of columns, and of their values.
     Texts = tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]]
 
@@ -31,6 +35,11 @@ WRITTEN = (".csv", ".parquet", ".sav", ".dta")
 # Read whole, with labels.
 STATISTICAL = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 READ = (".csv", ".parquet", ".arrow", ".feather", *STATISTICAL)
+
+
+def unspelled() -> Typed:
+    """Return no types, and a function that changes nothing."""
+    return {}, lambda batch: batch
 
 
 class Source:
@@ -65,6 +74,10 @@ class Source:
 
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
+
+    def spelled(self) -> Typed:
+        """Read decided columns as strings again; return their types and a function to restore."""
+        return unspelled()
 
     def described(self) -> list[Column]:
         """List the columns, with the labels and the missing codes that the file declares."""
@@ -111,6 +124,13 @@ def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
     return found
 
 
+def check_file(path: Path, name: str) -> None:
+    """Check that there is a file."""
+    if not path.is_file():
+        got = "a folder" if path.is_dir() else f"none at {shown(path)}"
+        raise ValueError(f"`{name}` must be a file; got {got}")
+
+
 def needs_pyarrow() -> None:
     """Say how to get it if it is not installed."""
     try:
@@ -135,9 +155,7 @@ def opened(
     """
     form = ending(path, name, READ)
     needs_pyarrow()
-    if not path.is_file():
-        got = "a folder" if path.is_dir() else f"none at {shown(path)}"
-        raise ValueError(f"`{name}` must be a file; got {got}")
+    check_file(path, name)
     with said(name):
         if form == ".csv":
             from bistochastic.adapters.csv_file import CsvSource
@@ -280,3 +298,71 @@ def said(name: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or "one that cannot be read"
         raise ValueError(f"`{name}` must be a file to read; got {reason}") from None
+
+
+def columns_in(source: Source, *, look: bool) -> list[Column]:
+    """Return the columns of a file. ``look`` reads all of it for the categories that occur.
+
+    A CSV file does not give types: a column is numeric if all its values are numbers. It is
+    read whole for that.
+    """
+    import pyarrow as pa
+
+    is_csv = source.rows is None
+    texts = source.described()
+    if is_csv:
+        source.decide(source.schema.names)
+    numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}
+    found = [
+        replace(column, holds="numbers", type="number")
+        if is_csv and column.name in numbers
+        else column
+        for column in texts
+    ]
+    open_ones = [column.name for column in found if _is_open(column)]
+    seen = {name: _Seen() for name in open_ones}
+    if open_ones and look:
+        for batch in source.batches(open_ones):
+            for name, column in zip(open_ones, batch.columns, strict=True):
+                seen[name].add(column)
+    return [_known(column, seen[column.name]) if look and _is_open(column) else column
+            for column in found]  # fmt: skip
+
+
+def _is_open(column: Column) -> bool:
+    return column.levels is None and column.holds in ("strings", "levels")
+
+
+def _known(column: Column, seen: _Seen) -> Column:
+    if column.holds == "levels":
+        # A type that lists its values means categories, however many.
+        return replace(column, levels=seen.sorted())
+    return replace(column, levels=levels_among(seen.sorted() or (), seen.rows))
+
+
+class _Seen:
+    """The different values of a column so far; none once they are too many for categories."""
+
+    def __init__(self) -> None:
+        self.values: set[Any] | None = set()
+        self.rows = 0
+
+    def add(self, column: Cells) -> None:
+        import pyarrow.compute as pc
+
+        from bistochastic.adapters.arrow_cells import spelled_out
+
+        column = spelled_out(column).drop_null()
+        self.rows += len(column)
+        if self.values is not None:
+            self.values.update(pc.unique(column).to_pylist())
+            if len(self.values) > MOST_LEVELS * 1024 or any(map(_has_line_end, self.values)):
+                # Many different values are free text or ids, and so are values of several lines.
+                self.values = None
+
+    def sorted(self) -> tuple[Any, ...] | None:
+        return tuple(sorted(self.values)) if self.values else None
+
+
+def _has_line_end(value: object) -> bool:
+    return isinstance(value, str) and ("\n" in value or "\r" in value)

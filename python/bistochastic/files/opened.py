@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
 from bistochastic.adapters.csv_dialect import Dialect
-from bistochastic.adapters.table_files import opened, said, whole
+from bistochastic.adapters.table_files import check_file, opened, said, whole
 from bistochastic.files.earlier import ENDING, read_earlier
 from bistochastic.files.release import digest, kinds
 from bistochastic.plan import carried
@@ -63,9 +63,7 @@ def open(
 
 def certified(file: Path, name: str) -> Certificate:
     """Find the certificate of a protected file; raise if it is missing or of another file."""
-    if not file.is_file():
-        got = "a folder" if file.is_dir() else f"none at {shown(file)}"
-        raise ValueError(f"`{name}` must be a file; got {got}")
+    check_file(file, name)
     found = find_certificate(file)
     if found is None:
         raise ValueError(f"`{name}` must have its certificate next to it or in it; got none")

@@ -18,11 +18,11 @@ import os
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.frames import opened as as_table
-from bistochastic.adapters.table_files import created, ending, opened
+from bistochastic.adapters.table_files import created, ending, opened, unspelled
 from bistochastic.files.earlier import ENDING
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
@@ -31,9 +31,11 @@ from bistochastic.plan.carried import notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pyarrow as pa
+
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.scatter import Scatter
-    from bistochastic.adapters.table_files import Source
+    from bistochastic.adapters.table_files import Sink, Source, Typed
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.options import Options
@@ -69,19 +71,19 @@ def protect_file(
         known.setdefault(unit, "text")
     table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
     try:
-        typed: Any = ({}, None)
+        typed = unspelled()
         if {*forms} != {".csv"}:
             leaving = options.layout(plan, list(table.schema.names))
             table.decide([name for name in leaving if name in table.schema.names])
-            if ".csv" in forms and hasattr(table, "spelled"):
+            if ".csv" in forms:
                 typed = table.spelled()
         numbers = _numbers(plan, table, options, progress)
         with contextlib.ExitStack() as stack:
             wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
             beside = stack.enter_context(Whole(certificate, "certificate"))
             parts = [whole.new("table") for whole in wholes]
-            sinks = [_Sink(*each, typed, dialect) for each in zip(parts, forms, strict=True)]
-            found = _write(plan, table, options, numbers, wholes[0], sinks, progress)
+            files = _Files(plan, dict(zip(parts, forms, strict=True)), typed, dialect)
+            found = _write(plan, table, options, numbers, wholes[0], files, progress)
             said = beside.new("certificate")
             try:
                 found = replace(found, files=dict(zip(names, map(digest, parts), strict=True)))
@@ -101,29 +103,29 @@ def protect_file(
         table.close()
 
 
-class _Sink:
-    """One of the files that a draw is written to."""
+class _Files:
+    """All files that a draw is written to. A CSV file keeps how numbers are spelled."""
 
-    def __init__(self, part: Path, form: str, typed: Any, dialect: Dialect | None) -> None:
-        self._part, self.form, self._dialect = part, form, dialect
-        # A CSV file keeps the spelling of numbers that no other one has.
-        self._types, self._typed = ({}, None) if form == ".csv" else typed
-        self._sink: Any = None
+    def __init__(
+        self, plan: Plan, forms: dict[Path, str], typed: Typed, dialect: Dialect | None
+    ) -> None:
+        self._plan, self.forms, self._dialect = plan, forms, dialect
+        self._types, self._typed = typed
+        self.sinks: dict[Path, Sink] = {}
 
-    def open(self, plan: Plan, schema: Any) -> None:
+    def open(self, schema: pa.Schema) -> None:
+        typed = schema
         for name, kind in self._types.items():
-            schema = schema.set(schema.names.index(name), schema.field(name).with_type(kind))
-        labels = plan.column_labels, plan.value_labels
-        self._sink = created(self._part, self.form, schema, plan._protected, self._dialect, labels)
+            typed = typed.set(typed.names.index(name), typed.field(name).with_type(kind))
+        plan, labels = self._plan, (self._plan.column_labels, self._plan.value_labels)
+        for part, form in self.forms.items():
+            own = schema if form == ".csv" else typed
+            self.sinks[part] = created(part, form, own, plan._protected, self._dialect, labels)
 
-    def write(self, batch: Any) -> None:
-        self._sink.write(batch if self._typed is None else self._typed(batch))
-
-    def close(self, notes: dict[str, str] | None = None) -> None:
-        if self._sink is not None:
-            if notes is not None:
-                self._sink.note(notes)
-            self._sink.close()
+    def write(self, batch: pa.RecordBatch) -> None:
+        typed = self._typed(batch)
+        for part, sink in self.sinks.items():
+            sink.write(batch if self.forms[part] == ".csv" else typed)
 
 
 def digest(part: Path) -> str:
@@ -177,13 +179,13 @@ def _write(
     options: Options,
     numbers: dict[str, Numbers],
     whole: Whole,
-    sinks: list[_Sink],
+    files: _Files,
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
     """Protect all rows into all parts; a full disk raises an error of one sentence."""
     from bistochastic.plan.stream import Stream
 
-    placed = any(sink.form == ".parquet" for sink in sinks)
+    placed = ".parquet" in files.forms.values()
     stream = Stream(plan, table.schema, options, numbers=numbers, places=placed)
     scatter: Scatter | None = None
     if options.shuffle:
@@ -191,14 +193,8 @@ def _write(
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        for sink in sinks:
-            sink.open(plan, stream.schema)
-
-        def write(batch: Any) -> None:
-            for sink in sinks:
-                sink.write(batch)
-
-        first = write if scatter is None else scatter.write
+        files.open(stream.schema)
+        first = files.write if scatter is None else scatter.write
         # Codes are read ahead, too, so nothing but draws is done between two of them.
         pieces = ahead(stream.pieces(table.batches()))
         with contextlib.closing(abreast(stream.drawn, pieces)) as drawn:
@@ -208,15 +204,16 @@ def _write(
         if scatter is not None:
             progress("shuffling", None)
             for ready in scatter.batches():
-                write(ready)
+                files.write(ready)
         # A file holds only cells: no type in it lists categories.
         found = replace(stream.certificate, declared_categories=())
-        for sink in sinks:
-            sink.close(notes(found))
+        for sink in files.sinks.values():
+            sink.note(notes(found))
+            sink.close()
     except OSError as error:
         raise room("out", error) from None
     finally:
-        for each in (scatter, *sinks):
+        for each in (scatter, *files.sinks.values()):
             # After an error, writing the last bytes of a discarded file may fail, too.
             with contextlib.suppress(Exception):
                 if each is not None:

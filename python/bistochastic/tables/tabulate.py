@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.adapters import rows as given_rows
 from bistochastic.adapters.frames import WrongType, opened
+from bistochastic.adapters.results import opened_rows
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
@@ -40,7 +40,7 @@ def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object)
     if column in (*question.columns, *beside(question)):
         must = "`count` must name the column of counts"
         raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
-    table = given_rows.opened(rows)
+    table = opened_rows(rows)
     for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
         if name not in table.names:
             must = f"`rows` must have the column `{shown(name)}`{why}"
