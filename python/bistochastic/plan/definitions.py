@@ -24,14 +24,7 @@ from bistochastic.words import Shown, down, shown, up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bistochastic.matrix import Matrix
-    from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
-
-
-def weakest(attribute: Coded) -> Matrix:
-    """Find the matrix with the smallest beta: the only matrix, or the one of the weakest group."""
-    return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +113,7 @@ def measures(attribute: Attribute) -> Measures:
     """Measure what one attribute hides."""
     if attribute.whole_column:
         return _numeric(attribute)
-    law = weakest(attribute)
+    law = attribute._weakest
     epsilons = [matrix.epsilon for matrix in attribute.matrices]
     reasons = []
     if max(epsilons) == math.inf:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.columns import Coded
 
 # The longest name in a sentence; declared categories may be whole paragraphs.
 _LONGEST = 60
 
 
-def category(attribute: Categorical | Joint, code: int) -> str:
+def category(attribute: Coded, code: int) -> str:
     """Name one code of an attribute."""
     cell = code
     # Codes count the cells that can occur, and the impossible ones come in order.
@@ -31,7 +31,7 @@ def category(attribute: Categorical | Joint, code: int) -> str:
     return ", ".join(reversed(digits))
 
 
-def categories(attribute: Categorical | Joint, most: int) -> list[str] | None:
+def categories(attribute: Coded, most: int) -> list[str] | None:
     """Name all codes; ``None`` if there are more than ``most``."""
     if attribute.size > most:
         return None
