@@ -117,9 +117,13 @@ class Bins:
     @kept
     def midpoints(self) -> NDArray[Any]:
         """The middle of each class; of an open one its finite end."""
-        if self.dated:
-            return np.array([_middle_day(low, high) for low, high in self._ends], "M8[D]")
-        return np.array([_middle(low, high) for low, high in self._ends])
+        found: list[date | float] = []
+        for low, high in self._ends:
+            days = [x.toordinal() for x in (low, high) if isinstance(x, date)]
+            ends = [float(x) for x in (low, high) if isinstance(x, int | float)]
+            middle = ends[0] + (ends[-1] - ends[0]) / 2 if ends else 0.0
+            found.append(date.fromordinal(sum(days) // len(days)) if days else middle)
+        return np.array(found, "M8[D]" if self.dated else np.float64)
 
     @kept
     def _edges(self) -> NDArray[Any]:
@@ -153,11 +157,7 @@ class Bins:
         return found, outside
 
     def numbers(self, step: float) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-        """List all multiples of a step in the classes, and the first and the number per class.
-
-        >>> [part.tolist() for part in Bins.of(breaks=[0, 2, 5]).numbers(1)]
-        [[0, 1, 2, 3, 4, 5], [0, 2], [2, 4]]
-        """
+        """List all multiples of a step in the classes, and the first and the number per class."""
         unit = Fraction(repr(step))
         firsts, counts = [], []
         for i, (low, high) in enumerate(self._ends):
@@ -191,11 +191,7 @@ class Bins:
 
 
 def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | None, Break | None]:
-    """Check the ends that replace values beyond them; with classes, each must be inside one.
-
-    >>> clipped(0, 85.0)
-    (0, 85)
-    """
+    """Check the ends that replace values beyond them; with classes, each must be inside one."""
     found = [None if x is None else _break(n, x) for n, x in (("bottom", bottom), ("top", top))]
     for name, x in zip(("bottom", "top"), found, strict=True):
         if x is None:
@@ -250,7 +246,8 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
         raise ValueError(
             f"`width` must divide the range from low to high, 2^20 times at most; got {got}"
         )
-    return [_plain(start + i * step) for i in range(int(many) + 1)]
+    found = [start + i * step for i in range(int(many) + 1)]
+    return [int(x) if x.denominator == 1 else float(x) for x in found]
 
 
 def _periods(width: str, low: Any, high: Any) -> list[Break]:
@@ -273,20 +270,6 @@ def _exact(x: Break) -> Fraction:
     if isinstance(x, date):
         return Fraction(x.toordinal() - date(1970, 1, 1).toordinal())
     return Fraction(repr(x))
-
-
-def _plain(x: Fraction) -> int | float:
-    return int(x) if x.denominator == 1 else float(x)
-
-
-def _middle(low: Any, high: Any) -> float:
-    ends = [float(x) for x in (low, high) if x is not None]
-    return ends[0] if len(ends) == 1 else ends[0] + (ends[1] - ends[0]) / 2
-
-
-def _middle_day(low: Any, high: Any) -> date:
-    ends = [x.toordinal() for x in (low, high) if x is not None]
-    return date.fromordinal(sum(ends) // len(ends))
 
 
 def _label(low: Break | None, high: Break | None, *, closed: bool) -> str:

@@ -180,11 +180,7 @@ _MEANING = {
 
 
 def in_words(number: int) -> str:
-    """Write a definition of the paper by its number, with its meaning.
-
-    >>> in_words(2)
-    'Definition 2 (the bits of several attributes, added)'
-    """
+    """Write a definition of the paper by its number, with its meaning."""
     return f"Definition {number} ({_MEANING[number]})"
 
 

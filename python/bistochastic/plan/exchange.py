@@ -55,11 +55,7 @@ _DEEPEST = 256
 
 
 def number(value: Any) -> Any:
-    """Convert a parameter to plain data.
-
-    >>> number([Fraction(1, 3), 2**60, math.inf, 0.5])
-    ['1/3', '1152921504606846976', 'inf', 0.5]
-    """
+    """Convert a parameter to plain data."""
     if isinstance(value, Matrix):
         return exchange.plain(value)
     if isinstance(value, list | tuple):

@@ -30,11 +30,7 @@ def published_unchanged(plan: Plan) -> list[str]:
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
-    """Write sentences about columns, one for all columns that share it.
-
-    >>> grouped([(["age"], "published"), (["sex"], "hidden"), (["income"], "published")])
-    ['columns `age`, `income`: published', 'column `sex`: hidden']
-    """
+    """Write sentences about columns, one for all columns that share it."""
     found: dict[str, list[str]] = {}
     for columns, sentence in told:
         found.setdefault(sentence, []).extend(columns)

@@ -448,7 +448,6 @@ def _phrase(fact: Fact, columns: list[str]) -> str:
 def _list_names(items: Sequence[Label | None], between: str = ", ") -> str:
     """List names; if they are many, the first ones and the last."""
     # A category may be a whole paragraph.
-    short = [text if len(text) <= 60 else text[:59] + "…" for text in map(shown, items)]
-    names = ["(missing)" if item is None else f"`{text}`"
-             for item, text in zip(items, short, strict=True)]  # fmt: skip
+    short = {text: text if len(text) <= 60 else text[:59] + "…" for text in map(shown, items)}
+    names = ["(missing)" if item is None else f"`{short[shown(item)]}`" for item in items]
     return between.join(cut(names, _NAMED))

@@ -1,5 +1,6 @@
-"""Edit rules: combinations of several columns that nothing published may ever hold.
+"""What a plan says of several columns: edit rules, and labels for files of SPSS and Stata.
 
+Edit rules are combinations of several columns that nothing published may ever hold.
 The columns that rules join become one :class:`Joint` attribute with impossible cells, when the plan
 is made. Its matrix is randomized response over the cells that remain.
 """
@@ -11,15 +12,19 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import arguments, families, structure
+from bistochastic.labels import Label, Labels
 from bistochastic.plan.attributes import Attribute, Binned, Categorical, Joint, named
-from bistochastic.words import prefix, shown
+from bistochastic.words import about, prefix, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from bistochastic.labels import Label
+    from bistochastic.plan.columns import Coded
 
     Rule = dict[str, tuple[Label | None, ...]]
+
+ColumnLabels = tuple[tuple[str, str], ...]
+ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
 
 # Cells of a chain of columns, all of which are looked at.
 _CELLS = 4096
@@ -152,3 +157,66 @@ def _matrix(size: int, parts: list[Categorical]) -> Any:
     total = math.nextafter(math.fsum(m.epsilon for m in laws), 0.0)
     law = families.randomized_response(size, epsilon=total)
     return law if law.beta >= least else families.randomized_response(size, beta=least)
+
+
+# Labels of columns and of their values.
+
+
+def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:
+    """Read a dict from columns to labels; ``known`` are the columns of the plan, None for any."""
+    must = "`column_labels` must be a dict from columns to strings"
+    found = []
+    for column, text in _items(given, must):
+        name = _column("column_labels", column, known)
+        with about([name]):
+            found.append((name, named("column_labels", text)))
+    return tuple(found)
+
+
+def of_values(
+    given: object, attributes: Collection[Attribute], known: Collection[str] | None
+) -> ValueLabels:
+    """Read a dict from columns to dicts from values to labels.
+
+    Values of a protected column are among its categories.
+    """
+    must = "`value_labels` must be a dict from columns to dicts from values to strings"
+    found = []
+    for column, pairs in _items(given, must):
+        name = _column("value_labels", column, known)
+        with about([name]):
+            listed = _items(pairs, must)
+            values = Labels.of("value_labels", [value for value, _text in listed]).values
+            texts = tuple(named("value_labels", text) for _value, text in listed)
+            twice = len(texts) - len(set(texts))
+            if twice:
+                raise ValueError(f"`value_labels` must be distinct; got {twice} again")
+            for attribute in attributes:
+                if name in attribute.columns and not attribute.whole_column:
+                    _check_declared(attribute, name, values)
+            found.append((name, tuple(zip(values, texts, strict=True))))
+    return tuple(found)
+
+
+def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) -> None:
+    at = attribute.columns.index(column)
+    labels, recode = attribute.axes[at], dict(attribute.recode[at] if attribute.recode else ())
+    for value in values:
+        if labels.code(value) is None or type(value) is not type(labels.values[0]):
+            is_missing = recode.get(value, value) is None
+            got = "a code that is recoded as missing" if is_missing else "a value that is none"
+            raise ValueError(f"`value_labels` must be of declared categories; got {got}")
+
+
+def _items(given: object, must: str) -> list[tuple[Any, Any]]:
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return list(given.items())
+
+
+def _column(name: str, given: object, known: Collection[str] | None) -> str:
+    column = named(name, given)
+    if known is not None and column not in known:
+        must = f"`{name}` must be of columns that the plan names"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is none of them")
+    return column

@@ -29,33 +29,14 @@ _TOGETHER = 8
 class Stream:
     """One release, read and written in Arrow record batches.
 
-    >>> import bistochastic as bs, pyarrow as pa
-    >>> from bistochastic.plan.options import Options
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> batch = pa.record_batch({"sex": ["F", "M", "M"]})
-    >>> stream = Stream(plan, batch.schema, Options.of(plan))
-    >>> [ready.num_rows for piece in stream.pieces([batch]) for ready in stream.drawn(piece)]
-    [3]
-    >>> stream.close()
-    >>> stream.certificate.records
-    3
+    Give all batches to :meth:`pieces`, each piece to :meth:`drawn`, in any thread, write
+    what it returns in the order of the input, and call :meth:`close` once. If an error comes after
+    rows were returned, they must not be used: under a key, a part of a release is not what readers
+    were promised. The writer of the rows shuffles them.
 
-    1. Make it with the schema of the input. Columns and types are checked here, before any row is
-       read; ``schema`` is the schema of the output.
-    2. Give all batches to :meth:`pieces`, and each piece to :meth:`drawn`, which may run in another
-       thread; write what it returns, in the order of the input.
-    3. Call :meth:`close` once. Then read ``certificate``.
-
-    An error may come after rows were returned. Then they must not be used: under a key, a part of
-    a release is not what readers were promised.
-
-    ``options.shuffle`` is noted in the certificate; the writer of the rows shuffles them.
-
-    A numeric column is permuted as a whole, so it needs two passes. In the first, read its values
-    and permute them by :func:`permuted`. In the second, pass the result as ``numbers``: an array
-    for each numeric column, with the values of all rows in the order of the input.
-
-    With ``places``, protected strings come out as codes, for a Parquet file.
+    A numeric column needs two passes. In the first, read its values and permute them by
+    :func:`permuted`. In the second, pass the result as ``numbers``. With ``places``, protected
+    strings come out as codes, for a Parquet file.
     """
 
     def __init__(

@@ -169,9 +169,6 @@ def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], N
     """Find the first row and the length of each run of equal records of one unit.
 
     A file lists households one after another, so there are fewer runs to sort than rows.
-
-    >>> _runs(np.array([7, 7, 7, 5], np.uint64), [np.array([1, 1, 2, 2])])
-    (array([0, 2, 3]), array([2, 1, 1]))
     """
     starts = np.ones(len(words), bool)
     starts[1:] = words[1:] != words[:-1]
