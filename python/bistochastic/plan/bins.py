@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Codes, Mask
 
     Break = int | float | date
+    Ends = tuple[Break | None, Break | None]
 
 # Classes, and numbers inside all classes.
 _CLASSES, _NUMBERS = 1 << 20, 1 << 24
@@ -41,11 +42,11 @@ class Bins:
     @classmethod
     def of(
         cls,
-        breaks: Any = None,
-        width: Any = None,
-        low: Any = None,
-        high: Any = None,
-        open: Any = (),
+        breaks: object = None,
+        width: object = None,
+        low: object = None,
+        high: object = None,
+        open: object = (),
     ) -> Bins:
         """Breaks, or classes of equal width, as a caller gave them."""
         said = [n for n, x in (("width", width), ("low", low), ("high", high)) if x is not None]
@@ -115,7 +116,7 @@ class Bins:
         return max(high - low for low, high in pairwise(days))
 
     @kept
-    def midpoints(self) -> NDArray[Any]:
+    def midpoints(self) -> np.ndarray:
         """The middle of each class; of an open one its finite end."""
         found: list[date | float] = []
         for low, high in self._ends:
@@ -126,10 +127,10 @@ class Bins:
         return np.array(found, "M8[D]" if self.dated else np.float64)
 
     @kept
-    def _edges(self) -> NDArray[Any]:
+    def _edges(self) -> np.ndarray:
         return np.array(self.breaks, "M8[D]") if self.dated else np.array(self.breaks, np.float64)
 
-    def codes(self, values: NDArray[Any]) -> tuple[Codes, Mask | None]:
+    def codes(self, values: np.ndarray) -> tuple[Codes, Mask | None]:
         """Find the class of each value, and the values that are outside of all classes."""
         edges = self._edges
         if values.dtype.kind in "iu":
@@ -156,7 +157,7 @@ class Bins:
         found[outside] = 0
         return found, outside
 
-    def numbers(self, step: float) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    def numbers(self, step: float) -> tuple[np.ndarray, NDArray[np.int64], NDArray[np.int64]]:
         """List all multiples of a step in the classes, and the first and the number per class."""
         unit = Fraction(repr(step))
         firsts, counts = [], []
@@ -176,7 +177,7 @@ class Bins:
         every = np.concatenate(
             [np.arange(n, n + many) for n, many in zip(firsts, counts, strict=True)]
         )
-        found: NDArray[Any]
+        found: np.ndarray
         if self.dated:
             found = (every * int(step)).astype("M8[D]")
         elif unit.denominator == 1:
@@ -190,7 +191,7 @@ class Bins:
         return found, starts, np.array(counts)
 
 
-def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | None, Break | None]:
+def clipped(bottom: object, top: object, bins: Bins | None = None) -> Ends:
     """Check the ends that replace values beyond them; with classes, each must be inside one."""
     found = [None if x is None else _break(n, x) for n, x in (("bottom", bottom), ("top", top))]
     for name, x in zip(("bottom", "top"), found, strict=True):
@@ -207,7 +208,7 @@ def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | No
     return low, high
 
 
-def _break(name: str, given: Any) -> Break:
+def _break(name: str, given: object) -> Break:
     """Read a number, a date, or a date as ISO 8601 writes it."""
     must = "be finite numbers or dates without a time"
     if isinstance(given, str):
@@ -231,7 +232,7 @@ def _break(name: str, given: Any) -> Break:
     return whole if whole == number and abs(number) <= 2**53 else number
 
 
-def _steps(width: Any, low: Break, high: Break) -> list[Break]:
+def _steps(width: object, low: Break, high: Break) -> list[Break]:
     """Classes of equal width."""
     size = _break("width", width)
     if any(isinstance(x, date) for x in (size, low, high)):
@@ -250,7 +251,7 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
     return [int(x) if x.denominator == 1 else float(x) for x in found]
 
 
-def _periods(width: str, low: Any, high: Any) -> list[Break]:
+def _periods(width: str, low: object, high: object) -> list[Break]:
     """Return the first days of months, quarters or years."""
     ends = [_break(name, x) for name, x in (("low", low), ("high", high))]
     months = _MONTHS[width]

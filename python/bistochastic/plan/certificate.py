@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from bistochastic import _core, measures
 from bistochastic.kept import kept
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.exchange import Fields
+    from bistochastic.markup import Markup
     from bistochastic.matrix import Matrix
     from bistochastic.numeric.displacement import Displacement
     from bistochastic.plan.definitions import Bits, Measures
@@ -335,7 +336,7 @@ class Certificate:
 
         return markup.fragment(*self._shown())
 
-    def _shown(self) -> list[Any]:
+    def _shown(self) -> list[Markup | list[Markup] | None]:
         """Make the parts of the HTML."""
         from bistochastic import markup
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bistochastic.labels import Label
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Groups
-    from bistochastic.plan.bins import Break
+    from bistochastic.plan.bins import Break, Ends
 
     Places = NDArray[np.int64]
 
@@ -420,7 +420,7 @@ def read_numbers(
     table: Table,
     name: str,
     first: int | None,
-    ends: tuple[Break | None, Break | None],
+    ends: Ends,
     *,
     dated: bool = False,
 ) -> tuple[np.ndarray, Mask | None]:

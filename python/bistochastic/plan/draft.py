@@ -78,7 +78,7 @@ def draft(
     )
 
 
-def columns(schema: Any, *, look: bool) -> list[Column]:
+def columns(schema: object, *, look: bool) -> list[Column]:
     """Read the columns of a frame, a schema, a codebook or a dict."""
     if isinstance(schema, str | Path):
         return _read_codebook(schema)
@@ -108,7 +108,7 @@ def of_columns(
     numeric: tuple[str, ...] | Literal["*"] = (),
     keep: tuple[str, ...] | Literal["*"] = (),
     drop: tuple[str, ...] = (),
-    missing: Any = "raise",
+    missing: object = "raise",
     name: str = "plan",
 ) -> Draft:
     """Make a plan for these columns; a codebook overrides their types."""
@@ -267,7 +267,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     """Give a column the categories of a codebook, as integers if the column holds integers."""
     if declared is None or declared.levels is None:
         return column
-    levels: tuple[Any, ...] = declared.levels
+    levels: tuple[object, ...] = declared.levels
     if column.holds == "integers":
         with about([column.name]):
             whole = spelled_as(Labels.of("levels", levels), "integer")

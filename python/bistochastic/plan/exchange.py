@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bistochastic.exchange import Fields
+    from bistochastic.labels import Label
+    from bistochastic.plan.bins import Break
     from bistochastic.plan.plan import Plan
 
     P = TypeVar("P", bound="Plan")
@@ -64,7 +66,7 @@ def number(value: Any) -> Any:
     return exchange.number(value) if numeric else value
 
 
-def _label(value: object) -> Any:
+def _label(value: object) -> object:
     if value is None:
         return {"missing": True}
     if type(value) is int and abs(value) > exchange.EXACT:
@@ -75,7 +77,7 @@ def _label(value: object) -> Any:
 def attribute_data(attribute: Attribute) -> Fields:
     """Convert an attribute to plain data."""
     if attribute.whole_column:
-        found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
+        found: Fields = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
@@ -125,14 +127,14 @@ def attribute_data(attribute: Attribute) -> Fields:
     return found
 
 
-def _ends(attribute: Any) -> Fields:
+def _ends(attribute: Binned | Numeric) -> Fields:
     ends = {"bottom": attribute.bottom, "top": attribute.top}
     return {name: _day(x) for name, x in ends.items() if x is not None}
 
 
-def _day(x: Any) -> Any:
+def _day(x: Break) -> int | float | str:
     """Convert a break to plain data: a date as ISO 8601 writes it."""
-    return x.isoformat() if hasattr(x, "isoformat") else x
+    return x.isoformat() if isinstance(x, date) else x
 
 
 def plain(plan: Plan) -> Fields:
@@ -333,7 +335,7 @@ def _law(here: Here, size: int) -> Fields:
     return found
 
 
-def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
+def _groups(here: Here, size: int) -> tuple[str, dict[Label, Matrix]]:
     here.keys(("column", "matrices"))
     chosen = {}
     for item in here["matrices"].items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.exchange import OLDER
 
@@ -33,7 +33,7 @@ def _attribute(data: Fields) -> Fields:
     return named
 
 
-def current(field: str, value: Any) -> Any:
+def current(field: str, value: object) -> object:
     """Translate a value of format 1 to the value that is written today."""
     older = {old: new for new, old in VALUES.get(field, {}).items()}
     return older.get(value, value) if isinstance(value, str) else value

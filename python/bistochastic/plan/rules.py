@@ -19,6 +19,7 @@ from bistochastic.words import about, prefix, shown
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from bistochastic.matrix import Matrix
     from bistochastic.plan.columns import Coded
 
     Rule = dict[str, tuple[Label | None, ...]]
@@ -117,8 +118,8 @@ def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
     if cells > _CELLS:
         must = f"must make at most {_CELLS:,} cells together for edit rules"
         raise ValueError(f"{prefix(columns)}{must}; got {cells:,}: {_CURE}")
-    bad: list[tuple[Any, ...]] = []
-    good: list[tuple[Any, ...]] = []
+    bad: list[tuple[Label | None, ...]] = []
+    good: list[tuple[Label | None, ...]] = []
     for cell in itertools.product(*levels):
         held = dict(zip(columns, cell, strict=True))
         broken = any(all(_same(held[c], v) for c, v in rule.items()) for rule in rules)
@@ -146,7 +147,7 @@ def _same(value: object, allowed: tuple[object, ...]) -> bool:
     return _key(value) in map(_key, allowed)
 
 
-def _matrix(size: int, parts: list[Categorical]) -> Any:
+def _matrix(size: int, parts: list[Categorical]) -> Matrix:
     """Choose the matrix with the largest epsilon that is not above the sum of the epsilons.
 
     Its beta is at least the smallest beta of the attributes. Beta falls as epsilon grows: if the
@@ -208,7 +209,7 @@ def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) ->
             raise ValueError(f"`value_labels` must be of declared categories; got {got}")
 
 
-def _items(given: object, must: str) -> list[tuple[Any, Any]]:
+def _items(given: object, must: str) -> list[tuple[object, object]]:
     if not hasattr(given, "items"):
         raise TypeError(f"{must}; got {type(given).__name__}")
     return list(given.items())

@@ -25,18 +25,18 @@ from bistochastic.plan.columns import Numbers
 from bistochastic.plan.units import Met, certified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.plan.attributes import Categorical, Joint
-    from bistochastic.plan.columns import Encoded
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Coded, Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
-    from bistochastic.plan.waves import ByIds, Ids
+    from bistochastic.plan.waves import ByIds, Ids, IdValues
 
-    Drawn = tuple[Categorical | Joint, Encoded]
+    Drawn = tuple[Coded, Encoded]
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,9 @@ class Run:
     def _ids(self, table: Table, first: int | None) -> Ids | None:
         """List what identifies each row, if its position does not."""
         if self._row_columns:
+            # Each part is its type, length and bytes, so no two rows have the same byte string.
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
-            return waves.Ids(waves.joined(parts))
+            return waves.Ids(_core.joined_ids(parts))
         wave, key = self._options.wave, self._options.key
         if wave is None:
             return None
@@ -150,14 +151,14 @@ class Run:
             wave.refuse_changed(self.plan, key, self._people)
         return ids
 
-    def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
+    def drawn(self, piece: Piece, order: np.ndarray | None = None) -> Any:
         """Protect the rows, in the type of the table's library; in ``order``, if it is given."""
         table, start = piece.table, piece.first or 0
         if table.rows:
             self._options.spend()
         drawn = self._codes(piece, start)
         self._done(len(drawn))
-        new: dict[str, Any] = {}
+        new: dict[str, object] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
             places = self._places(attribute, codes, piece) if attribute._has_numbers else None
             new.update(attribute._decode(table, codes, source.missing, places))
@@ -198,7 +199,7 @@ class Run:
             for a, each in every
         ]  # fmt: skip
 
-    def _by_blocks(self, every: list[Drawn], first: int, last: bool) -> list[Codes]:
+    def _by_blocks(self, every: Sequence[Drawn], first: int, last: bool) -> list[Codes]:
         """Draw by position, from block number ``first`` on, up to the end if ``last``."""
         if not every:
             return []
@@ -208,9 +209,7 @@ class Run:
         release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
-    def _by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, key: _core.Key
-    ) -> Codes:
+    def _by_ids(self, attribute: Coded, encoded: Encoded, ids: IdValues, key: _core.Key) -> Codes:
         """Draw one attribute by ids, each group by its own matrix."""
         columns, name = list(attribute.columns), self.plan.name
         with about(columns):
@@ -307,7 +306,10 @@ def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) ->
         return Numbers(found, numbers.missing)
 
 
-def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, Any]) -> Any:
+def _move(
+    attribute: Numeric, law: Matrix | None, values: np.ndarray, given: dict[str, Any]
+) -> np.ndarray:
+    assert law is not None
     move = law.average if attribute.how == "average" else law.permute
     return np.asarray(move(values, **given))
 
@@ -320,7 +322,7 @@ def package() -> str:
     return version("bistochastic")
 
 
-def _some(ids: Any, rows: NDArray[Any]) -> Any:
+def _some(ids: IdValues, rows: np.ndarray) -> IdValues:
     """Select the ids of some rows."""
     if isinstance(ids, _core.SpelledIds):
         return ids.take(rows)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
+    Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
     C = TypeVar("C", bound=Certificate)
 
 VERSION = 1
@@ -70,17 +71,17 @@ def _units(here: Here) -> list[Unit]:
 
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class. Files stay the last.
-LATER: dict[str, Callable[[Here], Any]] = {
+LATER: dict[str, Reader] = {
     "declared_categories": Here.texts,
     "units": _units,
     "files": _digests,
 }
-LATER_IDS: dict[str, Callable[[Here], Any]] = {
+LATER_IDS: dict[str, Reader] = {
     "redrawn_before": Here.texts,
 }
 
 
-def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
+def later(thing: object, names: dict[str, Reader]) -> Fields:
     """Return the fields that later versions added, if they are set, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {
@@ -89,7 +90,7 @@ def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     }  # fmt: skip
 
 
-def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
+def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
     found = {name: read(here[name]) for name, read in names.items() if name in here}
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 

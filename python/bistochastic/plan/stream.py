@@ -7,7 +7,7 @@ row is independent; batches have the same length, and do not show the batches of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
@@ -15,6 +15,8 @@ from bistochastic.plan.run import Run, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
 
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.options import Options
@@ -42,7 +44,7 @@ class Stream:
     def __init__(
         self,
         plan: Plan,
-        schema: Any,
+        schema: pa.Schema,
         options: Options,
         *,
         numbers: Mapping[str, Numbers] | None = None,
@@ -61,7 +63,7 @@ class Stream:
         self.schema = self._run.piece(self._held.take(0)).schema
         """The schema of the output."""
 
-    def pieces(self, batches: Iterable[Any]) -> Iterator[Piece]:
+    def pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         """Read all rows as codes, each batch as soon as it can be drawn."""
         for batch in batches:
             self._held.add(batch)
@@ -82,9 +84,9 @@ class Stream:
         while self._held.rows >= (_TOGETHER + 1) * BLOCK:
             yield self._read(_TOGETHER * BLOCK)
 
-    def drawn(self, piece: Piece) -> list[Any]:
+    def drawn(self, piece: Piece) -> list[pa.RecordBatch]:
         """Protect a batch, as record batches; batches come in their order."""
-        made: list[Any] = self._run.drawn(piece).to_batches()
+        made: list[pa.RecordBatch] = self._run.drawn(piece).to_batches()
         return made
 
     def close(self) -> None:
@@ -143,13 +145,13 @@ class ProtectedBatches(Shown):
     (2, 2)
     """
 
-    def __init__(self, stream: Stream, reader: Any) -> None:
+    def __init__(self, stream: Stream, reader: pa.RecordBatchReader) -> None:
         self._stream = stream
         self._source = reader
         self._batches = self._drawn()
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """The schema of the batches."""
         return self._stream.schema
 
@@ -158,25 +160,25 @@ class ProtectedBatches(Shown):
         """The certificate of the release; ``ValueError`` until all of it was read."""
         return self._stream.certificate
 
-    def _drawn(self) -> Iterator[Any]:
+    def _drawn(self) -> Iterator[pa.RecordBatch]:
         for piece in self._stream.pieces(self._source):
             yield from self._stream.drawn(piece)
         self._stream.close()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self._batches
 
-    def read_next_batch(self) -> Any:
+    def read_next_batch(self) -> pa.RecordBatch:
         """Read the next batch; ``StopIteration`` after the last."""
         return next(self._batches)
 
-    def to_reader(self) -> Any:
+    def to_reader(self) -> pa.RecordBatchReader:
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
         from bistochastic.adapters.record_batches import reader_from
 
         return reader_from(self.schema, self._batches)
 
-    def read_all(self) -> Any:
+    def read_all(self) -> pa.Table:
         """Read the remaining batches into one table."""
         return self.to_reader().read_all()
 
@@ -188,7 +190,7 @@ class ProtectedBatches(Shown):
         return f"<ProtectedBatches of {len(self.schema.names)} column{several}>"
 
 
-def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:
+def protect_batches(plan: Plan, reader: object, options: Options) -> ProtectedBatches:
     """Protect a stream of batches: see :meth:`Plan.protect_batches`."""
     from bistochastic.adapters.record_batches import reader_of
 

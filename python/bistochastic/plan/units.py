@@ -8,7 +8,7 @@ and has the same reported value. This file checks that records of a unit agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
 
-    Values = list[NDArray[Any]]
+    Values = list[np.ndarray]
 
 
 @dataclass(frozen=True, repr=False)
