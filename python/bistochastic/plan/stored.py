@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
@@ -213,12 +213,12 @@ def _ids(here: Here, plan: Plan) -> ByIds:
     if after != "first" and not _DIGEST.fullmatch(after):
         raise here["after"].refuse("be first or a digest", _short(after))
     checked = here["rows_per_id_checked"]
-    carried: Any = tuple(
-        exchange.read_attribute(item.value, item.path) for item in here["carried"].items()
-    )
-    for attribute, item in zip(carried, here["carried"].items(), strict=True):
+    carried = []
+    for item in here["carried"].items():
+        attribute = exchange.read_attribute(item)
         if attribute.whole_column:
             raise item.refuse("be categorical or joint", "numeric")
+        carried.append(attribute)
     return ByIds(
         id_column=column,
         kind=kind,
@@ -228,7 +228,7 @@ def _ids(here: Here, plan: Plan) -> ByIds:
         rows_per_id_checked=None if checked.value is None else checked.whole(0, MOST),
         after=after,
         redrawn=tuple(here["redrawn"].texts()),
-        carried=carried,
+        carried=tuple(carried),
         row_columns=rows,
         **_read_later(here, LATER_IDS),
     )
@@ -259,7 +259,9 @@ def _compare(here: Here, name: str, given: object) -> None:
     elif name == "reason":
         _ = here.value is None or here.text()
     elif name == "displacement":
-        _check_displacement(here)
+        if here.value is not None:
+            here.keys(tuple(field.name for field in fields(Displacement)))
+            _ = [_measure(here[below]) for below, x in here.value.items() if x is not None]
     elif isinstance(given, dict):
         here.keys(tuple(given))
         for below, value in given.items():
@@ -296,13 +298,3 @@ def _measure(here: Here) -> float:
     if not 0 <= value <= sys.float_info.max and here.value != "inf":
         raise here.refuse("be a number from 0 on", _short(value))
     return float(value)
-
-
-def _check_displacement(here: Here) -> None:
-    if here.value is None:
-        return
-    names = tuple(field.name for field in fields(Displacement))
-    here.keys(names)
-    for name in names:
-        if here[name].value is not None:
-            _measure(here[name])
