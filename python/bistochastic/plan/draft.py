@@ -137,10 +137,18 @@ def of_columns(
             must = "must hold numbers without declared categories to be in `numeric`"
             raise ValueError(f"{prefix([column.name])}{must}; got {got}")
         if numbers:
-            if not isinstance(missing, str):
-                _refuse_of_numbers(column.name, policy(column.name))
+            if not isinstance(missing, str) and policy(column.name) != "raise":
+                must = (
+                    "`missing` must be raise for numbers, as they are exchanged among all records"
+                )
+                raise ValueError(f"{prefix([column.name])}{must}; got {policy(column.name)}")
             if column.name in permuted or numeric == "*":
-                attributes.append(_permute(column.name, wanted))
+                if "epsilon" in wanted:
+                    must = (
+                        "`beta` must be given if numbers are permuted, as their epsilon is infinite"
+                    )
+                    raise ValueError(f"{prefix([column.name])}{must}; got epsilon")
+                attributes.append(Numeric(column.name, "k_anonymous", **wanted))
             else:
                 undecided.append(column.name)
         else:
@@ -177,19 +185,11 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
         raise TypeError(f"`min_beta` must be given with beta; got {given[0]}")
     if given == ["truthfulness"]:
         return {"truthfulness": asked["truthfulness"]}
-    beta, epsilon = asked["beta"], asked["epsilon"]
-    if epsilon is not None:
-        return {"epsilon": arguments.limit("epsilon", epsilon)}
-    wanted = arguments.share("beta", beta)
+    if given == ["epsilon"]:
+        return {"epsilon": arguments.limit("epsilon", asked["epsilon"])}
+    wanted = arguments.share("beta", asked["beta"])
     least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
     return {"beta": max(wanted, least)}
-
-
-def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
-    if "epsilon" in wanted:
-        must = "`beta` must be given if numbers are permuted, as their epsilon is infinite"
-        raise ValueError(f"{prefix([column])}{must}; got epsilon")
-    return Numeric(column, "k_anonymous", **wanted)
 
 
 def _policies(
@@ -212,12 +212,6 @@ def _policies(
         with about([column]):
             found[column] = arguments.one_of("missing", given[key], MISSING)
     return lambda column: found.get(column, "raise")
-
-
-def _refuse_of_numbers(column: str, policy: Missing) -> None:
-    if policy != "raise":
-        must = "`missing` must be raise for numbers, as they are exchanged among all records"
-        raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
 def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:

@@ -153,15 +153,11 @@ def rows(parts: list[Measures]) -> list[list[str]]:
             each.family + (" (no noise)" if each.deterministic else ""),
             "records" if each.size is None else str(each.size),
             "-" if each.bits is None else f"{down(each.bits, 5)} of {each.max_bits or 0.0:.5g}",
-            "-" if each.beta is None else _beta(each),
+            "-" if each.beta is None else down(each.beta, 5) + f" ({each.note})" * bool(each.note),
             up(each.epsilon, 5),
         ]
         for each in parts
     ]
-
-
-def _beta(each: Measures) -> str:
-    return down(each.beta or 0.0, 5) + (f" ({each.note})" if each.note else "")
 
 
 def _part(part: Bits | None) -> str:
@@ -303,10 +299,8 @@ def _describe_pooling(plan: Plan, one: str) -> list[str]:
 
 def undecided(plan: Plan) -> list[str]:
     """List what is still to be decided, in phrases."""
-    if not plan.undecided:
-        return []
     choices = "permute as Numeric, keep, drop or declare the categories"
-    return [f"{prefix(plan.undecided)}{choices}"]
+    return [f"{prefix(plan.undecided)}{choices}"] if plan.undecided else []
 
 
 class Preview:
@@ -386,23 +380,16 @@ class Preview:
             "warnings": warnings(plan),
         }  # fmt: skip
 
-    def _expected(self) -> Markup | None:
-        from bistochastic import markup
-
-        expected = self.expectations()
-        if not expected:
-            return None
-        caption = f"To expect of {self.records:,} records"
-        return markup.table(EXPECTED, expected, caption=caption, scroll=False)
-
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
-        plan = self.plan
+        plan, expected = self.plan, self.expectations()
+        caption = f"To expect of {self.records or 0:,} records"
+        more = markup.table(EXPECTED, expected, caption=caption, scroll=False) if expected else None
         left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
         return markup.fragment(
             laws(plan, title(plan)),
-            self._expected(),
+            more,
             [markup.element("p", line) for line in totals(plan)],
             listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),

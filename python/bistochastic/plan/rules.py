@@ -68,11 +68,18 @@ def _rule(number: int, given: Any, attributes: Sequence[Attribute]) -> Rule:
         column = named("impossible", key)
         attribute = known.get(column)
         if attribute is None or isinstance(attribute, Binned):
-            what = "is binned" if attribute is not None else _what(column, attributes)
+            what = "is not protected" if attribute is None else "is binned"
+            for other in attributes:
+                if attribute is None and column in other.columns:
+                    what = "is permuted" if other.whole_column else "is joined with others"
             cure = f"{_CURE}, drop one, or bin by recode"
             must = "`impossible` must be about columns that the plan protects as categories"
             raise ValueError(f"{must}; got `{shown(column)}`, which {what}: {cure}")
-        _check(attribute)
+        law = attribute.matrix
+        if law is None or structure.two_valued(law) is None or not math.isfinite(law.epsilon):
+            got = f"{'groups' if law is None else law.family}: {_CURE}"
+            need = "must be a randomized response of finite epsilon, without groups, for edit rules"
+            raise ValueError(f"{prefix([column])}{need}; got {got}")
         values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
         axis, none = attribute.axes[0], attribute.missing == "category"
         for one in values:
@@ -84,24 +91,6 @@ def _rule(number: int, given: Any, attributes: Sequence[Attribute]) -> Rule:
         codes = (axis.code(one) for one in values)
         found[column] = tuple(None if c is None else axis.values[c] for c in codes)
     return found
-
-
-def _what(column: str, attributes: Sequence[Attribute]) -> str:
-    for attribute in attributes:
-        if column in attribute.columns:
-            return "is permuted" if attribute.whole_column else "is joined with others"
-    return "is not protected"
-
-
-def _check(attribute: Categorical) -> None:
-    """Raise an error for what is not a randomized response by one matrix of finite epsilon."""
-    law = attribute.matrix
-    must = "must be a randomized response of finite epsilon, without groups, for edit rules"
-    before = prefix(attribute.columns)
-    if law is None:
-        raise ValueError(f"{before}{must}; got groups: {_CURE}")
-    if structure.two_valued(law) is None or not math.isfinite(law.epsilon):
-        raise ValueError(f"{before}{must}; got {law.family}: {_CURE}")
 
 
 def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
@@ -122,7 +111,7 @@ def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
     good: list[tuple[Label | None, ...]] = []
     for cell in itertools.product(*levels):
         held = dict(zip(columns, cell, strict=True))
-        broken = any(all(_same(held[c], v) for c, v in rule.items()) for rule in rules)
+        broken = any(all(_key(held[c]) in map(_key, v) for c, v in r.items()) for r in rules)
         (bad if broken else good).append(cell)
     for column, every, place in zip(columns, levels, range(len(columns)), strict=True):
         left = {_key(cell[place]) for cell in good}
@@ -141,10 +130,6 @@ def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
 
 def _key(value: object) -> tuple[str, object]:
     return type(value).__name__, value
-
-
-def _same(value: object, allowed: tuple[object, ...]) -> bool:
-    return _key(value) in map(_key, allowed)
 
 
 def _matrix(size: int, parts: list[Categorical]) -> Matrix:

@@ -65,24 +65,22 @@ class Stream:
 
     def pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         """Read all rows as codes, each batch as soon as it can be drawn."""
+        held, block = self._held, _TOGETHER * BLOCK
         for batch in batches:
-            self._held.add(batch)
-            yield from self._full()
-        rows = self._held.taken + self._held.rows
+            held.add(batch)
+            # Whole blocks, while one more is held.
+            while held.rows >= block + BLOCK:
+                first = held.taken
+                yield self._run.read(held.take(block), first, last=False)
+        rows = held.taken + held.rows
         self._options.check_rows(self._run.plan, rows)
         for column, values in self._numbers.items():
             if len(values) != rows:
                 must = f"must have a number for each of {rows} rows"
                 raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
-        # Whole blocks first, so the last batch is not longer than the others.
-        yield from self._full()
-        if self._held.rows:
-            yield self._read(self._held.rows, last=True)
-
-    def _full(self) -> Iterator[Piece]:
-        """Read batches of whole blocks while one more block is held."""
-        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            yield self._read(_TOGETHER * BLOCK)
+        if held.rows:
+            first = held.taken
+            yield self._run.read(held.take(held.rows), first, last=True)
 
     def drawn(self, piece: Piece) -> list[pa.RecordBatch]:
         """Protect a batch, as record batches; batches come in their order."""
@@ -100,11 +98,6 @@ class Stream:
             must = "`certificate` must be read after all rows"
             raise ValueError(f"{must}; got a release that goes on")
         return self._certificate
-
-    def _read(self, rows: int, *, last: bool = False) -> Piece:
-        """Read the first rows that are held, as codes; whole blocks unless they are the last."""
-        first = self._held.taken
-        return self._run.read(self._held.take(rows), first, last)
 
 
 def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:

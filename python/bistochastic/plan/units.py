@@ -76,14 +76,10 @@ def replaced(plan: Plan, given: object) -> dict[str, str]:
         raise TypeError(f"{must}; got {type(given).__name__}")
     found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
     for column in found:
-        if column not in (plan.units or ()):
-            raise ValueError(
-                f"{must}; got `{shown(column)}`, which the plan does not name in units"
-            )
-        if plan.keep != "*" and column in plan.keep:
-            raise ValueError(
-                f"{must}; got `{shown(column)}`, which the plan keeps: name it in drop"
-            )
+        named_in = column in (plan.units or ())
+        if not named_in or (plan.keep != "*" and column in plan.keep):
+            why = "keeps: name it in drop" if named_in else "does not name in units"
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan {why}")
     return found
 
 
@@ -131,7 +127,12 @@ class Met:
             if each.groups is not None and attribute.groups is not None:
                 names.append((attribute.groups.column,))
                 every.append(each.groups)
-        words = _words(ids)
+        # Eight bytes for each row: an integer itself, a keyed hash of others.
+        if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
+            words = ids.values.view(np.uint64)
+        else:
+            assert ids.hashes is not None
+            words = np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
         rows, lengths = _runs(words, every)
         every = [values[rows] for values in every]
         keys, at, which = np.unique(words[rows], return_index=True, return_inverse=True)
@@ -178,14 +179,6 @@ def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], N
     return rows, np.diff(rows, append=len(words))
 
 
-def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Make eight bytes for each row: an integer itself, a keyed hash of others."""
-    if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
-        return ids.values.view(np.uint64)
-    assert ids.hashes is not None
-    return np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
-
-
 def certified(
     plan: Plan,
     options: Options,
@@ -196,10 +189,8 @@ def certified(
     checked: bool,
 ) -> tuple[Unit, ...]:
     """Return the certificate's facts about units that were read, and of carried attributes."""
-    wave = options.wave
-    before = (
-        {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
-    )
+    after = "first" if options.wave is None else options.wave.after
+    before = {} if after == "first" else {u.column: u for u in after.units}
     found = []
     for column in options.units(plan):
         kind = kinds.get(column, "none")
