@@ -49,14 +49,7 @@ def _certificate(written: bytes) -> Certificate:
 
 
 def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | None:
-    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another.
-
-    >>> import bistochastic as bs, pyarrow as pa
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> table = plan.protect(pa.table({"sex": ["F", "M", "M"]})).data
-    >>> certificate_of(table, plan)
-    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6>
-    """
+    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another."""
     from bistochastic.plan.protect import Release
 
     if isinstance(frame, Release):

@@ -345,9 +345,9 @@ class Certificate:
 def _of_ids(ids: ByIds) -> Fields:
     names = (name for name in ByIds.__dataclass_fields__ if name not in stored.LATER_IDS)
     found = {name: getattr(ids, name) for name in names}
-    carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
-    lists = {name: list(getattr(ids, name)) for name in ("redrawn", "row_columns")}
-    return {**found, **lists, "carried": carried, **stored.later(ids, stored.LATER_IDS)}
+    found |= {name: list(found[name]) for name in ("redrawn", "row_columns")}
+    found["carried"] = [exchange.attribute_data(attribute) for attribute in ids.carried]
+    return found | stored.later(ids, stored.LATER_IDS)
 
 
 def _describe(attribute: Attribute, each: Measures) -> Fields:

@@ -151,8 +151,18 @@ class Coded:
         if raw is None:
             held = self.reported[at]
             codes, missing = read(table, self.columns[at], held, first, narrowed=narrowed)
-            if self.matrices[0].padding:
-                codes = self._padded(codes, missing, first, released=released)
+            if not self.matrices[0].padding:
+                return codes, missing
+            beyond = codes >= len(self.axes[0])
+            if missing is not None:
+                beyond &= ~missing
+            if beyond.any() and not released:
+                must = f"{prefix(self.columns)}must hold declared categories only"
+                got = f"values that are only reported, {_count(beyond, first)}"
+                raise ValueError(f"{must}; got {got}")
+            if self.missing == "category":
+                # Codes that are only reported come behind the code of a missing value.
+                codes = codes.astype(self._least) + beyond.astype(self._least)
             return codes, missing
         codes, missing = read(table, self.columns[at], raw[0], first)
         codes, size = raw[1][codes], len(self.axes[at])
@@ -206,7 +216,14 @@ class Coded:
                 codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
-        codes = _join(self, digits)
+        codes = digits[0]
+        if len(digits) > 1:
+            # The codes of combinations; the last column changes fastest.
+            dtype = narrow(math.prod(self.shape))
+            codes = codes.astype(dtype)
+            for digit, size in zip(digits[1:], self.shape[1:], strict=True):
+                codes *= dtype.type(size)
+                codes += digit.astype(dtype, copy=False)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
         if narrowed or codes.dtype.itemsize < self._least.itemsize:
@@ -214,21 +231,6 @@ class Coded:
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
-
-    def _padded(
-        self, codes: Codes, mask: Mask | None, first: int | None, *, released: bool
-    ) -> Codes:
-        """Move codes that are only reported behind the code of a missing value, if it has one."""
-        beyond = codes >= len(self.axes[0])
-        if mask is not None:
-            beyond &= ~mask
-        if beyond.any() and not released:
-            must = f"{prefix(self.columns)}must hold declared categories only"
-            got = f"values that are only reported, {_count(beyond, first)}"
-            raise ValueError(f"{must}; got {got}")
-        if self.missing == "category":
-            codes = codes.astype(self._least) + beyond.astype(self._least)
-        return codes
 
     def _holds(self, released: bool) -> dict[str, str]:
         """List the types of the columns in a file, original or released."""
@@ -517,18 +519,6 @@ def _together(
         got = f"{int(uneven.sum())} rows with some of them, the first {at}"
         raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
     return np.asarray(every)
-
-
-def _join(attribute: Coded, digits: list[Codes]) -> Codes:
-    """Compute the codes of combinations; the last column changes fastest."""
-    if len(digits) == 1:
-        return digits[0]
-    dtype = narrow(math.prod(attribute.shape))
-    codes = digits[0].astype(dtype)
-    for digit, size in zip(digits[1:], attribute.shape[1:], strict=True):
-        codes *= dtype.type(size)
-        codes += digit.astype(dtype, copy=False)
-    return codes
 
 
 def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | None) -> Codes:

@@ -138,16 +138,13 @@ def of_columns(
             raise ValueError(f"{prefix([column.name])}{must}; got {got}")
         if numbers:
             if not isinstance(missing, str) and policy(column.name) != "raise":
-                must = (
-                    "`missing` must be raise for numbers, as they are exchanged among all records"
-                )
-                raise ValueError(f"{prefix([column.name])}{must}; got {policy(column.name)}")
+                must = "must be raise for numbers, as they are exchanged among all records"
+                got = policy(column.name)
+                raise ValueError(f"{prefix([column.name])}`missing` {must}; got {got}")
             if column.name in permuted or numeric == "*":
                 if "epsilon" in wanted:
-                    must = (
-                        "`beta` must be given if numbers are permuted, as their epsilon is infinite"
-                    )
-                    raise ValueError(f"{prefix([column.name])}{must}; got epsilon")
+                    must = "must be given if numbers are permuted, as their epsilon is infinite"
+                    raise ValueError(f"{prefix([column.name])}`beta` {must}; got epsilon")
                 attributes.append(Numeric(column.name, "k_anonymous", **wanted))
             else:
                 undecided.append(column.name)
@@ -163,8 +160,7 @@ def of_columns(
     if not attributes and not open_ones:
         why = "; ".join(sentences) or "no other column"
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
-    names = {each for some in left_out.values() for each in some}
-    rest = tuple(column.name for column in listed if column.name in names)
+    rest = tuple(c.name for c in listed if any(c.name in some for some in left_out.values()))
     left = {*drop, *rest}
     leaving = [_in_its_type(c, declared.get(c.name)) for c in listed if c.name not in left]
     plan = Plan(

@@ -21,16 +21,12 @@ VALUES = {"missing": {"raise": "refuse"}}
 
 def format_1(plan: Fields) -> Fields:
     """Translate a plan's plain data to the names and values of format 1."""
-    attributes = [_attribute(each) for each in plan["attributes"]]
+    attributes = []
+    for data in plan["attributes"]:
+        named = {FIELDS.get(name, name): value for name, value in data.items()}
+        named |= {n: v.get(named[n], named[n]) for n, v in VALUES.items() if n in named}
+        attributes.append(named)
     return {**plan, "version": 1, "attributes": attributes}
-
-
-def _attribute(data: Fields) -> Fields:
-    named = {FIELDS.get(name, name): value for name, value in data.items()}
-    for name, values in VALUES.items():
-        if name in named:
-            named[name] = values.get(named[name], named[name])
-    return named
 
 
 def current(field: str, value: object) -> object:
