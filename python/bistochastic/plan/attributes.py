@@ -83,7 +83,7 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
         return _check_size("matrix", found, size)
     maker = getattr(families, family, None)
     names = _list_parameters(family, given)
-    if "size" in names and "size" not in given:
+    if "size" in names:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
     return _check_size("matrix", matrix, size)
@@ -559,9 +559,8 @@ def _step(given: object, output: str, bins: Bins) -> int | float | None:
     """Return the step between numbers inside a class, by default 1 for integers and days."""
     if output != "number":
         if given is not None:
-            raise TypeError(
-                f'`step` must be given with output="number" only; got output="{output}"'
-            )
+            must = '`step` must be given with output="number" only'
+            raise TypeError(f'{must}; got output="{output}"')
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):

@@ -243,10 +243,8 @@ def _steps(width: object, low: Break, high: Break) -> list[Break]:
         raise ValueError(f"`width` must be positive, and low below high; got {got}")
     many = (end - start) / step
     if many.denominator != 1 or many > _CLASSES:
-        got = f"{float(many):g} classes"
-        raise ValueError(
-            f"`width` must divide the range from low to high, 2^20 times at most; got {got}"
-        )
+        must = "`width` must divide the range from low to high, 2^20 times at most"
+        raise ValueError(f"{must}; got {float(many):g} classes")
     found = [start + i * step for i in range(int(many) + 1)]
     return [int(x) if x.denominator == 1 else float(x) for x in found]
 

@@ -294,9 +294,8 @@ class Certificate:
         plan = self.plan
         records = f"{self.records:,} record{'s' * (self.records != 1)}"
         lines = [f"Certificate: {records}. {preview.title(plan)}", *preview.meaning(plan)]
-        lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
-                            left=(0, 1, 2)), ""]  # fmt: skip
-        lines += [*preview.totals(plan)]
+        lines += ["", table(preview.HEADER, preview.rows(plan), left=(0, 1, 2)), ""]
+        lines += preview.totals(plan)
         lines += [line for attribute in plan.attributes for line in _describe_moves(attribute)]
         for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
                                  ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip

@@ -401,9 +401,8 @@ class Numbers:
 
     def parts(self) -> list[NDArray[np.intp]]:
         """List the rows whose numbers are permuted together: per group, without missing ones."""
-        rows = (
-            np.arange(len(self.values)) if self.missing is None else np.flatnonzero(~self.missing)
-        )
+        there = np.ones(len(self), bool) if self.missing is None else ~self.missing
+        rows = np.flatnonzero(there)
         if self.groups is None:
             return [rows]
         codes = self.groups[rows]

@@ -317,10 +317,8 @@ def _from_csv(text: str) -> list[Column]:
     # Codebooks once had the header `level`.
     header = ["category" if name == "level" else name for name in header]
     if "column" not in header or "category" not in header:
-        raise ValueError(
-            "`codebook` must have the columns `column` and `category` in its header; "
-            f"got {len(header)} columns without them"
-        )
+        must = "`codebook` must have the columns `column` and `category` in its header"
+        raise ValueError(f"{must}; got {len(header)} columns without them")
     at, category = header.index("column"), header.index("category")
     found: dict[str, list[str]] = {}
     for i, row in enumerate(rows[1:], 2):

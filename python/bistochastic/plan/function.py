@@ -159,10 +159,9 @@ class BatchFunction(Shown):
                 raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
         given = self._expected if schema is None else schema
-        known = None if given is None else _schema(given)
-        if known is None:
-            must = "`schema` must be that of the input"
-            raise ValueError(f"{must}; got none")
+        if given is None:
+            raise ValueError("`schema` must be that of the input; got none")
+        known = _schema(given)
         key = self.key.read()
         run = self._run(known.names, key)
         run.piece(opened(known.empty_table()), None)
@@ -227,8 +226,8 @@ def batch_function(
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
     if not isinstance(key, KeySource):
-        got = "none, so a row that is done twice gets two reported values" if key is None else None
-        got = got or type(key).__name__
+        twice = "none, so a row that is done twice gets two reported values"
+        got = twice if key is None else type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan._numeric:

@@ -113,9 +113,8 @@ class Options:
         own = None if wave is None else wave.id_column
         for column in [*_list_needed(plan, own, argument), *self.units(plan)]:
             if column not in names:
-                raise ValueError(
-                    f"{prefix([column])}must be in `{argument}`; got none of that name"
-                )
+                must = f"must be in `{argument}`"
+                raise ValueError(f"{prefix([column])}{must}; got none of that name")
         if own in protected:
             raise ValueError(f"{prefix([own or ''])}must not be protected and an id; got both")
         layout: list[str] = []

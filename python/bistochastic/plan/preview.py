@@ -85,11 +85,9 @@ def warnings(plan: Plan) -> list[str]:
     for _, part, members in betas(plan):
         weak = min(members, key=lambda each: each.beta or 0.0)
         if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-            less = (
-                f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such columns"
-            )
+            less = f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such"
             audit = "disclosures" if weak.kind == "numeric" else "guesses"
-            told.append((weak.columns, less, audit))
+            told.append((weak.columns, f"{less} columns", audit))
     found = grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
     if plan.keep == "*":
         found.append(
@@ -144,7 +142,7 @@ HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 EXPECTED = ["Columns", "Truthful", "Distance", "Standard error", "95% within", "1% becomes"]
 
 
-def rows(parts: list[Measures]) -> list[list[str]]:
+def rows(plan: Plan) -> list[list[str]]:
     """Make a row of text for each attribute."""
     return [
         [
@@ -156,7 +154,7 @@ def rows(parts: list[Measures]) -> list[list[str]]:
             "-" if each.beta is None else down(each.beta, 5) + f" ({each.note})" * bool(each.note),
             up(each.epsilon, 5),
         ]
-        for each in parts
+        for each in plan.by_attribute.values()
     ]
 
 
@@ -342,7 +340,7 @@ class Preview:
     def __str__(self) -> str:
         plan = self.plan
         lines = [title(plan), ""]
-        lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
+        lines += [table(HEADER, rows(plan), left=(0, 1, 2)), ""]
         expected = self.expectations()
         if expected:
             lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
@@ -402,8 +400,7 @@ def laws(plan: Plan, caption: str) -> Markup:
     """Tabulate what happens to each attribute."""
     from bistochastic.markup import table
 
-    each = rows(list(plan.by_attribute.values()))
-    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
+    return table(HEADER, rows(plan), caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:

@@ -382,12 +382,10 @@ def _leaf(matrix: Matrix) -> Codes | None:
     counts = structure.counts(matrix)
     if counts is not None:
         return np.where((counts != 0).sum(axis=1) == 1, (counts != 0).argmax(axis=1), -1)
-    row = structure.first_row(matrix)
-    if row is not None and int((row.counts != 0).sum()) > 1:
-        return np.full(n, -1)
-    kernel = structure.even_kernel(matrix)
-    if kernel is not None and bool((kernel.counts[1:n] != 0).any()):
-        # A step of 1 to n - 1 leads to two places from everywhere.
+    row, kernel = structure.first_row(matrix), structure.even_kernel(matrix)
+    several = row is not None and int((row.counts != 0).sum()) > 1
+    # A step of 1 to n - 1 leads to two places from everywhere.
+    if several or (kernel is not None and bool((kernel.counts[1:n] != 0).any())):
         return np.full(n, -1)
     steps = structure.steps(matrix)
     if steps is not None:

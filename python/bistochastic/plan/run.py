@@ -22,10 +22,10 @@ from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.columns import Numbers
-from bistochastic.plan.units import Met, certified
+from bistochastic.plan.units import Met, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import ByIds, Ids, IdValues
-
-    Drawn = tuple[Coded, Encoded]
 
 
 @dataclass(frozen=True)
@@ -192,22 +190,18 @@ class Run:
             ids = piece.ids.values
             drawn = iter([self._by_ids(a, each, ids, self._key) for a, each in own])
         else:
-            drawn = iter(self._by_blocks(own, start // BLOCK, piece.last))
+            # From this block on, up to the end if the rows are the last.
+            given = [(list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
+                     for a, e in own]  # fmt: skip
+            labels, where = (self.plan.name, self._options.release_name or ""), start // BLOCK
+            drawn = iter(
+                _core.plan_blocks(self._key, *labels, given, where, piece.last) if own else []
+            )
         return [
             next(drawn) if a.unit is None
             else self._by_ids(a, each, piece.units[a.unit].values, self._met[a.unit].key)
             for a, each in every
         ]  # fmt: skip
-
-    def _by_blocks(self, every: Sequence[Drawn], first: int, last: bool) -> list[Codes]:
-        """Draw by position, from block number ``first`` on, up to the end if ``last``."""
-        if not every:
-            return []
-        given = [
-            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices)) for a, e in every
-        ]
-        release = self._options.release_name or ""
-        return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
     def _by_ids(self, attribute: Coded, encoded: Encoded, ids: IdValues, key: _core.Key) -> Codes:
         """Draw one attribute by ids, each group by its own matrix."""
@@ -270,12 +264,28 @@ class Run:
             package=package(),
             engine=engine,
             declared_categories=self._declared,
-            units=certified(
-                self.plan, options, self.units,
-                {column: met.count for column, met in self._met.items()},
-                () if ids is None else ids.carried, checked=engine is None,
-            ),
-        )  # fmt: skip
+            units=self._certified(ids, checked=engine is None),
+        )
+
+    def _certified(self, ids: ByIds | None, *, checked: bool) -> tuple[Unit, ...]:
+        """Return facts about units that were read, and about those of carried attributes."""
+        options = self._options
+        after = "first" if options.wave is None else options.wave.after
+        before = {} if after == "first" else {u.column: u for u in after.units}
+        found = []
+        for column, met in self._met.items():
+            kind = self.units.get(column, "none")
+            if kind == "none" and column in before:
+                # A wave without anyone does not forget what ids are.
+                kind = before[column].kind
+            count = met.count if options.count_units else None
+            found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
+        carried = () if ids is None else ids.carried
+        gone = {a.unit for a in carried} - set(self._met)
+        return (
+            *found,
+            *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone),
+        )
 
 
 def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:

@@ -18,13 +18,10 @@ from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
 from bistochastic.words import Shown, prefix, row, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-    from bistochastic.plan.columns import Coded, Encoded
-    from bistochastic.plan.options import Options
+    from bistochastic.plan.columns import Encoded
     from bistochastic.plan.plan import Plan
 
     Values = list[np.ndarray]
@@ -177,27 +174,3 @@ def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], N
         starts[1:] |= values[1:] != values[:-1]
     rows = np.flatnonzero(starts)
     return rows, np.diff(rows, append=len(words))
-
-
-def certified(
-    plan: Plan,
-    options: Options,
-    kinds: dict[str, str],
-    counts: dict[str, int],
-    carried: Iterable[Coded],
-    *,
-    checked: bool,
-) -> tuple[Unit, ...]:
-    """Return the certificate's facts about units that were read, and of carried attributes."""
-    after = "first" if options.wave is None else options.wave.after
-    before = {} if after == "first" else {u.column: u for u in after.units}
-    found = []
-    for column in options.units(plan):
-        kind = kinds.get(column, "none")
-        if kind == "none" and column in before:
-            # A wave without anyone does not forget what ids are.
-            kind = before[column].kind
-        count = counts.get(column) if options.count_units else None
-        found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
-    gone = {a.unit for a in carried} - {unit.column for unit in found}
-    return (*found, *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone))
