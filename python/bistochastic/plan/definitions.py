@@ -22,7 +22,7 @@ from bistochastic.plan.attributes import Attribute, Numeric
 from bistochastic.words import Shown, down, shown, up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from bistochastic.plan.plan import Plan
 
@@ -162,13 +162,6 @@ def _numeric(attribute: Numeric) -> Measures:
     bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
     bits = 0.0 if average else min(bits, law.entropy_rate)
     return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
-
-
-def definition(attributes: Sequence[Attribute]) -> int:
-    """1 for a single column, 3 for a single joint attribute, else 2: bits are added."""
-    if len(attributes) != 1:
-        return 2
-    return 3 if len(attributes[0].columns) > 1 else 1
 
 
 # The meaning of each definition, for people who have not read the paper.

@@ -111,7 +111,14 @@ class Options:
         wave = self.wave
         protected = plan._protected
         own = None if wave is None else wave.id_column
-        for column in [*_list_needed(plan, own, argument), *self.units(plan)]:
+        # The columns that the table must have; one record may lack dropped columns.
+        needed = [column for attribute in plan.attributes for column in attribute.columns]
+        needed += plan.keep if plan.keep != "*" else []
+        needed += plan.drop if argument == "frame" else ()
+        needed += [a.groups.column for a in plan.attributes if a.groups is not None]
+        needed += [a.within for a in plan._numeric if a.within is not None]
+        needed += [] if own is None else [own]
+        for column in [*needed, *self.units(plan)]:
             if column not in names:
                 must = f"must be in `{argument}`"
                 raise ValueError(f"{prefix([column])}{must}; got none of that name")
@@ -137,13 +144,3 @@ class Options:
         if len(set(layout)) < len(layout):
             raise ValueError("`pseudonym` must be the name of a new column; got one that there is")
         return layout
-
-
-def _list_needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
-    """List the columns that the table must have; one record may lack dropped columns."""
-    needed = [column for attribute in plan.attributes for column in attribute.columns]
-    needed += plan.keep if plan.keep != "*" else []
-    needed += plan.drop if argument == "frame" else ()
-    needed += [a.groups.column for a in plan.attributes if a.groups is not None]
-    needed += [a.within for a in plan._numeric if a.within is not None]
-    return needed if id_column is None else [*needed, id_column]

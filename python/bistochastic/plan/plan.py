@@ -315,7 +315,9 @@ class Plan(_Fields):
     @property
     def definition(self) -> int:
         """1 for a single column, 3 for a single :class:`Joint`, else 2: bits are summed."""
-        return definitions.definition(self.attributes)
+        if len(self.attributes) != 1:
+            return 2
+        return 3 if len(self.attributes[0].columns) > 1 else 1
 
     @kept
     def by_attribute(self) -> dict[str, Measures]:

@@ -139,7 +139,7 @@ def _certificate(cls: type[C], here: Here) -> C:
         raise here["ids"].refuse("be null without a stored key", "ids")
     found = cls(
         plan=plan,
-        records=_records(here["records"], plan),
+        records=here["records"].whole(0, MOST),
         release_name=_optional(here["release_name"]),
         key_stored=has_key,
         key_fingerprint=fingerprint,
@@ -150,6 +150,13 @@ def _certificate(cls: type[C], here: Here) -> C:
         engine=_optional(here["engine"]),
         **_read_later(here, LATER),
     )
+    for number in plan._numeric:
+        size = None if number.matrix is None else number.matrix.size
+        if size != found.records:
+            among = "no number" if size is None else str(size)
+            raise here["records"].refuse(
+                f"be {among}, as the plan was made for", f"{found.records}"
+            )
     if not set(found.declared_categories) <= set(found.unprotected_columns):
         must, got = "name columns that the plan keeps", "one of another name"
         raise here["declared_categories"].refuse(must, got)
@@ -167,16 +174,6 @@ def _certificate(cls: type[C], here: Here) -> C:
         if name not in read_already:
             _compare(here[name], name, given[name])
     return found
-
-
-def _records(here: Here, plan: Plan) -> int:
-    records = here.whole(0, MOST)
-    for attribute in plan._numeric:
-        size = None if attribute.matrix is None else attribute.matrix.size
-        if size != records:
-            among = "no number" if size is None else str(size)
-            raise here.refuse(f"be {among}, as the plan was made for", str(records))
-    return records
 
 
 def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
