@@ -88,7 +88,7 @@ class BatchFunction(Shown):
         self._check(batch, "RecordBatch")
         return self._protected(opened(batch), self.key.read())
 
-    def table(self, table: pa.Table) -> pa.Table:
+    def table(self, table: pa.Table) -> Any:
         """Protect a table."""
         self._check(table, "Table")
         key = self.key.read()

@@ -7,7 +7,7 @@ row is independent; batches have the same length, and do not show the batches of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
@@ -171,7 +171,7 @@ class ProtectedBatches(Shown):
 
         return reader_from(self.schema, self._batches)
 
-    def read_all(self) -> pa.Table:
+    def read_all(self) -> Any:
         """Read the remaining batches into one table."""
         return self.to_reader().read_all()
 
