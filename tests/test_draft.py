@@ -212,12 +212,6 @@ def test_bad_input_is_one_sentence(schema: Any, options: dict[str, Any], sentenc
     assert "secret" not in str(error.value)
 
 
-def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
-    (tmp_path / "b.csv").write_text("column,category\nage,old\n")
-    with pytest.raises(ValueError, match="must be integers, as the column holds integers"):
-        bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
-
-
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_blanks_around_levels_are_told(make: Any) -> None:
     frame = make({"sex": [" F", " M", " F"] * 9, "town": ["a", "b", "a"] * 9})
@@ -479,8 +473,9 @@ def test_a_plan_by_epsilon(epsilon: float) -> None:
 
 
 def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
-    (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,02\n")
-    with pytest.raises(ValueError, match=r"must be integers, .*; got 2 others"):
+    (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,old\n")
+    must = "must be integers, as the column holds integers"
+    with pytest.raises(ValueError, match=f"{must}; got 2 others"):
         bs.Plan.for_frame(pa.schema({"region": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
     plan = bs.Plan.for_frame({"region": ["1", "2"]}, beta=0.6)
     frame = pd.DataFrame({"region": [1.0, 2.0, 1.0]})

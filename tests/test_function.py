@@ -17,7 +17,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import _core
-from bistochastic.plan.waves import joined
+from bistochastic._core import joined_ids as joined
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 

@@ -300,54 +300,37 @@ def test_a_composite_is_drawn_over_joint_codes() -> None:
     assert abs((found["b"] == b).mean() - 0.5) < 0.02
 
 
-def test_shuffled_rows_are_the_same_rows() -> None:
+def test_shuffled_rows_are_the_same_rows_in_a_fresh_order() -> None:
     columns = people(500, missing=True)
     straight = plan("keep").protect(columns, key=KEY, release_name="w")
+    before = list(zip(*straight.data.values(), strict=True))
+    orders = [before]
     for name in ("lists", "pandas", "polars", "arrow chunks", "duckdb"):
         found = plan("keep").protect(TABLES[name](columns), key=KEY, release_name="w", shuffle=True)
         rows = list(zip(*values_of(found.data).values(), strict=True))
-        before = list(zip(*straight.data.values(), strict=True))
         assert sorted(rows, key=str) == sorted(before, key=str)
-        assert rows != before
+        assert rows not in orders
+        orders.append(rows)
         assert "the order of the rows" not in found.certificate.published_unchanged
     assert "the order of the rows" in straight.certificate.published_unchanged
 
 
-def test_shuffles_are_fresh() -> None:
-    columns = people(300)
-    orders = {
-        tuple(plan().protect(columns, key=KEY, release_name="w", shuffle=True).data["region"])
-        for _ in range(3)
-    }
-    assert len(orders) == 3
-
-
-@pytest.mark.parametrize("rows", [0, 1, 2])
-def test_few_rows_need_no_key(rows: int) -> None:
+@pytest.mark.parametrize("rows", [0, 1, 2, 255, 256])
+@pytest.mark.parametrize("name", ["polars", "pandas", "arrow", "arrow batch"])
+def test_few_rows_need_no_key(name: str, rows: int) -> None:
     small = bs.Plan([bs.Categorical("x", ["a", "b"], "uniform")])
-    for name in ("polars", "pandas", "arrow", "arrow batch"):
-        table = TABLES[name]({"x": ["a", "b"][:rows]})
-        if name == "pandas":
-            table = table.astype("str")
-        if name == "polars":
-            table = table.cast(pl.String)
-        if name in ("arrow", "arrow batch"):
-            table = table.cast(pa.schema([("x", pa.string())]))
-        assert plan is not None
-        found = small.protect(table)
-        assert len(values_of(found.data)["x"]) == rows
-        assert found.certificate.records == rows
-    if rows:
-        with pytest.raises(
-            ValueError, match="at least 256 rows by position under a key that is kept"
-        ):
-            small.protect({"x": ["a", "b"][:rows]}, key=KEY, release_name="w")
-
-
-def test_256_rows_are_enough() -> None:
-    plan().protect(people(256), key=KEY, release_name="w")
-    with pytest.raises(ValueError, match="got 255: use ids, or key=None"):
-        plan().protect(people(255), key=KEY, release_name="w")
+    table = pa.table({"x": pa.array(["a", "b"] * 128, pa.string())[:rows]})
+    frames = {"polars": pl.from_arrow, "pandas": pa.Table.to_pandas,
+              "arrow batch": lambda t: pa.record_batch(t.to_pydict(), t.schema)}  # fmt: skip
+    frame: Any = frames.get(name, lambda t: t)(table)
+    found = small.protect(frame)
+    assert len(values_of(found.data)["x"]) == found.certificate.records == rows
+    if rows == 256:
+        small.protect(frame, key=KEY, release_name="w")
+    else:
+        must = "at least 256 rows by position under a key that is kept"
+        with pytest.raises(ValueError, match=f"{must}; got {rows}: use ids, or key=None"):
+            small.protect(frame, key=KEY, release_name="w")
 
 
 def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
@@ -473,45 +456,32 @@ def test_missing_values_are_refused_with_the_choice(name: str) -> None:
     assert 'missing="category" protects that' in str(e.value)
 
 
-def test_part_of_a_joint_attribute_cannot_stay_missing() -> None:
+@pytest.mark.parametrize(
+    ("missing", "changed", "match"),
+    [
+        ("keep", {"race": None}, "columns `year`, `race`: must be missing together .* row 9"),
+        ("keep", {"region": None}, r"column `region`: must not be missing.*; got one in row 9"),
+        ("raise", {"year": 1, "race": "b"},
+         "columns `year`, `race`: must hold no combination declared impossible; got 1, .* row 9"),
+    ],
+)  # fmt: skip
+def test_rows_that_do_not_fit_are_named(missing: Any, changed: dict[str, Any], match: str) -> None:
     columns = people(400)
-    columns["race"][9] = None
-    with pytest.raises(
-        ValueError, match="columns `year`, `race`: must be missing together"
-    ) as refused:
-        plan("keep").protect(columns)
-    assert "the first row 9" in str(refused.value)
-    assert plan("category").protect(columns).certificate.records == 400
-
-
-def test_an_impossible_combination_is_named_by_row() -> None:
-    columns = people(400)
-    columns["year"][21], columns["race"][21] = 1, "b"
-    match = "columns `year`, `race`: must hold no combination declared impossible; got 1, .* row 21"
+    for column, value in changed.items():
+        columns[column][9] = value
     with pytest.raises(ValueError, match=match):
-        plan().protect(columns)
-    for _ in range(20):
+        plan(missing).protect(columns)
+    if changed == {"race": None}:
+        assert plan("category").protect(columns).certificate.records == 400
+    for _ in range(20 if "year" in changed else 0):
         found = plan().protect(people(400)).data
         assert (1, "b") not in set(zip(found["year"], found["race"], strict=True))
-
-
-def test_a_missing_stratum_is_refused() -> None:
-    columns = people(400)
-    columns["region"][3] = None
-    with pytest.raises(
-        ValueError, match=r"column `region`: must not be missing.*; got one in row 3"
-    ):
-        plan("keep").protect(columns)
 
 
 @pytest.mark.parametrize(
     ("column", "values", "match"),
     [
-        (
-            "sex",
-            np.ones(300),
-            "column `sex`: must hold strings, as its categories are; got dtype float64",
-        ),
+        ("sex", np.ones(300), "column `sex`: must hold strings, as its .*; got dtype float64"),
         ("sex", [1] * 300, "column `sex`: must hold strings.*; got int"),
         ("year", [True] * 300, "column `year`: must hold integers"),
         ("votes", [1] * 300, "column `votes`: must hold booleans"),
@@ -524,8 +494,6 @@ def test_a_missing_stratum_is_refused() -> None:
 )
 def test_a_wrong_type_is_named(column: str, values: Any, match: str) -> None:
     table: Any = {**people(300), column: values}
-    if isinstance(values, pd.DataFrame):
-        table = pd.DataFrame(people(300)).assign(**{column: values[column]})
     with pytest.raises((ValueError, TypeError), match=match):
         plan().protect(table)
 
@@ -623,25 +591,6 @@ def test_a_certificate_depends_on_no_value() -> None:
     assert made[0].digest == made[1].digest
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda d: d.update(certificate_version=2), "wrote, of version 1; got version 2"),
-        (lambda d: d.update(beta=0.99), "`beta` must be at most 0.*, as the plan gives; got 0.99"),
-        (lambda d: d.update(records=-1), "`records` must be from 0 to [0-9]*; got -1"),
-        (lambda d: d.update(records=300.0), "`records` must be an integer; got a number"),
-        (lambda d: d["plan"].update(name="other"), "`plan_digest` must be "),
-        (lambda d: d.pop("key"), "`key` must be given; got nothing"),
-        (lambda d: d["attributes"].pop(), "`attributes` must hold 3, as the plan gives; got 2"),
-    ],
-)
-def test_a_changed_certificate_is_refused(change: Any, match: str) -> None:
-    data = json.loads(plan().protect(people(300)).certificate.to_json())
-    change(data)
-    with pytest.raises(ValueError, match=match):
-        bs.Certificate.from_json(json.dumps(data))
-
-
 @every_table
 def test_planted_secrets_are_in_no_message(name: str) -> None:
     """Secrets in every column; whatever is said, warned or written does not hold them."""
@@ -671,10 +620,6 @@ def test_planted_secrets_are_in_no_message(name: str) -> None:
 
 
 # Numeric columns.
-
-needs_permute = pytest.mark.skipif(
-    not hasattr(bs.Matrix, "permute"), reason="Matrix.permute is not there yet"
-)
 
 
 def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
@@ -715,7 +660,6 @@ def test_numbers_that_cannot_be_permuted_are_refused(values: Any, match: str) ->
         numeric.protect({"income": values})
 
 
-@needs_permute
 @pytest.mark.parametrize(
     "name", ["lists", "pandas", "pandas nullable", "polars", "arrow", "arrow chunks", "duckdb"]
 )
@@ -731,29 +675,3 @@ def test_numbers_are_permuted_alike_in_every_table(name: str) -> None:
     assert want != columns["income"]
     assert kinds_of(found.data) == kinds_of(table)
     assert found.certificate.plan.has_records
-
-
-@needs_permute
-def test_two_numeric_files_under_one_label_share_no_permutation() -> None:
-    """Sorted files share ranks: with one permutation for both, one file would give the other's."""
-    rows = 3000
-    numeric = bs.Plan([bs.Numeric("income", "uniform")])
-    values = np.arange(rows)
-    one = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
-    two = (
-        numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"]
-        - 10**6
-    )
-    # Expected one row in common by chance; 30 have probability below 1e-30.
-    assert (one == two).sum() < 30
-    again = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
-    assert (one == again).all()
-
-
-@needs_permute
-def test_averages_are_class_means() -> None:
-    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=2, how="average")])
-    values = np.array([1.0, 10.0, 3.0, 30.0] * 100)
-    release = numeric.protect({"income": values}, key=KEY, release_name="w")
-    assert release.data["income"].sum() == pytest.approx(values.sum())
-    assert release.certificate.plan.bits == 0

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import random
 import traceback
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic import _core
@@ -429,30 +426,6 @@ def test_ids_with_more_rows_than_declared_are_refused() -> None:
     columns["person"][250] = columns["person"][100]
     with pytest.raises(ValueError, match=r"at most 2 rows per id.*seen in row 250"):
         protect(columns, max_rows_per_id=2)
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    rows=st.lists(st.integers(0, 6), min_size=1, max_size=60),
-    limit=st.integers(1, 5),
-    cut=st.integers(0, 60),
-)
-def test_the_tally_finds_every_id_with_too_many_rows(rows: list[int], limit: int, cut: int) -> None:
-    """Below 2^20 ids it is exact, in any pieces."""
-    hashes = np.zeros((len(rows), 16), np.uint8)
-    hashes[:, 3] = rows
-    seen: Counter[int] = Counter()
-    want = None
-    for i, row in enumerate(rows):
-        seen[row] += 1
-        if seen[row] > limit and want is None:
-            want = i
-    tally = _core.Tally(limit)
-    found = tally.add(hashes[:cut])
-    if found is None:
-        found = tally.add(hashes[cut:])
-        found = None if found is None else found + min(cut, len(rows))
-    assert found == want
 
 
 def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters() -> None:

@@ -103,7 +103,7 @@ def pair_rows(
         places = _places(own, theirs, name, mixed)
         return Pairs(before, after, places, "id", theirs, name, hashed, memoised, used)
     if name is not None and hashed is not None and key is not None:
-        texts = Ids(None, _core.plan_pseudonyms(key, plan.name, read_ids(before, name, 0)))
+        texts = Ids([], _core.plan_pseudonyms(key, plan.name, read_ids(before, name, 0)))
         found = read_ids(after, hashed, 0)
         own, theirs = _codes(texts.pseudonyms(), found, hashed)
         places = _places(own, theirs, hashed, mixed)

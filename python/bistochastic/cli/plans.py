@@ -169,8 +169,7 @@ def _plan(
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """
-    from bistochastic.adapters.table_files import columns_in
-    from bistochastic.adapters.table_files import opened
+    from bistochastic.adapters.table_files import columns_in, opened
     from bistochastic.plan import draft
 
     if check and file is not None:

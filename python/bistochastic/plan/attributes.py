@@ -17,19 +17,32 @@ from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
 from bistochastic.plan.bins import Bins, clipped
 from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
-from bistochastic.words import Shown, about, cut, down, prefix, row, shown, up
+from bistochastic.words import Shown, about, down, prefix, row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.plan.bins import Break
+    from bistochastic.plan.columns import Places
+
+    Given = Mapping[str, object]
+    Cells = tuple[tuple[Label | None, ...], ...]
+    Recodes = tuple[tuple[tuple[Label, Label | None], ...], ...]
+    # The fields of `Coded`, in their order.
+    Axes = tuple[Labels, ...]
+    Names = tuple[str, ...]
+    Held = tuple[
+        Names, Axes, Matrix | None, Missing, "Groups | None", Cells, bool, str | None, Recodes
+    ]
 
 MISSING = ("raise", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
-# Groups, and labels of a column, that a notebook shows.
-_LISTED = 20
 
 
 def named(name: str, given: object) -> str:
@@ -52,12 +65,8 @@ def names(name: str, given: object, must: str = "be a list of names") -> tuple[s
     return tuple(named(name, each) for each in arguments.items(name, must, given))
 
 
-def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
-    """Make the matrix of a family for this many categories.
-
-    >>> make("randomized_response", 4, {"beta": 1}).size, make("blocks", 5, {"sizes": [2, 3]}).size
-    (4, 5)
-    """
+def make(family: str, size: int, parameters: Given) -> Matrix:
+    """Make the matrix of a family for this many categories."""
     if not isinstance(family, str):
         raise TypeError(f"`family` must be the name of one; got {type(family).__name__}")
     known = _core.families()
@@ -74,13 +83,13 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         return _check_size("matrix", found, size)
     maker = getattr(families, family, None)
     names = _list_parameters(family, given)
-    if "size" in names and "size" not in given:
+    if "size" in names:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
     return _check_size("matrix", matrix, size)
 
 
-def _list_parameters(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
     """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
     names = families.TAKEN.get(family, ())
     for name in given:
@@ -91,7 +100,7 @@ def _list_parameters(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     return names
 
 
-def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
+def _refuse_at_once(family: str, parameters: Given) -> None:
     """Raise an error for what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
     names = _list_parameters(family, given)
@@ -128,7 +137,7 @@ class Groups(Shown):
         return f"<Groups by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
 
 
-def _groups_of(given: Any, size: int) -> Groups:
+def _groups_of(given: object, size: int) -> Groups:
     """Read a caller's ``(column, {value: matrix})``."""
     must = "`groups` must be (column, {value: matrix})"
     if isinstance(given, Groups):
@@ -164,22 +173,28 @@ def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
 
 
 def _check_fields(
-    columns: tuple[str, ...],
-    axes: tuple[Labels, ...],
+    columns: Names,
+    axes: Axes,
     family: str | None,
-    options: dict[str, Any],
-    parameters: dict[str, Any],
-) -> Any:
+    parameters: Given,
+    *,
+    matrix: Matrix | None,
+    missing: Missing,
+    groups: object,
+    unit: str | None,
+    impossible: Iterable[Sequence[Label | None]] = (),
+    categories_from_data: bool = False,
+    recode: object = None,
+) -> Held:
     """Return the fields of an attribute, once all of them are checked."""
-    missing = arguments.one_of("missing", options["missing"], MISSING)
+    arguments.one_of("missing", missing, MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
-    impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
-    size = math.prod(shape) - len(impossible)
+    cells = _impossible(columns, axes, missing, impossible)
+    size = math.prod(shape) - len(cells)
     if size < 1:
         raise ValueError("`impossible` must leave at least one cell; got all of them")
     if size > _CELLS:
         raise ValueError(f"`categories` must make at most 2^53 cells; got {size}")
-    matrix, groups = options["matrix"], options["groups"]
     if [family is None, matrix is None, groups is None].count(False) != 1:
         got = [n for n, x in (("family", family), ("matrix", matrix), ("groups", groups))
                if x is not None]  # fmt: skip
@@ -188,33 +203,29 @@ def _check_fields(
     if family is None and parameters:
         name = next(iter(parameters))
         raise TypeError(f"`{shown(name)}` must come with a family; got none")
-    chosen = None
-    if family is not None:
-        chosen = make(family, size, parameters)
-    elif matrix is not None:
-        chosen = _check_size("matrix", matrix, size)
     held = None if groups is None else _groups_of(groups, size)
-    every = (chosen,) if chosen is not None else held.matrices if held is not None else ()
+    if held is not None:
+        every = held.matrices
+    else:
+        law = matrix if family is None else make(family, size, parameters)
+        every = (_check_size("matrix", law, size),)
     if len(columns) > 1:
         _refuse_padding("several columns", every)
     elif every[0].padding:
         padded(axes[0], every[0].padding)
-    if impossible:
-        for law in (chosen,) if held is None else held.matrices:
-            if law is not None and _has_axes(law):
-                must = "`impossible` must go with one matrix over the remaining cells"
-                raise ValueError(f"{must}; got a product of matrices, which has all cells")
-    flag = _core.as_flag("categories_from_data", options["categories_from_data"])
-    unit = None if options["unit"] is None else named("unit", options["unit"])
-    if unit in columns:
+    if cells and any(map(_has_axes, every)):
+        must = "`impossible` must go with one matrix over the remaining cells"
+        raise ValueError(f"{must}; got a product of matrices, which has all cells")
+    flag = _core.as_flag("categories_from_data", categories_from_data)
+    by = None if unit is None else named("unit", unit)
+    if by in columns:
         raise ValueError("`unit` must be an unprotected column; got the column itself")
-    recode = _read_recodes(columns, axes, missing, options.get("recode"))
-    return columns, axes, chosen, missing, held, impossible, flag, unit, recode
+    recodes = _read_recodes(columns, axes, missing, recode)
+    chosen = None if held is not None else every[0]
+    return columns, axes, chosen, missing, held, cells, flag, by, recodes
 
 
-def _read_recodes(
-    columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
-) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
+def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recodes:
     """List, per column, values of the data and the categories that they become; None is missing."""
     if not given:
         return ()
@@ -254,9 +265,7 @@ def _has_axes(matrix: Matrix) -> bool:
     return False
 
 
-def _impossible(
-    columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
-) -> tuple[tuple[Label | None, ...], ...]:
+def _impossible(columns: Names, axes: Axes, missing: str, given: object) -> Cells:
     """Read declared cells in the order of their codes; None means missing."""
     if isinstance(given, str):
         raise TypeError("`impossible` must be a list of cells; got str")
@@ -327,21 +336,20 @@ class Categorical(Coded):
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
-        groups: Any = None,
+        groups: object = None,
         categories_from_data: bool = False,
         unit: str | None = None,
         recode: Mapping[Label, Label | None] | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
-        options: dict[str, Any] = {
-            "matrix": matrix, "missing": missing, "groups": groups,
-            "categories_from_data": categories_from_data, "unit": unit,
-            "recode": recode and {name: recode},
-        }  # fmt: skip
         with about([name]):
-            axes = (Labels.of("categories", categories),)
-            super().__init__(*_check_fields((name,), axes, family, options, parameters))
+            held = _check_fields(
+                (name,), (Labels.of("categories", categories),), family, parameters, matrix=matrix,
+                missing=missing, groups=groups, categories_from_data=categories_from_data,
+                unit=unit, recode=recode and {name: recode},
+            )  # fmt: skip
+            super().__init__(*held)
 
     @property
     def column(self) -> str:
@@ -352,12 +360,6 @@ class Categorical(Coded):
     def categories(self) -> tuple[Label, ...]:
         """All categories, in the order of their codes."""
         return self.axes[0].values
-
-    def __repr__(self) -> str:
-        return f"<Categorical {_line(self)}>"
-
-    def _repr_html_(self) -> str:
-        return _html(self)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -390,7 +392,7 @@ class Joint(Coded):
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
-        groups: Any = None,
+        groups: object = None,
         impossible: Iterable[Sequence[Label | None]] = (),
         categories_from_data: bool = False,
         unit: str | None = None,
@@ -401,39 +403,35 @@ class Joint(Coded):
         if len(listed) < 2 or len(set(listed)) < len(listed):
             got = f"{len(listed)}, {len(set(listed))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")
-        options = {
-            "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
-            "categories_from_data": categories_from_data, "unit": unit, "recode": recode,
-        }  # fmt: skip
         with about(listed):
             lists = arguments.items("categories", "be a list for each column", categories)
             if len(lists) != len(listed):
                 must = f"`categories` must be a list for each of {len(listed)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            super().__init__(*_check_fields(listed, axes, family, options, parameters))
+            held = _check_fields(
+                listed, axes, family, parameters, matrix=matrix, missing=missing, groups=groups,
+                impossible=impossible, categories_from_data=categories_from_data, unit=unit,
+                recode=recode,
+            )  # fmt: skip
+            super().__init__(*held)
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
         """The categories of each column, in the order of their codes."""
         return tuple(labels.values for labels in self.axes)
 
-    def __repr__(self) -> str:
-        return f"<Joint {_line(self)}>"
 
-    def _repr_html_(self) -> str:
-        return _html(self)
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BinnedFields(Coded):
     """The fields of ``Binned`` that a categorical column does not have."""
 
+    _noun = "classes"
     _bins: Bins
     output: Literal["interval", "midpoint", "number"]
     step: int | float | None
-    bottom: Any
-    top: Any
+    bottom: Break | None
+    top: Break | None
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -472,43 +470,41 @@ class Binned(Categorical, BinnedFields):
     def __init__(
         self,
         column: str,
-        breaks: Iterable[Any] | None = None,
+        breaks: Iterable[object] | None = None,
         family: families.Family | None = None,
         *,
-        width: Any = None,
-        low: Any = None,
-        high: Any = None,
+        width: object = None,
+        low: object = None,
+        high: object = None,
         open: Iterable[str] = (),
         output: Literal["interval", "midpoint", "number"] = "interval",
         step: float | None = None,
-        top: Any = None,
-        bottom: Any = None,
+        top: object = None,
+        bottom: object = None,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
-        groups: Any = None,
+        groups: object = None,
         unit: str | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
-        options = {
-            "matrix": matrix, "missing": missing, "groups": groups, "categories_from_data": False,
-            "unit": unit,
-        }  # fmt: skip
         with about([name]):
             bins = Bins.of(breaks, width, low, high, open)
-            axes = (Labels(bins.names, "text"),)
-            held = _check_fields((name,), axes, family, options, parameters)
-            _refuse_padding("bins", held[4].matrices if held[2] is None else [held[2]])
-            given: Any = arguments.one_of("output", output, ("interval", "midpoint", "number"))
-            if given != "interval" and bins.open:
+            held = _check_fields(
+                (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
+                missing=missing, groups=groups, unit=unit,
+            )  # fmt: skip
+            arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            if output != "interval" and bins.open:
                 must = '`output` must be "interval" with open classes, which have no number'
-                raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
+                raise ValueError(f"{must}; got {output}: top and bottom code values beyond a break")
             least, most = clipped(bottom, top, bins)
             BinnedFields.__init__(
-                self, *held, _bins=bins, output=given, step=_step(step, given, bins),
+                self, *held, _bins=bins, output=output, step=_step(step, output, bins),
                 bottom=least, top=most,
             )  # fmt: skip
-            if given == "number":
+            _refuse_padding("bins", self.matrices)
+            if output == "number":
                 _ = self._places
 
     @property
@@ -517,7 +513,7 @@ class Binned(Categorical, BinnedFields):
         return self._bins.ends
 
     @kept
-    def _places(self) -> tuple[Any, Any, Any]:
+    def _places(self) -> tuple[np.ndarray, NDArray[np.int64], NDArray[np.int64]]:
         """All numbers that may be reported, and the first and the number of them per class."""
         assert self.step is not None
         return self._bins.numbers(self.step)
@@ -551,25 +547,20 @@ class Binned(Categorical, BinnedFields):
         return self.output == "interval"
 
     def _made(
-        self, table: Table, name: str, codes: Codes, missing: Mask | None, places: Any
-    ) -> Any:
+        self, table: Table, name: str, codes: Codes, missing: Mask | None, places: Places | None
+    ) -> object:
         if self.output == "interval":
-            return table.relabelled(name, self.axes[0], codes, missing)
-        values = self._bins.midpoints if self.output == "midpoint" else self._places[0]
-        found = values[codes if self.output == "midpoint" else places]
+            return super()._made(table, name, codes, missing, places)
+        found = self._bins.midpoints[codes] if places is None else self._places[0][places]
         return table.numbered(name, found, missing, own=not self._bins.dated)
 
-    def __repr__(self) -> str:
-        return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
 
-
-def _step(given: Any, output: str, bins: Bins) -> int | float | None:
+def _step(given: object, output: str, bins: Bins) -> int | float | None:
     """Return the step between numbers inside a class, by default 1 for integers and days."""
     if output != "number":
         if given is not None:
-            raise TypeError(
-                f'`step` must be given with output="number" only; got output="{output}"'
-            )
+            must = '`step` must be given with output="number" only'
+            raise TypeError(f'{must}; got output="{output}"')
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
@@ -580,60 +571,6 @@ def _step(given: Any, output: str, bins: Bins) -> int | float | None:
         days = ", of whole days" * bins.dated
         raise ValueError(f"`step` must be a positive number{days}; got {step:g}")
     return int(step) if step == int(step) and step < 2**53 else step
-
-
-def _line(attribute: Coded) -> str:
-    from bistochastic.plan.definitions import weakest
-
-    listed = ", ".join(f"`{shown(column)}`" for column in attribute.columns)
-    shape = " x ".join(str(n) for n in attribute.shape)
-    cells = f"{shape} = {math.prod(attribute.shape)} cells" if len(attribute.shape) > 1 else None
-    what = cells or f"{shape} categories"
-    if attribute.impossible:
-        what += f", {len(attribute.impossible)} impossible"
-    law = weakest(attribute)
-    how = law.family if attribute.groups is None else f"by `{shown(attribute.groups.column)}`"
-    return f"{listed}, {what}: {how}, beta {down(law.beta)}"
-
-
-def _html(attribute: Categorical | Joint) -> str:
-    """Show a coded attribute in a notebook: declared categories and the matrix, never a record."""
-    from bistochastic import markup, report
-    from bistochastic.markup.pictures import LARGEST
-    from bistochastic.plan.definitions import weakest
-    from bistochastic.plan.published import missing_is_seen
-    from bistochastic.report.sentences import categories
-
-    law, groups = weakest(attribute), attribute.groups
-    said = _SAID[attribute.missing]
-    if attribute.missing == "category" and missing_is_seen(attribute):
-        said = "one more category; everyone may see who is missing"
-    pairs = [
-        (f"levels of {shown(column)}", ", ".join(cut(axis.values, _LISTED)))
-        for column, axis in zip(attribute.columns, attribute.axes, strict=True)
-    ]
-    if attribute.impossible:
-        pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
-    pairs += [
-        ("missing", said),
-        ("family", law.family if groups is None else f"one for each {shown(groups.column)}"),
-        ("beta", down(law.beta)),
-        ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
-    ]
-    labels = categories(attribute, LARGEST)
-    name = type(attribute).__name__
-    return markup.fragment(
-        markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
-        None if groups is not None else report.picture(law, labels=labels),
-    )
-
-
-# What happens to missing values, in words.
-_SAID = {
-    "raise": "an error",
-    "keep": "published unchanged",
-    "category": "one more category, protected like the others",
-}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -705,9 +642,7 @@ class Numeric(Whole):
             if by is not None or missing == "keep":
                 _check_grouped(family, parameters, least)
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(
-            name, family, given, matrix, order, how, by, least, missing, low, high
-        )  # fmt: skip
+        super().__init__(name, family, given, matrix, order, how, by, least, missing, low, high)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -724,9 +659,7 @@ class Numeric(Whole):
         with about([self.column]):
             if self.matrix is not None and self.matrix.size == n:
                 return self
-            family = self.family
-            if family is None:
-                assert self.matrix is not None
+            if self.family is None and self.matrix is not None:
                 must = f"`matrix` must have a row for each of {n} records"
                 raise ValueError(f"{must}; got {self.matrix.size}")
             return bound_to(self, self._matrix_for(n))
@@ -757,37 +690,35 @@ class Numeric(Whole):
         from bistochastic.plan.definitions import measures
         from bistochastic.plan.published import certain
 
-        average = self.how == "average"
-        law = self.family or ("" if self.matrix is None else self.matrix.family)
-        known = "needs a number of records: for_records(n)"
-        beta = "none, as class means hold no noise"
-        if not average:
-            found = measures(self).beta
-            beta = known if found is None else down(found)
+        average, found = self.how == "average", measures(self).beta
+        beta = "needs a number of records: for_records(n)" if found is None else down(found)
         moved = "values are exchanged between records"
         if certain(self):
             moved = "published unchanged: nothing is hidden"
         pairs = [
             ("how", "class means" if average else moved),
             ("order", "as in the file" if self.order is None else "by rank"),
-            ("family", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
+            ("family", self._drawn),
             ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
-            ("beta", beta),
+            ("beta", "none, as class means hold no noise" if average else beta),
             ("epsilon", "inf"),
         ]
         return fragment(facts(pairs, caption=f"Numeric {shown(self.column)}"))
 
+    @property
+    def _drawn(self) -> str:
+        """The family and its parameters."""
+        law = self.family or ("" if self.matrix is None else self.matrix.family)
+        return ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
+
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
         order += "" if self.within is None else f" within `{shown(self.within)}`"
-        law = self.family or ("" if self.matrix is None else self.matrix.family)
-        drawn = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
-        if self.matrix is not None:
-            drawn += f" of {self.matrix.size} records"
-        return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {drawn}>"
+        many = "" if self.matrix is None else f" of {self.matrix.size} records"
+        return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {self._drawn}{many}>"
 
 
-def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
+def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
     """Raise an error for a family whose least bits over all sizes of groups are not known.
 
     Classes of at least k records hide log2 k bits or more in a group of any size. For randomized
@@ -819,11 +750,9 @@ def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     return bound
 
 
-def _frozen(value: Any) -> Any:
-    if isinstance(value, list | tuple) or hasattr(value, "tolist"):
-        listed = value.tolist() if hasattr(value, "tolist") else value
-        return tuple(listed) if isinstance(listed, list | tuple) else listed
-    return value
+def _frozen(value: object) -> object:
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(listed) if isinstance(listed, list | tuple) else listed
 
 
 Attribute = Categorical | Joint | Numeric

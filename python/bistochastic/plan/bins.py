@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Codes, Mask
 
     Break = int | float | date
+    Ends = tuple[Break | None, Break | None]
 
 # Classes, and numbers inside all classes.
 _CLASSES, _NUMBERS = 1 << 20, 1 << 24
@@ -41,11 +42,11 @@ class Bins:
     @classmethod
     def of(
         cls,
-        breaks: Any = None,
-        width: Any = None,
-        low: Any = None,
-        high: Any = None,
-        open: Any = (),
+        breaks: object = None,
+        width: object = None,
+        low: object = None,
+        high: object = None,
+        open: object = (),
     ) -> Bins:
         """Breaks, or classes of equal width, as a caller gave them."""
         said = [n for n, x in (("width", width), ("low", low), ("high", high)) if x is not None]
@@ -115,17 +116,21 @@ class Bins:
         return max(high - low for low, high in pairwise(days))
 
     @kept
-    def midpoints(self) -> NDArray[Any]:
+    def midpoints(self) -> np.ndarray:
         """The middle of each class; of an open one its finite end."""
-        if self.dated:
-            return np.array([_middle_day(low, high) for low, high in self._ends], "M8[D]")
-        return np.array([_middle(low, high) for low, high in self._ends])
+        found: list[date | float] = []
+        for low, high in self._ends:
+            days = [x.toordinal() for x in (low, high) if isinstance(x, date)]
+            ends = [float(x) for x in (low, high) if isinstance(x, int | float)]
+            middle = ends[0] + (ends[-1] - ends[0]) / 2 if ends else 0.0
+            found.append(date.fromordinal(sum(days) // len(days)) if days else middle)
+        return np.array(found, "M8[D]" if self.dated else np.float64)
 
     @kept
-    def _edges(self) -> NDArray[Any]:
+    def _edges(self) -> np.ndarray:
         return np.array(self.breaks, "M8[D]") if self.dated else np.array(self.breaks, np.float64)
 
-    def codes(self, values: NDArray[Any]) -> tuple[Codes, Mask | None]:
+    def codes(self, values: np.ndarray) -> tuple[Codes, Mask | None]:
         """Find the class of each value, and the values that are outside of all classes."""
         edges = self._edges
         if values.dtype.kind in "iu":
@@ -152,12 +157,8 @@ class Bins:
         found[outside] = 0
         return found, outside
 
-    def numbers(self, step: float) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-        """List all multiples of a step in the classes, and the first and the number per class.
-
-        >>> [part.tolist() for part in Bins.of(breaks=[0, 2, 5]).numbers(1)]
-        [[0, 1, 2, 3, 4, 5], [0, 2], [2, 4]]
-        """
+    def numbers(self, step: float) -> tuple[np.ndarray, NDArray[np.int64], NDArray[np.int64]]:
+        """List all multiples of a step in the classes, and the first and the number per class."""
         unit = Fraction(repr(step))
         firsts, counts = [], []
         for i, (low, high) in enumerate(self._ends):
@@ -176,7 +177,7 @@ class Bins:
         every = np.concatenate(
             [np.arange(n, n + many) for n, many in zip(firsts, counts, strict=True)]
         )
-        found: NDArray[Any]
+        found: np.ndarray
         if self.dated:
             found = (every * int(step)).astype("M8[D]")
         elif unit.denominator == 1:
@@ -190,12 +191,8 @@ class Bins:
         return found, starts, np.array(counts)
 
 
-def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | None, Break | None]:
-    """Check the ends that replace values beyond them; with classes, each must be inside one.
-
-    >>> clipped(0, 85.0)
-    (0, 85)
-    """
+def clipped(bottom: object, top: object, bins: Bins | None = None) -> Ends:
+    """Check the ends that replace values beyond them; with classes, each must be inside one."""
     found = [None if x is None else _break(n, x) for n, x in (("bottom", bottom), ("top", top))]
     for name, x in zip(("bottom", "top"), found, strict=True):
         if x is None:
@@ -211,7 +208,7 @@ def clipped(bottom: Any, top: Any, bins: Bins | None = None) -> tuple[Break | No
     return low, high
 
 
-def _break(name: str, given: Any) -> Break:
+def _break(name: str, given: object) -> Break:
     """Read a number, a date, or a date as ISO 8601 writes it."""
     must = "be finite numbers or dates without a time"
     if isinstance(given, str):
@@ -235,7 +232,7 @@ def _break(name: str, given: Any) -> Break:
     return whole if whole == number and abs(number) <= 2**53 else number
 
 
-def _steps(width: Any, low: Break, high: Break) -> list[Break]:
+def _steps(width: object, low: Break, high: Break) -> list[Break]:
     """Classes of equal width."""
     size = _break("width", width)
     if any(isinstance(x, date) for x in (size, low, high)):
@@ -246,14 +243,13 @@ def _steps(width: Any, low: Break, high: Break) -> list[Break]:
         raise ValueError(f"`width` must be positive, and low below high; got {got}")
     many = (end - start) / step
     if many.denominator != 1 or many > _CLASSES:
-        got = f"{float(many):g} classes"
-        raise ValueError(
-            f"`width` must divide the range from low to high, 2^20 times at most; got {got}"
-        )
-    return [_plain(start + i * step) for i in range(int(many) + 1)]
+        must = "`width` must divide the range from low to high, 2^20 times at most"
+        raise ValueError(f"{must}; got {float(many):g} classes")
+    found = [start + i * step for i in range(int(many) + 1)]
+    return [int(x) if x.denominator == 1 else float(x) for x in found]
 
 
-def _periods(width: str, low: Any, high: Any) -> list[Break]:
+def _periods(width: str, low: object, high: object) -> list[Break]:
     """Return the first days of months, quarters or years."""
     ends = [_break(name, x) for name, x in (("low", low), ("high", high))]
     months = _MONTHS[width]
@@ -273,20 +269,6 @@ def _exact(x: Break) -> Fraction:
     if isinstance(x, date):
         return Fraction(x.toordinal() - date(1970, 1, 1).toordinal())
     return Fraction(repr(x))
-
-
-def _plain(x: Fraction) -> int | float:
-    return int(x) if x.denominator == 1 else float(x)
-
-
-def _middle(low: Any, high: Any) -> float:
-    ends = [float(x) for x in (low, high) if x is not None]
-    return ends[0] if len(ends) == 1 else ends[0] + (ends[1] - ends[0]) / 2
-
-
-def _middle_day(low: Any, high: Any) -> date:
-    ends = [x.toordinal() for x in (low, high) if x is not None]
-    return date.fromordinal(sum(ends) // len(ends))
 
 
 def _label(low: Break | None, high: Break | None, *, closed: bool) -> str:

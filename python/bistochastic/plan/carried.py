@@ -17,7 +17,6 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.plan import Plan
 
 PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
@@ -50,14 +49,7 @@ def _certificate(written: bytes) -> Certificate:
 
 
 def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | None:
-    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another.
-
-    >>> import bistochastic as bs, pyarrow as pa
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> table = plan.protect(pa.table({"sex": ["F", "M", "M"]})).data
-    >>> certificate_of(table, plan)
-    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6>
-    """
+    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another."""
     from bistochastic.plan.protect import Release
 
     if isinstance(frame, Release):
@@ -72,13 +64,9 @@ def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | Non
 
 def refuse_other_plan(plan: Plan, certificate: Certificate) -> None:
     """Raise an error if the matrices of the certificate are not those of the plan."""
-
-    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
-        return {each.columns: each for each in given._coded}
-
     if plan.digest == certificate.plan.digest:
         return
-    then, now = laws(certificate.plan), laws(plan)
+    then, now = ({each.columns: each for each in p._coded} for p in (certificate.plan, plan))
     if then != now:
         must = "`plan` must be the one that protected the table, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from bistochastic import _core, measures
 from bistochastic.kept import kept
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.exchange import Fields
+    from bistochastic.markup import Markup
     from bistochastic.matrix import Matrix
     from bistochastic.numeric.displacement import Displacement
-    from bistochastic.plan.definitions import Bits, Measures
+    from bistochastic.plan.definitions import Measures
     from bistochastic.plan.plan import Plan
 
 VERSION = stored.VERSION
@@ -77,9 +78,11 @@ class Certificate:
     @property
     def _line(self) -> str:
         """The release in one line."""
-        several = "s" * (self._columns != 1)
+        hashed = [each.pseudonym for each in (self.ids, *self.units) if each is not None]
+        columns = len(self.plan._protected) + len(self.unprotected_columns)
+        columns += len(hashed) - hashed.count(None)
         open_ = len(self.unprotected_columns) + len(published.unprotected(self.plan))
-        what = f"of {self.records} records, {self._columns} column{several}"
+        what = f"of {self.records} records, {columns} column{'s' * (columns != 1)}"
         what += f" ({open_} unprotected)" if open_ else ""
         return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
 
@@ -97,17 +100,6 @@ class Certificate:
     def bits(self) -> float:
         """The stated bits of :attr:`plan`: see :attr:`Plan.bits`."""
         return self.plan.bits
-
-    @property
-    def _key(self) -> str:
-        return f"stored, {self.key_fingerprint}" if self.key_stored else "discarded"
-
-    @property
-    def _columns(self) -> int:
-        protected = sum(len(attribute.columns) for attribute in self.plan.attributes)
-        pseudonym = self.ids is not None and self.ids.pseudonym is not None
-        units = sum(unit.pseudonym is not None for unit in self.units)
-        return protected + len(self.unprotected_columns) + pseudonym + units
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
@@ -221,9 +213,7 @@ class Certificate:
 
     @property
     def _addressing(self) -> str:
-        if self.ids is None:
-            return "position"
-        return "rows" if self.ids.row_columns else "ids"
+        return "position" if self.ids is None else "rows" if self.ids.row_columns else "ids"
 
     def to_dict(self) -> Fields:
         """Return the certificate as plain data: those that were read, if it was read."""
@@ -236,7 +226,6 @@ class Certificate:
             read: Fields = json.loads(self._source[1])
             return read
         plan = self.plan
-        ids = None if self.ids is None else _of_ids(self.ids)
         return {
             "certificate_version": VERSION,
             "package": f"bistochastic {self.package}",
@@ -247,14 +236,14 @@ class Certificate:
             "addressing": self._addressing,
             "block_rows": BLOCK if self.ids is None else None,
             "shuffled": self.shuffled,
-            "ids": ids,
+            "ids": None if self.ids is None else _of_ids(self.ids),
             "definition": plan.definition,
             "beta": plan.beta,
             "min_beta": plan.min_beta,
             "bits": plan.bits,
             "max_bits": plan.max_bits,
-            "categorical": _part(plan.categorical),
-            "numeric": _part(plan.numeric),
+            "categorical": plan.categorical and asdict(plan.categorical),
+            "numeric": plan.numeric and asdict(plan.numeric),
             "epsilon": exchange.number(plan.epsilon),
             "epsilon_is_infinite_because": list(plan.reasons),
             "attributes": [
@@ -305,9 +294,8 @@ class Certificate:
         plan = self.plan
         records = f"{self.records:,} record{'s' * (self.records != 1)}"
         lines = [f"Certificate: {records}. {preview.title(plan)}", *preview.meaning(plan)]
-        lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
-                            left=(0, 1, 2)), ""]  # fmt: skip
-        lines += [*preview.totals(plan)]
+        lines += ["", table(preview.HEADER, preview.rows(plan), left=(0, 1, 2)), ""]
+        lines += preview.totals(plan)
         lines += [line for attribute in plan.attributes for line in _describe_moves(attribute)]
         for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
                                  ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip
@@ -318,7 +306,8 @@ class Certificate:
     def _facts(self) -> list[tuple[str, str]]:
         """List what identifies the release; digests come last."""
         release = "none" if self.release_name is None else shown(self.release_name)
-        found = [("release name", release), ("key", self._key)]
+        key = f"stored, {self.key_fingerprint}" if self.key_stored else "discarded"
+        found = [("release name", release), ("key", key)]
         found += [("engine", shown(self.engine))] if self.engine is not None else []
         found += [("rows", self.ids._line)] if self.ids is not None else []
         found.append(("order of the rows", "random" if self.shuffled else "as in the original"))
@@ -335,7 +324,7 @@ class Certificate:
 
         return markup.fragment(*self._shown())
 
-    def _shown(self) -> list[Any]:
+    def _shown(self) -> list[Markup | list[Markup] | None]:
         """Make the parts of the HTML."""
         from bistochastic import markup
 
@@ -355,13 +344,9 @@ class Certificate:
 def _of_ids(ids: ByIds) -> Fields:
     names = (name for name in ByIds.__dataclass_fields__ if name not in stored.LATER_IDS)
     found = {name: getattr(ids, name) for name in names}
-    carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
-    lists = {name: list(getattr(ids, name)) for name in ("redrawn", "row_columns")}
-    return {**found, **lists, "carried": carried, **stored.later(ids, stored.LATER_IDS)}
-
-
-def _part(part: Bits | None) -> Fields | None:
-    return None if part is None else asdict(part)
+    found |= {name: list(found[name]) for name in ("redrawn", "row_columns")}
+    found["carried"] = [exchange.attribute_data(attribute) for attribute in ids.carried]
+    return found | stored.later(ids, stored.LATER_IDS)
 
 
 def _describe(attribute: Attribute, each: Measures) -> Fields:
@@ -414,21 +399,20 @@ def _describe_moves(attribute: Attribute) -> list[str]:
 
 def _worst(matrices: tuple[Matrix, ...]) -> Fields:
     """Find the smallest beta of a matrix row and column, and the largest leakage, of all groups."""
-    rows, columns, leaks = [], [], []
+    names = ("worst_row_beta", "worst_column_beta", "max_leakage_bits")
+    rows: list[float] = []
+    columns: list[float] = []
+    leaks = []
     for matrix in matrices:
         found = measures.lines(matrix, [])
         if found is None:
-            return {"worst_row_beta": None, "worst_column_beta": None, "max_leakage_bits": None}
+            return dict.fromkeys(names)
         most = matrix.max_bits or 1.0
-        one = matrix.size == 1
-        rows.append(1.0 if one else max(0.0, found.worst_row[1] / most * (1 - 2**-48)))
-        columns.append(1.0 if one else max(0.0, found.worst_column[1] / most * (1 - 2**-48)))
+        for betas, (_, bits) in ((rows, found.worst_row), (columns, found.worst_column)):
+            beta = max(0.0, bits / most * (1 - 2**-48))
+            betas.append(1.0 if matrix.size == 1 else beta)
         leaks.append(measures.log2_up(found.peaks))
-    betas = [matrix.beta for matrix in matrices]
     # No line of a perfect secret is worse than the mean, whatever rounding says.
-    perfect = min(betas) == 1.0
-    return {
-        "worst_row_beta": 1.0 if perfect else min(rows),
-        "worst_column_beta": 1.0 if perfect else min(columns),
-        "max_leakage_bits": max(leaks),
-    }
+    least = 1.0 if min(matrix.beta for matrix in matrices) == 1.0 else 0.0
+    worst = (max(least, min(rows)), max(least, min(columns)), max(leaks))
+    return dict(zip(names, worst, strict=True))

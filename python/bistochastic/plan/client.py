@@ -115,14 +115,7 @@ def _strings(numbers: Iterable[int]) -> list[str]:
 
 
 def draw_of(matrix: Matrix) -> dict[str, Any]:
-    """Say how a client draws from a matrix: the form of the draw and its integers.
-
-    >>> import bistochastic as bs
-    >>> draw_of(bs.randomized_response(2, keep=0.75))
-    {'form': 'truth', 'size': '2', 'keep': ['3', '4']}
-    >>> draw_of(bs.tridiagonal(0.25, size=3))
-    {'form': 'neighbours', 'size': '3', 'alphas': ['2251799813685248'], 'total': '9007199254740992'}
-    """
+    """Say how a client draws from a matrix: the form of the draw and its integers."""
     form: dict[str, Any] = {"form": "", "size": str(matrix.size)}
     made = structure.composition(matrix)
     if made is not None:

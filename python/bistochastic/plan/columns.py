@@ -16,7 +16,7 @@ from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.kept import kept
 from bistochastic.labels import Labels, padded, spelled_as
-from bistochastic.words import prefix, row, shown
+from bistochastic.words import cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +26,20 @@ if TYPE_CHECKING:
     from bistochastic.labels import Label
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Groups
+    from bistochastic.plan.bins import Break, Ends
+
+    Places = NDArray[np.int64]
 
 Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "strings", "integer": "integers", "boolean": "booleans"}
+# What happens to missing values, in words.
+_SAID = {
+    "raise": "an error",
+    "keep": "published unchanged",
+    "category": "one more category, protected like the others",
+}
+# Labels of a column that a notebook shows.
+_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -40,11 +51,12 @@ class Encoded:
     groups: NDArray[np.uint32] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coded:
     """The base of ``Categorical`` and ``Joint``: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
+    _noun: ClassVar[str] = "categories"
     steps: ClassVar[int] = 3
     """Parts of the work that progress counts: to read, to draw and to write."""
     columns: tuple[str, ...]
@@ -72,6 +84,11 @@ class Coded:
         return (self.matrix,)
 
     @kept
+    def _weakest(self) -> Matrix:
+        """The matrix with the smallest beta: the only matrix, or the one of the weakest group."""
+        return min(self.matrices, key=lambda matrix: matrix.beta)
+
+    @kept
     def shape(self) -> tuple[int, ...]:
         """The number of codes of each column, one more if missing is a category."""
         more = self.missing == "category"
@@ -93,7 +110,7 @@ class Coded:
         return self
 
     @kept
-    def _least(self) -> np.dtype[Any]:
+    def _least(self) -> np.dtype[np.unsignedinteger]:
         """The narrowest type that holds its codes."""
         return narrow(self.size)
 
@@ -134,8 +151,18 @@ class Coded:
         if raw is None:
             held = self.reported[at]
             codes, missing = read(table, self.columns[at], held, first, narrowed=narrowed)
-            if self.matrices[0].padding:
-                codes = self._padded(codes, missing, first, released=released)
+            if not self.matrices[0].padding:
+                return codes, missing
+            beyond = codes >= len(self.axes[0])
+            if missing is not None:
+                beyond &= ~missing
+            if beyond.any() and not released:
+                must = f"{prefix(self.columns)}must hold declared categories only"
+                got = f"values that are only reported, {_count(beyond, first)}"
+                raise ValueError(f"{must}; got {got}")
+            if self.missing == "category":
+                # Codes that are only reported come behind the code of a missing value.
+                codes = codes.astype(self._least) + beyond.astype(self._least)
             return codes, missing
         codes, missing = read(table, self.columns[at], raw[0], first)
         codes, size = raw[1][codes], len(self.axes[at])
@@ -178,7 +205,9 @@ class Coded:
         if self.missing == "raise":
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
-                    raise _error_for(name, mask, first)
+                    cure = 'missing="keep" publishes who is missing, missing="category" protects '
+                    got = f"{_count(mask, first)}: {cure}that like an answer"
+                    raise ValueError(f"{prefix([name])}must hold no missing values; got {got}")
         elif self.missing == "keep" and any(mask is not None for mask in masks):
             stays = _together(names, masks, table.rows, first)
         digits = []
@@ -187,7 +216,14 @@ class Coded:
                 codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
-        codes = _join(self, digits)
+        codes = digits[0]
+        if len(digits) > 1:
+            # The codes of combinations; the last column changes fastest.
+            dtype = narrow(math.prod(self.shape))
+            codes = codes.astype(dtype)
+            for digit, size in zip(digits[1:], self.shape[1:], strict=True):
+                codes *= dtype.type(size)
+                codes += digit.astype(dtype, copy=False)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
         if narrowed or codes.dtype.itemsize < self._least.itemsize:
@@ -195,21 +231,6 @@ class Coded:
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
-
-    def _padded(
-        self, codes: Codes, mask: Mask | None, first: int | None, *, released: bool
-    ) -> Codes:
-        """Move codes that are only reported behind the code of a missing value, if it has one."""
-        beyond = codes >= len(self.axes[0])
-        if mask is not None:
-            beyond &= ~mask
-        if beyond.any() and not released:
-            must = f"{prefix(self.columns)}must hold declared categories only"
-            got = f"values that are only reported, {_count(beyond, first)}"
-            raise ValueError(f"{must}; got {got}")
-        if self.missing == "category":
-            codes = codes.astype(self._least) + beyond.astype(self._least)
-        return codes
 
     def _holds(self, released: bool) -> dict[str, str]:
         """List the types of the columns in a file, original or released."""
@@ -229,16 +250,16 @@ class Coded:
         return raw is not None and raw[0].kind != self.axes[self.columns.index(name)].kind
 
     def _made(
-        self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Any
-    ) -> Any:
+        self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Places | None
+    ) -> object:
         """Make one column with these codes."""
         labels = self.reported[self.columns.index(name)]
         make = table.relabelled if self._is_relabelled(name) else table.labelled
         return make(name, labels, codes, missing)
 
     def _decode(
-        self, table: Table, codes: Codes, stays: Mask | None, places: Any = None
-    ) -> dict[str, Any]:
+        self, table: Table, codes: Codes, stays: Mask | None, places: Places | None
+    ) -> dict[str, object]:
         """Make the columns with these codes, in the type of the table's library.
 
         ``places`` are the places of numbers inside the classes of a binned column.
@@ -248,7 +269,7 @@ class Coded:
             # The number of impossible cells before each: those with at most as many possible ones.
             before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
             codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(self.shape)))
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         names = list(zip(self.columns, self.reported, self.shape, strict=True))
         for name, labels, size in reversed(names):
             digit = codes
@@ -267,6 +288,44 @@ class Coded:
                 digit = digit.astype(narrow(len(labels)), copy=False)
             found[name] = self._made(table, name, digit, missing, places)
         return found
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
+        what = " x ".join(map(str, self.shape))
+        several = len(self.shape) > 1
+        what += f" = {math.prod(self.shape)} cells" if several else f" {self._noun}"
+        if self.impossible:
+            what += f", {len(self.impossible)} impossible"
+        law = self._weakest
+        how = law.family if self.groups is None else f"by `{shown(self.groups.column)}`"
+        return f"<{type(self).__name__} {listed}, {what}: {how}, beta {down(law.beta)}>"
+
+    def _repr_html_(self) -> str:
+        """Show declared categories and the matrix in a notebook, never a record."""
+        from bistochastic import markup, report
+        from bistochastic.markup.pictures import LARGEST
+        from bistochastic.plan.published import missing_is_seen
+        from bistochastic.report.categories import categories
+
+        law, groups = self._weakest, self.groups
+        said = _SAID[self.missing]
+        if self.missing == "category" and missing_is_seen(self):
+            said = "one more category; everyone may see who is missing"
+        pairs = [
+            (f"levels of {shown(column)}", ", ".join(cut(axis.values, _LISTED)))
+            for column, axis in zip(self.columns, self.axes, strict=True)
+        ]
+        if self.impossible:
+            pairs.append(("impossible", f"{len(self.impossible):,} cells"))
+        pairs += [
+            ("missing", said),
+            ("family", law.family if groups is None else f"one for each {shown(groups.column)}"),
+            ("beta", down(law.beta)),
+            ("epsilon", up(max(matrix.epsilon for matrix in self.matrices))),
+        ]
+        caption = f"{type(self).__name__} {', '.join(map(shown, self.columns))}"
+        picture = None if groups else report.picture(law, labels=categories(self, LARGEST))
+        return markup.fragment(markup.facts(pairs, caption=caption), picture)
 
 
 @dataclass(frozen=True)
@@ -288,8 +347,8 @@ class Whole:
     within: str | None = None
     min_group: int = 10
     missing: Literal["raise", "keep"] = "raise"
-    bottom: Any = None
-    top: Any = None
+    bottom: Break | None = None
+    top: Break | None = None
 
     @property
     def grouped(self) -> bool:
@@ -306,16 +365,19 @@ class Whole:
         name = self.column
         values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
         if missing is not None and self.missing == "raise":
-            first = int(np.argmax(missing))
-            got = f"{int(missing.sum())}, the first in row {first}"
+            got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)))}"
             cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
             raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
         if self.how == "average" and values.dtype.kind != "f":
             must = "must hold floats where class means are released, as means are"
             raise TypeError(f"{prefix([name])}{must}; got integers")
-        codes = (
-            None if self.within is None else _groups_of(table if by is None else by, self.within)
-        )
+        codes = None
+        if self.within is not None:
+            # The code of each row's group, in the order of the values.
+            codes, groups = levels(table if by is None else by, self.within)
+            if None in groups:
+                why = "as numbers are permuted within its groups"
+                _refuse_missing(self.within, codes == groups.index(None), why, 0)
         found = Numbers(values, missing, codes)
         if self.grouped:
             few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
@@ -330,7 +392,7 @@ class Whole:
 class Numbers:
     """A column of numbers: the values, which are missing, and the code of each row's group."""
 
-    values: NDArray[Any]
+    values: np.ndarray
     missing: Mask | None = None
     groups: NDArray[np.intp] | None = None
 
@@ -339,9 +401,8 @@ class Numbers:
 
     def parts(self) -> list[NDArray[np.intp]]:
         """List the rows whose numbers are permuted together: per group, without missing ones."""
-        rows = (
-            np.arange(len(self.values)) if self.missing is None else np.flatnonzero(~self.missing)
-        )
+        there = np.ones(len(self), bool) if self.missing is None else ~self.missing
+        rows = np.flatnonzero(there)
         if self.groups is None:
             return [rows]
         codes = self.groups[rows]
@@ -350,48 +411,41 @@ class Numbers:
         return np.split(rows[order], ends[:-1])
 
 
-def _groups_of(table: Table, column: str) -> NDArray[np.intp]:
-    """Find the code of each row's group, in the order of the values; none may be missing."""
-    codes, values = levels(table, column)
-    if None in values:
-        at = int(np.argmax(codes == values.index(None)))
-        must = "must not be missing, as numbers are permuted within its groups"
-        raise ValueError(f"{prefix([column])}{must}; got one in row {at}")
-    return codes
+def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> None:
+    """Raise an error for rows without a group."""
+    at = row(int(np.argmax(missing)), first)
+    raise ValueError(f"{prefix([column])}must not be missing, {why}; got one in {at}")
 
 
 def read_numbers(
     table: Table,
     name: str,
     first: int | None,
-    ends: tuple[Any, Any],
+    ends: Ends,
     *,
     dated: bool = False,
-) -> tuple[NDArray[Any], Mask | None]:
+) -> tuple[np.ndarray, Mask | None]:
     """Read numbers or dates of a column, clipped to its ends, and the rows that are missing."""
     try:
         values, missing = table.dates(name) if dated else table.numbers(name)
     except WrongType as error:
-        kind = error.kind
-    else:
-        if values.dtype.kind == "f":
-            infinite = np.isinf(values)
-            if infinite.any():
-                at = row(int(np.argmax(infinite)), first)
-                raise ValueError(
-                    f"{prefix([name])}must hold finite numbers; got an infinite one in {at}"
-                )
-            if missing is not None:
-                values = np.where(missing, values.dtype.type(0), values)
-        for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
-            if end is not None:
-                if values.dtype.kind in "iu" and end != int(end):
-                    must = "`top` and `bottom` must be whole for a column of integers"
-                    raise TypeError(f"{prefix([name])}{must}; got a fraction")
-                values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
-        return values, missing
-    what = "dates without a time zone" if dated else "integers or floats"
-    raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
+        what = "dates without a time zone" if dated else "integers or floats"
+        got = shown(error.kind)
+        raise TypeError(f"{prefix([name])}must hold {what}; got {got}") from None
+    if values.dtype.kind == "f":
+        infinite = np.isinf(values)
+        if infinite.any():
+            got = f"an infinite one in {row(int(np.argmax(infinite)), first)}"
+            raise ValueError(f"{prefix([name])}must hold finite numbers; got {got}")
+        if missing is not None:
+            values = np.where(missing, values.dtype.type(0), values)
+    for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
+        if end is not None:
+            if values.dtype.kind in "iu" and isinstance(end, float) and end % 1:
+                must = "`top` and `bottom` must be whole for a column of integers"
+                raise TypeError(f"{prefix([name])}{must}; got a fraction")
+            values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
+    return values, missing
 
 
 def read(
@@ -432,11 +486,8 @@ def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
     one = shown(labels.values[0])
     if labels.kind != "boolean" and any(labels.code(_loosely(text)) is not None for text in others):
         return f" (the categories are spelled as plain digits, such as {one})"
-    if not every:
-        return ""
-    if labels.kind == "text":
-        return f" (the categories are strings, such as '{one}')"
-    return f" (the categories are {_KINDS[labels.kind]}, such as {one})"
+    such = f"'{one}'" if labels.kind == "text" else one
+    return f" (the categories are {_KINDS[labels.kind]}, such as {such})" if every else ""
 
 
 def _loosely(text: str) -> float | None:
@@ -445,15 +496,6 @@ def _loosely(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _error_for(name: str, mask: Mask, first: int | None) -> ValueError:
-    cure = (
-        'missing="keep" publishes who is missing, missing="category" protects that like an answer'
-    )
-    return ValueError(
-        f"{prefix([name])}must hold no missing values; got {_count(mask, first)}: {cure}"
-    )
 
 
 def _count(wrong: Mask, first: int | None) -> str:
@@ -478,18 +520,6 @@ def _together(
     return np.asarray(every)
 
 
-def _join(attribute: Coded, digits: list[Codes]) -> Codes:
-    """Compute the codes of combinations; the last column changes fastest."""
-    if len(digits) == 1:
-        return digits[0]
-    dtype = narrow(math.prod(attribute.shape))
-    codes = digits[0].astype(dtype)
-    for digit, size in zip(digits[1:], attribute.shape[1:], strict=True):
-        codes *= dtype.type(size)
-        codes += digit.astype(dtype, copy=False)
-    return codes
-
-
 def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | None) -> Codes:
     """Convert codes to codes among the cells that can occur."""
     cells = attribute.cells
@@ -509,7 +539,5 @@ def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uin
         return None
     codes, missing = read(table, attribute.groups.column, attribute.groups.labels, first)
     if missing is not None:
-        at = row(int(np.argmax(missing)), first)
-        name = prefix([attribute.groups.column])
-        raise ValueError(f"{name}must not be missing, as it chooses the matrix; got one in {at}")
+        _refuse_missing(attribute.groups.column, missing, "as it chooses the matrix", first)
     return codes.astype(np.uint32)

@@ -22,16 +22,9 @@ from bistochastic.plan.attributes import Attribute, Numeric
 from bistochastic.words import Shown, down, shown, up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from bistochastic.matrix import Matrix
-    from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
-
-
-def weakest(attribute: Coded) -> Matrix:
-    """Find the matrix with the smallest beta: the only matrix, or the one of the weakest group."""
-    return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +113,7 @@ def measures(attribute: Attribute) -> Measures:
     """Measure what one attribute hides."""
     if attribute.whole_column:
         return _numeric(attribute)
-    law = weakest(attribute)
+    law = attribute._weakest
     epsilons = [matrix.epsilon for matrix in attribute.matrices]
     reasons = []
     if max(epsilons) == math.inf:
@@ -171,13 +164,6 @@ def _numeric(attribute: Numeric) -> Measures:
     return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
 
 
-def definition(attributes: Sequence[Attribute]) -> int:
-    """1 for a single column, 3 for a single joint attribute, else 2: bits are added."""
-    if len(attributes) != 1:
-        return 2
-    return 3 if len(attributes[0].columns) > 1 else 1
-
-
 # The meaning of each definition, for people who have not read the paper.
 _MEANING = {
     1: "one column",
@@ -187,11 +173,7 @@ _MEANING = {
 
 
 def in_words(number: int) -> str:
-    """Write a definition of the paper by its number, with its meaning.
-
-    >>> in_words(2)
-    'Definition 2 (the bits of several attributes, added)'
-    """
+    """Write a definition of the paper by its number, with its meaning."""
     return f"Definition {number} ({_MEANING[number]})"
 
 

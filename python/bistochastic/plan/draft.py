@@ -7,17 +7,25 @@ the caller names numbers to permute, they are exchanged inside classes of neighb
 (``k_anonymous``), of the smallest size that reaches the beta at any number of records. So every
 column reaches the same beta, and every record gets a value of similar size. Free text is left out,
 and the draft says so.
+
+A codebook declares categories. A CSV file has a header with ``column`` and ``category`` and a line
+for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]`` for each column. A
+JSON file is a Table Schema (Frictionless): fields with a type, and categories as
+``constraints.enum`` or ``categories``. A file of SPSS, Stata or SAS has value labels.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, arguments
-from bistochastic.adapters.schemas import Column, columns_of
+from bistochastic.adapters.schemas import Column, Holds, columns_of
+from bistochastic.adapters.table_files import STATISTICAL
 from bistochastic.labels import Labels, spelled_as
-from bistochastic.plan import codebook as codebooks
 from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, names, prefix
 from bistochastic.plan.plan import Plan, every
 from bistochastic.progress import watched
@@ -29,7 +37,11 @@ if TYPE_CHECKING:
 
     from bistochastic.plan.attributes import Attribute, Missing
 
-_PYTHON: dict[Any, Any] = {float: "numbers", int: "integers"}
+ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
+_PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
+_TYPES: dict[str, Holds] = {
+    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,23 +78,21 @@ def draft(
     )
 
 
-def columns(schema: Any, *, look: bool) -> list[Column]:
+def columns(schema: object, *, look: bool) -> list[Column]:
     """Read the columns of a frame, a schema, a codebook or a dict."""
-    if codebooks.is_codebook(schema):
-        return codebooks.read(schema)
+    if isinstance(schema, str | Path):
+        return _read_codebook(schema)
     if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
         return columns_of(schema, look=look)
     found = []
     for column, given in schema.items():
         if given is bool:
-            found.append(codebooks.declared(column, [False, True]))
+            found.append(_declared(column, [False, True]))
         elif isinstance(given, type) and given in _PYTHON:
             found.append(Column(column, _PYTHON[given], given.__name__))
-        elif given is str:
-            found.append(Column(column, "strings", "str"))
         else:
             listed = given.tolist() if hasattr(given, "tolist") else given
-            found.append(codebooks.declared(column, listed))
+            found.append(_declared(column, listed))
     return found
 
 
@@ -98,7 +108,7 @@ def of_columns(
     numeric: tuple[str, ...] | Literal["*"] = (),
     keep: tuple[str, ...] | Literal["*"] = (),
     drop: tuple[str, ...] = (),
-    missing: Any = "raise",
+    missing: object = "raise",
     name: str = "plan",
 ) -> Draft:
     """Make a plan for these columns; a codebook overrides their types."""
@@ -127,10 +137,15 @@ def of_columns(
             must = "must hold numbers without declared categories to be in `numeric`"
             raise ValueError(f"{prefix([column.name])}{must}; got {got}")
         if numbers:
-            if not isinstance(missing, str):
-                _refuse_of_numbers(column.name, policy(column.name))
+            if not isinstance(missing, str) and policy(column.name) != "raise":
+                must = "must be raise for numbers, as they are exchanged among all records"
+                got = policy(column.name)
+                raise ValueError(f"{prefix([column.name])}`missing` {must}; got {got}")
             if column.name in permuted or numeric == "*":
-                attributes.append(_permute(column.name, wanted))
+                if "epsilon" in wanted:
+                    must = "must be given if numbers are permuted, as their epsilon is infinite"
+                    raise ValueError(f"{prefix([column.name])}`beta` {must}; got epsilon")
+                attributes.append(Numeric(column.name, "k_anonymous", **wanted))
             else:
                 undecided.append(column.name)
         else:
@@ -145,8 +160,7 @@ def of_columns(
     if not attributes and not open_ones:
         why = "; ".join(sentences) or "no other column"
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
-    names = {each for some in left_out.values() for each in some}
-    rest = tuple(column.name for column in listed if column.name in names)
+    rest = tuple(c.name for c in listed if any(c.name in some for some in left_out.values()))
     left = {*drop, *rest}
     leaving = [_in_its_type(c, declared.get(c.name)) for c in listed if c.name not in left]
     plan = Plan(
@@ -167,19 +181,11 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
         raise TypeError(f"`min_beta` must be given with beta; got {given[0]}")
     if given == ["truthfulness"]:
         return {"truthfulness": asked["truthfulness"]}
-    beta, epsilon = asked["beta"], asked["epsilon"]
-    if epsilon is not None:
-        return {"epsilon": arguments.limit("epsilon", epsilon)}
-    wanted = arguments.share("beta", beta)
+    if given == ["epsilon"]:
+        return {"epsilon": arguments.limit("epsilon", asked["epsilon"])}
+    wanted = arguments.share("beta", asked["beta"])
     least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
     return {"beta": max(wanted, least)}
-
-
-def _permute(column: str, wanted: dict[str, Any]) -> Numeric:
-    if "epsilon" in wanted:
-        must = "`beta` must be given if numbers are permuted, as their epsilon is infinite"
-        raise ValueError(f"{prefix([column])}{must}; got epsilon")
-    return Numeric(column, "k_anonymous", **wanted)
 
 
 def _policies(
@@ -202,12 +208,6 @@ def _policies(
         with about([column]):
             found[column] = arguments.one_of("missing", given[key], MISSING)
     return lambda column: found.get(column, "raise")
-
-
-def _refuse_of_numbers(column: str, policy: Missing) -> None:
-    if policy != "raise":
-        must = "`missing` must be raise for numbers, as they are exchanged among all records"
-        raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
 def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
@@ -257,7 +257,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     """Give a column the categories of a codebook, as integers if the column holds integers."""
     if declared is None or declared.levels is None:
         return column
-    levels: tuple[Any, ...] = declared.levels
+    levels: tuple[object, ...] = declared.levels
     if column.holds == "integers":
         with about([column.name]):
             whole = spelled_as(Labels.of("levels", levels), "integer")
@@ -267,3 +267,96 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values
     return replace(declared, type=column.type, holds="levels", levels=levels, declared=True)
+
+
+def _read_codebook(path: str | Path) -> list[Column]:
+    """Read the columns that a codebook declares, in its order."""
+    file = Path(path)
+    if file.suffix.lower() not in ENDINGS:
+        got = shown(file.suffix) or "no ending"
+        raise ValueError(f"`codebook` must end in {', '.join(ENDINGS)}; got {got}")
+    if file.suffix.lower() in STATISTICAL:
+        from bistochastic.adapters.statistical import described_in
+
+        return described_in(file, "codebook")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`codebook` must be UTF-8; got none at byte {error.start}") from None
+    except OSError as error:
+        raise ValueError(f"`codebook` must be a file to read; got {error.strerror}") from None
+    read_as = {".csv": _from_csv, ".toml": _from_toml, ".json": _from_table_schema}
+    columns = read_as[file.suffix.lower()](text)
+    if not columns:
+        raise ValueError("`codebook` must declare at least one column; got none")
+    return columns
+
+
+def _declared(name: str, levels: object) -> Column:
+    """Make a column with these categories, each given once."""
+    column = named("codebook", name)
+    if not isinstance(levels, list | tuple) or not levels:
+        got = "none" if isinstance(levels, list | tuple) else type(levels).__name__
+        raise ValueError(f"column `{shown(column)}`: must have a list of categories; got {got}")
+    kinds = {type(level) for level in levels}
+    if len(kinds) > 1 or not kinds <= {str, int, bool}:
+        got = " and ".join(sorted(kind.__name__ for kind in kinds))
+        must = "must have categories that are strings, integers or booleans, of one kind"
+        raise TypeError(f"column `{shown(column)}`: {must}; got {got}")
+    if len(set(levels)) < len(levels):
+        # Never which: a table handed in by mistake holds answers.
+        twice = len(levels) - len(set(levels))
+        must = "must have each category once: categories are declared, data are not a schema"
+        raise ValueError(f"column `{shown(column)}`: {must}; got {twice} of {len(levels)} again")
+    return Column(column, "levels", "codebook", tuple(levels), declared=True)
+
+
+def _from_csv(text: str) -> list[Column]:
+    rows = list(csv.reader(text.splitlines(keepends=True)))
+    header = [cell.strip().lower() for cell in rows[0]] if rows else []
+    # Codebooks once had the header `level`.
+    header = ["category" if name == "level" else name for name in header]
+    if "column" not in header or "category" not in header:
+        must = "`codebook` must have the columns `column` and `category` in its header"
+        raise ValueError(f"{must}; got {len(header)} columns without them")
+    at, category = header.index("column"), header.index("category")
+    found: dict[str, list[str]] = {}
+    for i, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            must = f"`codebook` must have {len(header)} fields in every line"
+            raise ValueError(f"{must}; got {len(row)} in line {i}")
+        found.setdefault(row[at], []).append(row[category])
+    return [_declared(name, levels) for name, levels in found.items()]
+
+
+def _from_toml(text: str) -> list[Column]:
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise ValueError("`codebook` must be TOML; got something else") from None
+    return [_declared(name, levels) for name, levels in data.items()]
+
+
+def _from_table_schema(text: str) -> list[Column]:
+    try:
+        data = json.loads(text)
+        fields = [(field["name"], field) for field in data["fields"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        must = "`codebook` must be a Table Schema, with fields that have names"
+        raise ValueError(f"{must}; got something else") from None
+    found = []
+    for name, field in fields:
+        levels = (field.get("constraints") or {}).get("enum", field.get("categories"))
+        if levels is not None:
+            found.append(_declared(name, levels))
+        elif field.get("type") == "boolean":
+            found.append(_declared(name, [False, True]))
+        else:
+            kind = str(field.get("type", "any"))
+            holds = _TYPES.get(kind, "something else")
+            found.append(Column(named("codebook", name), holds, shown(kind)))
+    return found

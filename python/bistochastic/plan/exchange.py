@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bistochastic.exchange import Fields
+    from bistochastic.labels import Label
+    from bistochastic.plan.bins import Break
     from bistochastic.plan.plan import Plan
 
     P = TypeVar("P", bound="Plan")
@@ -55,11 +57,7 @@ _DEEPEST = 256
 
 
 def number(value: Any) -> Any:
-    """Convert a parameter to plain data.
-
-    >>> number([Fraction(1, 3), 2**60, math.inf, 0.5])
-    ['1/3', '1152921504606846976', 'inf', 0.5]
-    """
+    """Convert a parameter to plain data."""
     if isinstance(value, Matrix):
         return exchange.plain(value)
     if isinstance(value, list | tuple):
@@ -68,7 +66,7 @@ def number(value: Any) -> Any:
     return exchange.number(value) if numeric else value
 
 
-def _label(value: object) -> Any:
+def _label(value: object) -> object:
     if value is None:
         return {"missing": True}
     if type(value) is int and abs(value) > exchange.EXACT:
@@ -79,7 +77,7 @@ def _label(value: object) -> Any:
 def attribute_data(attribute: Attribute) -> Fields:
     """Convert an attribute to plain data."""
     if attribute.whole_column:
-        found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
+        found: Fields = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
@@ -129,39 +127,35 @@ def attribute_data(attribute: Attribute) -> Fields:
     return found
 
 
-def _ends(attribute: Any) -> Fields:
+def _ends(attribute: Binned | Numeric) -> Fields:
     ends = {"bottom": attribute.bottom, "top": attribute.top}
     return {name: _day(x) for name, x in ends.items() if x is not None}
 
 
-def _day(x: Any) -> Any:
+def _day(x: Break) -> int | float | str:
     """Convert a break to plain data: a date as ISO 8601 writes it."""
-    return x.isoformat() if hasattr(x, "isoformat") else x
+    return x.isoformat() if isinstance(x, date) else x
 
 
 def plain(plan: Plan) -> Fields:
     """Convert a plan to plain data."""
+    labels = plan.value_labels.items()
+    later = {
+        **{name: list(getattr(plan, name)) or None for name in LATER},
+        "units": None if plan.units is None else list(plan.units),
+        "requirement": {n: number(x) for n, x in plan.requirement.items()} or None,
+        "column_labels": plan.column_labels or None,
+        "value_labels": {c: [[_label(v), text] for v, text in pairs.items()]
+                         for c, pairs in labels} or None,
+    }  # fmt: skip
     return {
         "version": VERSION,
         "name": plan.name,
         "attributes": [attribute_data(attribute) for attribute in plan.attributes],
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
-        **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
-        **({} if plan.units is None else {"units": list(plan.units)}),
-        **(
-            {"requirement": {n: number(x) for n, x in plan.requirement.items()}}
-            if plan.requirement
-            else {}
-        ),
-        **({"column_labels": plan.column_labels} if plan.column_labels else {}),
-        **({"value_labels": _value_labels(plan)} if plan.value_labels else {}),
+        **{name: value for name, value in later.items() if value is not None},
     }
-
-
-def _value_labels(plan: Plan) -> Fields:
-    labels = plan.value_labels.items()
-    return {c: [[_label(value), text] for value, text in pairs.items()] for c, pairs in labels}
 
 
 def to_json(plan: Plan) -> str:
@@ -293,8 +287,8 @@ def _pairs(here: Here, what: str = "category") -> dict[Any, Any]:
     return found
 
 
-def _read_coded(here: Here, kind: str) -> Categorical | Joint:
-    joint = kind == "joint"
+def _read_coded(here: Here) -> Categorical | Joint:
+    joint = here["kind"].value == "joint"
     name = "columns" if joint else "column"
     more = ("recode", "impossible") if joint else ("recode",)
     here.keys(("kind", name, "categories"), (*_COMMON, *more))
@@ -337,7 +331,7 @@ def _law(here: Here, size: int) -> Fields:
     return found
 
 
-def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
+def _groups(here: Here, size: int) -> tuple[str, dict[Label, Matrix]]:
     here.keys(("column", "matrices"))
     chosen = {}
     for item in here["matrices"].items():
@@ -369,25 +363,19 @@ def _read_numeric(here: Here) -> Numeric:
 
 
 _READERS: dict[str, Callable[[Here], Attribute]] = {
-    "categorical": lambda here: _read_coded(here, "categorical"),
-    "joint": lambda here: _read_coded(here, "joint"),
-    "binned": _read_binned,
+    "categorical": _read_coded, "joint": _read_coded, "binned": _read_binned,
     "numeric": _read_numeric,
-}
+}  # fmt: skip
 
 
-def _one(item: Here) -> Attribute:
+def read_attribute(item: Here) -> Attribute:
+    """Read an attribute from plain data."""
     if not isinstance(item.value, dict) or "kind" not in item.value:
         raise item.refuse("be a table with a kind", item.kind)
     kind = item["kind"].text()
     if kind not in _READERS:
         raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", f"`{shown(kind)}`")
     return _READERS[kind](item)
-
-
-def read_attribute(data: object, path: str) -> Attribute:
-    """Read an attribute from plain data."""
-    return _one(Here(data, path))
 
 
 def read(kind: type[P], data: Any, path: str = "") -> P:
@@ -402,7 +390,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
-    attributes = [_one(item) for item in here["attributes"].items()]
+    attributes = [read_attribute(item) for item in here["attributes"].items()]
     name = here["name"].text() if "name" in here else "plan"
     keep: Any = []
     if "keep" in here:
@@ -415,14 +403,13 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
     if "requirement" in here:
         lists["requirement"] = _numbers(here["requirement"])
-    if "column_labels" in here:
-        labels = here["column_labels"]
-        labels.table()
-        lists["column_labels"] = {column: labels[column].text() for column in labels.value}
-    if "value_labels" in here:
-        labels = here["value_labels"]
-        labels.table()
-        lists["value_labels"] = {c: _pairs(labels[c], "label") for c in labels.value}
+    for argument in ("column_labels", "value_labels"):
+        if argument in here:
+            labels = here[argument]
+            labels.table()
+            one = argument == "column_labels"
+            lists[argument] = {c: labels[c].text() if one else _pairs(labels[c], "label")
+                               for c in labels.value}  # fmt: skip
     return kind(attributes, name=name, keep=keep, **lists)
 
 
@@ -455,10 +442,7 @@ def from_json(kind: type[P], text: str) -> P:
     """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    return _read_deep(kind, parse_json(text).value)
-
-
-def _read_deep(kind: type[P], data: object) -> P:
+    data = parse_json(text).value
     with _deep():
         return read(kind, data)
 
@@ -486,7 +470,8 @@ def from_toml(kind: type[P], text: str) -> P:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         where = f" in line {found[1]}, column {found[2]}" if found else ""
         raise ValueError(f"`text` must be TOML; got something else{where}") from None
-    return _read_deep(kind, data)
+    with _deep():
+        return read(kind, data)
 
 
 # The comment below the columns that are undecided.
@@ -538,18 +523,12 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         # TOML's basic strings are JSON's, except that DEL has to be escaped. So are characters
         # that cannot be printed, because the text may go to a terminal.
-        text = json.dumps(value, ensure_ascii=False)
-        return "".join(c if c.isprintable() else _escape(c) for c in text)
+        return "".join(
+            c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
+            for c in json.dumps(value, ensure_ascii=False)
+        )
     if isinstance(value, list):
         return f"[{', '.join(_toml(item) for item in value)}]"
-    pairs = (f"{_key(name)} = {_toml(item)}" for name, item in value.items())
+    names = [n if re.fullmatch(r"[A-Za-z0-9_-]+", n) else _toml(n) for n in value]
+    pairs = (f"{n} = {_toml(item)}" for n, item in zip(names, value.values(), strict=True))
     return f"{{{', '.join(pairs)}}}"
-
-
-def _escape(letter: str) -> str:
-    code = ord(letter)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

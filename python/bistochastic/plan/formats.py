@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.exchange import OLDER
 
@@ -21,19 +21,15 @@ VALUES = {"missing": {"raise": "refuse"}}
 
 def format_1(plan: Fields) -> Fields:
     """Translate a plan's plain data to the names and values of format 1."""
-    attributes = [_attribute(each) for each in plan["attributes"]]
+    attributes = []
+    for data in plan["attributes"]:
+        named = {FIELDS.get(name, name): value for name, value in data.items()}
+        named |= {n: v.get(named[n], named[n]) for n, v in VALUES.items() if n in named}
+        attributes.append(named)
     return {**plan, "version": 1, "attributes": attributes}
 
 
-def _attribute(data: Fields) -> Fields:
-    named = {FIELDS.get(name, name): value for name, value in data.items()}
-    for name, values in VALUES.items():
-        if name in named:
-            named[name] = values.get(named[name], named[name])
-    return named
-
-
-def current(field: str, value: Any) -> Any:
+def current(field: str, value: object) -> object:
     """Translate a value of format 1 to the value that is written today."""
     older = {old: new for new, old in VALUES.get(field, {}).items()}
     return older.get(value, value) if isinstance(value, str) else value

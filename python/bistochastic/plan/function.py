@@ -27,6 +27,9 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import pyarrow as pa
+
+    from bistochastic.adapters.frames import Table
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -59,19 +62,19 @@ class BatchFunction(Shown):
     redraw: bool
     pseudonym: str | None
     unit_pseudonym: tuple[tuple[str, str], ...] = ()
-    _expected: Any = field(default=None, repr=False)
+    _expected: pa.Schema | None = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
 
-    def _for_schema(self, schema: Any) -> BatchFunction:
+    def _for_schema(self, schema: pa.Schema) -> BatchFunction:
         """Return the same for batches of only this pyarrow schema: others stop the work."""
         self.schema(schema)
         return dataclasses.replace(self, _expected=_schema(schema))
 
-    def schema(self, schema: Any) -> Any:
+    def schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the output schema for batches of this schema, without reading the key or a row."""
         return self._protected(opened(_schema(schema).empty_table()), None).schema
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Protect each record batch as it comes."""
         own = self
         for batch in batches:
@@ -80,12 +83,12 @@ class BatchFunction(Shown):
                 # All other batches must have the schema of the first.
                 own = own._for_schema(batch.schema)
 
-    def batch(self, batch: Any) -> Any:
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Protect one record batch."""
         self._check(batch, "RecordBatch")
         return self._protected(opened(batch), self.key.read())
 
-    def table(self, table: Any) -> Any:
+    def table(self, table: pa.Table) -> Any:
         """Protect a table."""
         self._check(table, "Table")
         key = self.key.read()
@@ -111,7 +114,7 @@ class BatchFunction(Shown):
         """Return what comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
-    def _check(self, given: Any, kind: str) -> None:
+    def _check(self, given: pa.RecordBatch | pa.Table, kind: str) -> None:
         """Raise an error for anything but this pyarrow type, and for another schema."""
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
@@ -126,12 +129,17 @@ class BatchFunction(Shown):
         options = Options(key, self.release_name, _wave(self), False, dict(self.unit_pseudonym))
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
-    def _protected(self, table: Any, key: _core.Key | None) -> Any:
+    def _protected(self, table: Table, key: _core.Key | None) -> Any:
         """Protect some rows."""
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
-        self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
+        self,
+        *,
+        records: int,
+        engine: str,
+        schema: Any = None,
+        rows_per_id: int | None = None,
     ) -> Certificate:
         """Make the certificate of the release, once the engine has written it.
 
@@ -151,10 +159,9 @@ class BatchFunction(Shown):
                 raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
         given = self._expected if schema is None else schema
-        known = None if given is None else _schema(given)
-        if known is None:
-            must = "`schema` must be that of the input"
-            raise ValueError(f"{must}; got none")
+        if given is None:
+            raise ValueError("`schema` must be that of the input; got none")
+        known = _schema(given)
         key = self.key.read()
         run = self._run(known.names, key)
         run.piece(opened(known.empty_table()), None)
@@ -174,7 +181,7 @@ class BatchFunction(Shown):
             )  # fmt: skip
         else:
             people = waves.People(1)
-            people.see_kind(kinds[0])
+            people.see({kinds[0]})
             people.units = run.units
             wave.refuse_changed(self.plan, key, people)
             by = wave.outcome(self.plan, key, people, counted=False)
@@ -191,7 +198,7 @@ class BatchFunction(Shown):
 
 def _wave(f: BatchFunction) -> waves.Wave | None:
     """Read the options about ids; None if rows are addressed."""
-    if f.id_column is None:
+    if f.id_column is None or f.after is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
 
@@ -219,8 +226,8 @@ def batch_function(
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
     if not isinstance(key, KeySource):
-        got = "none, so a row that is done twice gets two reported values" if key is None else None
-        got = got or type(key).__name__
+        twice = "none, so a row that is done twice gets two reported values"
+        got = twice if key is None else type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan._numeric:
@@ -250,7 +257,7 @@ def batch_function(
     return BatchFunction(plan, key, None, columns, label, None, False, None, by_unit)
 
 
-def _schema(given: Any) -> Any:
+def _schema(given: pa.Schema) -> pa.Schema:
     """Return a pyarrow schema without its metadata."""
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"

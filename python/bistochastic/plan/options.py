@@ -68,8 +68,12 @@ class Options:
         given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
                  "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
-        held = _check_key(key, release_name, id_column, flags["allow_insecure"])
         label = None if release_name is None else named("release_name", release_name)
+        held = None if key is None else secret_of(key, flags["allow_insecure"])
+        if held is None and id_column is not None:
+            raise ValueError("`key` must be given with id_column; got none")
+        if held is not None and id_column is None and label is None:
+            raise ValueError("`release_name` must name what a key is used for; got none")
         ids = (after, flags["redraw"], pseudonym, flags["rerandomize_numeric"], max_rows_per_id)
         replaced = units.replaced(plan, unit_pseudonym)
         wave = None
@@ -96,10 +100,8 @@ class Options:
         numeric = plan._numeric
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:
-            must = (
-                f"`frame` must have at least {LEAST_ROWS} rows by position under a key that is kept"
-            )
-            raise ValueError(f"{must}; got {rows}: use ids, or key=None")
+            must = f"must have at least {LEAST_ROWS} rows by position under a key that is kept"
+            raise ValueError(f"`frame` {must}; got {rows}: use ids, or key=None")
         if numeric and not rows:
             must = "must hold at least one record to be permuted among"
             raise ValueError(f"{prefix(numeric[0].columns)}{must}; got none")
@@ -109,11 +111,17 @@ class Options:
         wave = self.wave
         protected = plan._protected
         own = None if wave is None else wave.id_column
-        for column in [*_list_needed(plan, own, argument), *self.units(plan)]:
+        # The columns that the table must have; one record may lack dropped columns.
+        needed = [column for attribute in plan.attributes for column in attribute.columns]
+        needed += plan.keep if plan.keep != "*" else []
+        needed += plan.drop if argument == "frame" else ()
+        needed += [a.groups.column for a in plan.attributes if a.groups is not None]
+        needed += [a.within for a in plan._numeric if a.within is not None]
+        needed += [] if own is None else [own]
+        for column in [*needed, *self.units(plan)]:
             if column not in names:
-                raise ValueError(
-                    f"{prefix([column])}must be in `{argument}`; got none of that name"
-                )
+                must = f"must be in `{argument}`"
+                raise ValueError(f"{prefix([column])}{must}; got none of that name")
         if own in protected:
             raise ValueError(f"{prefix([own or ''])}must not be protected and an id; got both")
         layout: list[str] = []
@@ -136,29 +144,3 @@ class Options:
         if len(set(layout)) < len(layout):
             raise ValueError("`pseudonym` must be the name of a new column; got one that there is")
         return layout
-
-
-def _list_needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
-    """List the columns that the table must have; one record may lack dropped columns."""
-    needed = [column for attribute in plan.attributes for column in attribute.columns]
-    needed += plan.keep if plan.keep != "*" else []
-    needed += plan.drop if argument == "frame" else ()
-    needed += [a.groups.column for a in plan.attributes if a.groups is not None]
-    needed += [a.within for a in plan._numeric if a.within is not None]
-    return needed if id_column is None else [*needed, id_column]
-
-
-def _check_key(
-    key: object, release_name: object, id_column: object, insecure: bool
-) -> _core.Key | None:
-    """Check the options that need a key, and the options that a key needs."""
-    if release_name is not None:
-        named("release_name", release_name)
-    if key is None:
-        if id_column is not None:
-            raise ValueError("`key` must be given with id_column; got none")
-        return None
-    held = secret_of(key, insecure)
-    if id_column is None and release_name is None:
-        raise ValueError("`release_name` must name what a key is used for; got none")
-    return held

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.kept import kept
-from bistochastic.plan import definitions, texts
-from bistochastic.plan.attributes import (
-    Attribute,
-    Categorical,
-    Joint,
-    Numeric,
-    named,
-    names,
-    prefix,
-)
+from bistochastic.plan import definitions, exchange, rules
+from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, named, names
 from bistochastic.plan.keywords import (
     EngineOptions,
     FrameT,
@@ -28,7 +20,7 @@ from bistochastic.plan.keywords import (
     Survey,
     taking,
 )
-from bistochastic.words import down, shown
+from bistochastic.words import down, prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,8 +42,8 @@ if TYPE_CHECKING:
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
     from bistochastic.plan.respond import Quick
+    from bistochastic.plan.rules import ColumnLabels, ValueLabels
     from bistochastic.plan.stream import ProtectedBatches
-    from bistochastic.plan.texts import ColumnLabels, ValueLabels
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
     from bistochastic.tables.collector import Collector
@@ -147,9 +139,7 @@ class Plan(_Fields):
         kept = every("keep", keep)
         label, left_out = named("name", name), names("drop", drop)
         if impossible:
-            from bistochastic.plan.rules import joined
-
-            listed = joined(listed, impossible)
+            listed = rules.joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", units or ()), *implied])
@@ -157,8 +147,8 @@ class Plan(_Fields):
         required = () if requirement is None else _requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
         known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
-        labels = texts.of_columns(column_labels or {}, known)
-        values = texts.of_values(value_labels or {}, listed, known)
+        labels = rules.of_columns(column_labels or {}, known)
+        values = rules.of_values(value_labels or {}, listed, known)
         super().__init__(
             tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values
         )
@@ -207,7 +197,8 @@ class Plan(_Fields):
     def _check(self) -> None:
         """Check that no column occurs twice and that columns of groups stay unprotected."""
         if self.keep == "*" and self.undecided:
-            must = f'must not be undecided if keep="*", which keeps {_each(self.undecided)}'
+            them = "it" if len(self.undecided) == 1 else "them"
+            must = f'must not be undecided if keep="*", which keeps {them}'
             raise ValueError(f"{prefix(self.undecided)}{must}; got both")
         seen: dict[str, str] = {}
         named_in = [(column, "an attribute") for a in self.attributes for column in a.columns]
@@ -313,16 +304,20 @@ class Plan(_Fields):
             missing=missing,
             name=name,
         )
-        for sentence in made.left_out:
-            warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
-        for sentence in made.blanks:
-            warnings.warn(f"`for_frame` finds blanks: {sentence}", UserWarning, stacklevel=2)
+        for does, sentences in (
+            ("leaves columns out", made.left_out),
+            ("finds blanks", made.blanks),
+        ):
+            for sentence in sentences:
+                warnings.warn(f"`for_frame` {does}: {sentence}", UserWarning, stacklevel=2)
         return made.plan
 
     @property
     def definition(self) -> int:
         """1 for a single column, 3 for a single :class:`Joint`, else 2: bits are summed."""
-        return definitions.definition(self.attributes)
+        if len(self.attributes) != 1:
+            return 2
+        return 3 if len(self.attributes[0].columns) > 1 else 1
 
     @kept
     def by_attribute(self) -> dict[str, Measures]:
@@ -360,10 +355,8 @@ class Plan(_Fields):
         found = definitions.together(self.by_attribute.values())
         if found is None:
             column = self.attributes[0].columns
-            must = (
-                "`records` must be known for a numeric column; got none, which for_records(n) sets"
-            )
-            raise ValueError(f"{prefix(column)}{must}")
+            must = "`records` must be known for a numeric column"
+            raise ValueError(f"{prefix(column)}{must}; got none, which for_records(n) sets")
         return found
 
     @property
@@ -486,21 +479,12 @@ class Plan(_Fields):
             ...
         bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
         """
-        asked = {"beta": beta, "min_beta": min_beta, "epsilon": epsilon}
-        wanted = {
-            name: _core.as_real(name, "be a number", x)
-            for name, x in asked.items()
-            if x is not None
-        }
-        many = None if pooled is None else _pair_of(pooled)
-        if not wanted and many is None:
-            wanted = {n: x for n, x in self.requirement.items() if n != "pooled"}
-            many = self.requirement.get("pooled")
-        if not wanted and many is None:
-            must = (
-                f"`require` must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
-            )
-            raise ValueError(f"{must}; got neither")
+        asked = dict(zip(REQUIRED, (beta, min_beta, epsilon, pooled), strict=True))
+        given = {name: x for name, x in asked.items() if x is not None}
+        wanted = _limits(given, "be a number") or self.requirement
+        if not wanted:
+            must = f"must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
+            raise ValueError(f"`require` {must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -522,8 +506,9 @@ class Plan(_Fields):
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
-        if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
-            most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
+        m, bound = wanted.get("pooled", (1, math.inf))
+        if not (sum_ := definitions.pooled(self, m)) <= bound:
+            most = f"`pooled` must be at most {exact(bound)} for {m} records of a unit"
             raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
     def strongest(
@@ -1272,14 +1257,10 @@ class Plan(_Fields):
 
         The digest is of the names and values of format 1, so later names do not change it.
         """
-        from bistochastic.plan import exchange
-
         return exchange.digest(self)
 
     def to_json(self) -> str:
         """Return the plan as JSON, which is enough to protect, respond or estimate."""
-        from bistochastic.plan import exchange
-
         return exchange.to_json(self)
 
     @classmethod
@@ -1292,14 +1273,10 @@ class Plan(_Fields):
             ...
         ValueError: `atributes` must be one of version, attributes, ...; got an unknown name
         """
-        from bistochastic.plan import exchange
-
         return exchange.from_json(cls, text)
 
     def to_toml(self) -> str:
         """Return the plan as TOML, for people to read and edit."""
-        from bistochastic.plan import exchange
-
         return exchange.to_toml(self)
 
     @classmethod
@@ -1320,8 +1297,6 @@ class Plan(_Fields):
         >>> plan.attributes[0]
         <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
         """
-        from bistochastic.plan import exchange
-
         return exchange.from_toml(cls, text)
 
     def __repr__(self) -> str:
@@ -1345,12 +1320,19 @@ class Plan(_Fields):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _pair_of(given: object) -> tuple[int, float]:
-    """Read a number of records and an epsilon."""
-    must = "`pooled` must be (m, epsilon), a number of records and a bound"
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    return _core.as_whole("pooled", given[0], 1), _core.as_real("pooled", "be a number", given[1])
+def _limits(given: Mapping[str, object], must: str) -> dict[str, Any]:
+    """Read arguments of ``require``: numbers, and ``pooled``, a number of records and a bound."""
+    found: dict[str, Any] = {}
+    for name in [name for name in REQUIRED if name in given]:
+        x = given[name]
+        if name != "pooled":
+            found[name] = _core.as_real(name, must, x)
+        elif isinstance(x, tuple | list) and len(x) == 2:
+            found[name] = _core.as_whole(name, x[0], 1), _core.as_real(name, "be a number", x[1])
+        else:
+            pair = "`pooled` must be (m, epsilon), a number of records and a bound"
+            raise TypeError(f"{pair}; got {type(x).__name__}")
+    return found
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
@@ -1358,7 +1340,7 @@ def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     return "*" if isinstance(given, str) and given == "*" else names(name, given)
 
 
-def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
+def _requirement(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
     """Read a publisher's requirement: some arguments of ``require``, in their order there."""
     must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
@@ -1366,27 +1348,15 @@ def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
     for name in given:
         if name not in REQUIRED:
             raise ValueError(f"{must}; got `{shown(name)}`")
-    found: dict[str, Any] = {
-        name: _pair_of(given[name]) if name == "pooled"
-        else _core.as_real(name, "be a finite number", given[name])
-        for name in REQUIRED if name in given
-    }  # fmt: skip
+    found = _limits(given, "be a finite number")
     for name, x in found.items():
-        if not isfinite(x[1] if name == "pooled" else x):
+        if not math.isfinite(x[1] if name == "pooled" else x):
             raise ValueError(f"`{name}` must be a finite number; got {x}")
     if not found:
         raise ValueError(f"{must}; got none")
     return tuple(found.items())
 
 
-def _each(columns: tuple[str, ...]) -> str:
-    return "it" if len(columns) == 1 else "them"
-
-
 def exact(x: float) -> str:
-    """Write all digits that distinguish a number from its neighbours.
-
-    >>> exact(0.6), exact(1.0)
-    ('0.6', '1')
-    """
+    """Write all digits that distinguish a number from its neighbours."""
     return repr(x).removesuffix(".0")

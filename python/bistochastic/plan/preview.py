@@ -30,11 +30,7 @@ def published_unchanged(plan: Plan) -> list[str]:
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
-    """Write sentences about columns, one for all columns that share it.
-
-    >>> grouped([(["age"], "published"), (["sex"], "hidden"), (["income"], "published")])
-    ['columns `age`, `income`: published', 'column `sex`: hidden']
-    """
+    """Write sentences about columns, one for all columns that share it."""
     found: dict[str, list[str]] = {}
     for columns, sentence in told:
         found.setdefault(sentence, []).extend(columns)
@@ -89,11 +85,9 @@ def warnings(plan: Plan) -> list[str]:
     for _, part, members in betas(plan):
         weak = min(members, key=lambda each: each.beta or 0.0)
         if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-            less = (
-                f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such columns"
-            )
+            less = f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such"
             audit = "disclosures" if weak.kind == "numeric" else "guesses"
-            told.append((weak.columns, less, audit))
+            told.append((weak.columns, f"{less} columns", audit))
     found = grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
     if plan.keep == "*":
         found.append(
@@ -148,7 +142,7 @@ HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 EXPECTED = ["Columns", "Truthful", "Distance", "Standard error", "95% within", "1% becomes"]
 
 
-def rows(parts: list[Measures]) -> list[list[str]]:
+def rows(plan: Plan) -> list[list[str]]:
     """Make a row of text for each attribute."""
     return [
         [
@@ -157,15 +151,11 @@ def rows(parts: list[Measures]) -> list[list[str]]:
             each.family + (" (no noise)" if each.deterministic else ""),
             "records" if each.size is None else str(each.size),
             "-" if each.bits is None else f"{down(each.bits, 5)} of {each.max_bits or 0.0:.5g}",
-            "-" if each.beta is None else _beta(each),
+            "-" if each.beta is None else down(each.beta, 5) + f" ({each.note})" * bool(each.note),
             up(each.epsilon, 5),
         ]
-        for each in parts
+        for each in plan.by_attribute.values()
     ]
-
-
-def _beta(each: Measures) -> str:
-    return down(each.beta or 0.0, 5) + (f" ({each.note})" if each.note else "")
 
 
 def _part(part: Bits | None) -> str:
@@ -307,10 +297,8 @@ def _describe_pooling(plan: Plan, one: str) -> list[str]:
 
 def undecided(plan: Plan) -> list[str]:
     """List what is still to be decided, in phrases."""
-    if not plan.undecided:
-        return []
     choices = "permute as Numeric, keep, drop or declare the categories"
-    return [f"{prefix(plan.undecided)}{choices}"]
+    return [f"{prefix(plan.undecided)}{choices}"] if plan.undecided else []
 
 
 class Preview:
@@ -352,7 +340,7 @@ class Preview:
     def __str__(self) -> str:
         plan = self.plan
         lines = [title(plan), ""]
-        lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
+        lines += [table(HEADER, rows(plan), left=(0, 1, 2)), ""]
         expected = self.expectations()
         if expected:
             lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
@@ -390,23 +378,16 @@ class Preview:
             "warnings": warnings(plan),
         }  # fmt: skip
 
-    def _expected(self) -> Markup | None:
-        from bistochastic import markup
-
-        expected = self.expectations()
-        if not expected:
-            return None
-        caption = f"To expect of {self.records:,} records"
-        return markup.table(EXPECTED, expected, caption=caption, scroll=False)
-
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
-        plan = self.plan
+        plan, expected = self.plan, self.expectations()
+        caption = f"To expect of {self.records or 0:,} records"
+        more = markup.table(EXPECTED, expected, caption=caption, scroll=False) if expected else None
         left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
         return markup.fragment(
             laws(plan, title(plan)),
-            self._expected(),
+            more,
             [markup.element("p", line) for line in totals(plan)],
             listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
@@ -419,8 +400,7 @@ def laws(plan: Plan, caption: str) -> Markup:
     """Tabulate what happens to each attribute."""
     from bistochastic.markup import table
 
-    each = rows(list(plan.by_attribute.values()))
-    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
+    return table(HEADER, rows(plan), caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:

@@ -13,7 +13,6 @@ from bistochastic.plan.run import Run
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     from bistochastic.plan.certificate import Certificate
@@ -78,7 +77,14 @@ def protect(
 ) -> Release[FrameT]:
     """Protect a table: see :meth:`Plan.protect`."""
     with watched("protecting", progress) as tell:
-        done = _Done(tell, sum(attribute.steps for attribute in plan.attributes))
+        parts, now = sum(attribute.steps for attribute in plan.attributes), 0
+
+        def done(more: int) -> None:
+            nonlocal now
+            now = min(now + more, parts)
+            if tell is not None:
+                tell(now / parts)
+
         table = opened(frame)
         rows = table.rows
         run = Run(plan, table.names, options, rows=rows, done=done)
@@ -86,17 +92,5 @@ def protect(
         order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
         data, certificate = run.drawn(piece, order), run.certificate(rows)
         found = Release(noted(data, certificate), certificate)
-        done(done.parts)
+        done(parts)
         return found
-
-
-class _Done:
-    """A counter of the parts of the work that are done, which passes on their fraction."""
-
-    def __init__(self, tell: Callable[[float], object] | None, parts: int) -> None:
-        self._tell, self.parts, self._now = tell, parts, 0
-
-    def __call__(self, more: int = 1) -> None:
-        self._now = min(self._now + more, self.parts)
-        if self._tell is not None:
-            self._tell(self._now / self.parts)

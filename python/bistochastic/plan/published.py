@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
     from bistochastic.labels import Label
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import Attribute, Categorical, Joint
+    from bistochastic.plan.attributes import Attribute
+    from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
 
     Codes = NDArray[np.int64]
@@ -84,8 +86,7 @@ def facts(
     if kept is None and plan.keep == "*":
         found.append(Fact("rest"))
     else:
-        columns = kept if kept is not None else plan.keep
-        found += [Fact("kept", column) for column in columns]
+        found += [Fact("kept", column) for column in (plan.keep if kept is None else kept)]
     for attribute in plan.attributes:
         found += of_attribute(attribute, shuffled)
     return tuple(found) if shuffled else (*found, Fact("order"))
@@ -105,11 +106,10 @@ def certain(attribute: Attribute) -> dict[str, str]:
     return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
 
 
-def missing_is_seen(attribute: Categorical | Joint) -> bool:
+def missing_is_seen(attribute: Coded) -> bool:
     """Whether it can be read from a release, always or sometimes, who is missing."""
     told = ("column", "renamed", "missing", "unchecked")
-    found = of_attribute(attribute)
-    return any(fact.kind in told or None in fact.categories for fact in found)
+    return any(fact.kind in told or None in fact.categories for fact in _list_coded(attribute))
 
 
 def unprotected(plan: Plan) -> tuple[str, ...]:
@@ -139,28 +139,24 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
         by = attribute.within or ""
         missing = [Fact("missing", column)] if attribute.missing == "keep" else []
         return [seen, *[Fact("groups", column, by=by)] * bool(by), *missing]
-    matrix = attribute.matrix
-    if matrix is None:
-        try:
-            matrix = attribute.for_records(_TRIED).matrix
-        except (ValueError, TypeError, MemoryError):
-            return [seen]
-        # A fact about some of the rows depends on the number of records.
-        known = None if matrix is None else _count_fixed(matrix)
-        if matrix is None or known is None or known[0] < matrix.size:
-            return [seen]
-        return [Fact("column" if known[1] else "renamed", column)]
-    fixed = _count_fixed(matrix)
+    tried = attribute.matrix is None
+    try:
+        matrix = attribute.for_records(_TRIED).matrix if tried else attribute.matrix
+    except (ValueError, TypeError, MemoryError):
+        return [seen]
+    assert matrix is not None
+    fixed, size = _count_fixed(matrix), matrix.size
     if fixed is None:
-        return [seen, Fact("unchecked", column)]
+        return [seen, *[Fact("unchecked", column)] * (not tried)]
     many, same = fixed
-    size = matrix.size
-    if attribute.order is None and shuffled and not (same or average) and size > 2:
+    unordered = attribute.order is None and shuffled and not tried
+    if unordered and not (same or average) and size > 2:
         # Places are positions of the original, which are no longer known.
         many = 0
     if many == size:
         return [Fact("column" if same else "renamed", column)]
-    return [seen, Fact("places", column, places=(many, size))] if many else [seen]
+    # A fact about some of the rows depends on the number of records.
+    return [seen, *[Fact("places", column, places=(many, size))] * (many > 0 and not tried)]
 
 
 def _count_fixed(matrix: Matrix) -> tuple[int, bool] | None:
@@ -199,8 +195,9 @@ class _Read:
         return bool(self.always[self.occurs].all())
 
 
-def _list_coded(attribute: Categorical | Joint) -> list[Fact]:
-    known = {matrix: _read(attribute, matrix) for matrix in dict.fromkeys(attribute.matrices)}
+def _list_coded(attribute: Coded) -> list[Fact]:
+    shape, gone = attribute.shape, attribute.cells
+    known = {matrix: _read(matrix, shape, gone) for matrix in dict.fromkeys(attribute.matrices)}
     each = [known[matrix] for matrix in attribute.matrices]
     found: list[Fact] = []
     for place, column in enumerate(attribute.columns):
@@ -208,7 +205,7 @@ def _list_coded(attribute: Categorical | Joint) -> list[Fact]:
     return found
 
 
-def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | None]) -> list[Fact]:
+def _of_column(attribute: Coded, column: str, each: list[_Read | None]) -> list[Fact]:
     read = [one for one in each if one is not None]
     if not read or len(read) < len(each):
         seen = [Fact("missing", column)] if attribute.missing == "keep" else []
@@ -241,88 +238,50 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
     return found
 
 
-def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
-    """Find what reported values reveal of each column; None if that is not known."""
-    shape = attribute.shape
-    if matrix.size == 1 or math.isfinite(matrix.epsilon):
-        occurs = _occurring(attribute)
-        return [_Read(o, np.zeros(len(o), bool), np.zeros(len(o), bool), False) for o in occurs]
-    if len(shape) == 1:
-        return _of_one(matrix)
-    cells = None
-    if matrix.size <= _EVERY:
-        cells = np.arange(math.prod(shape))
-        if attribute.impossible:
-            cells = np.delete(cells, attribute.cells)
-    return _of_joint(matrix, shape, cells)
+def _read(matrix: Matrix, shape: tuple[int, ...], gone: Codes) -> list[_Read] | None:
+    """Find what reported values reveal of each column; None if that is not known.
 
-
-def _occurring(attribute: Categorical | Joint) -> list[Flags]:
-    """Find the categories of each column that occur in some possible cell."""
-    shape = attribute.shape
-    found = [np.ones(size, bool) for size in shape]
-    if not attribute.impossible or math.prod(shape) > _EVERY:
-        return found
-    cells = np.delete(np.arange(math.prod(shape)), attribute.cells)
-    digits = np.unravel_index(cells, shape)
-    return [np.bincount(d, minlength=s) > 0 for d, s in zip(digits, shape, strict=True)]
-
-
-def _of_one(matrix: Matrix) -> list[_Read] | None:
-    """Examine a single column."""
-    n = matrix.size
-    if n > _EVERY:
-        return None
-    found = targets(matrix)
-    if found is None:
-        return None
-    certain = found >= 0
-    same = bool((found[certain] == np.flatnonzero(certain)).all())
-    return [_Read(np.ones(n, bool), certain, certain, same)]
-
-
-def _of_joint(matrix: Matrix, shape: tuple[int, ...], cells: Codes | None) -> list[_Read] | None:
-    """Examine each of several columns. ``cells`` are the possible ones, in the order of codes."""
-    if cells is not None and matrix.size <= _DENSE:
-        digits = [np.asarray(d) for d in np.unravel_index(cells, shape)]
-        possible = matrix.to_dense() != 0
-        return [_by_support(possible, d, s) for d, s in zip(digits, shape, strict=True)]
-    apart = _apart(matrix, shape)
-    if apart is not None:
-        found: list[_Read] = []
-        for part, sizes in apart:
-            read = _of_part(part, sizes)
-            if read is None:
-                return None
-            found += read
-        return found
-    classes = structure.classes(matrix)
-    if cells is None or classes is None:
-        return None
-    digits = [np.asarray(d) for d in np.unravel_index(cells, shape)]
-    starts = classes.starts()
-    return [_by_classes(starts, d, s) for d, s in zip(digits, shape, strict=True)]
-
-
-def _of_part(matrix: Matrix, shape: tuple[int, ...]) -> list[_Read] | None:
-    """Examine the columns of one factor of a product of matrices."""
-    if matrix.size == 1 or math.isfinite(matrix.epsilon):
-        none = [np.zeros(size, bool) for size in shape]
+    ``gone`` are the cells that cannot occur; the codes of the matrix are the others, in order.
+    """
+    hidden = matrix.size == 1 or math.isfinite(matrix.epsilon)
+    none = [np.zeros(size, bool) for size in shape]
+    if hidden and not len(gone):
         return [_Read(~each, each, each, False) for each in none]
     if len(shape) == 1:
-        return _of_one(matrix)
-    cells = np.arange(matrix.size) if matrix.size <= _EVERY else None
-    return _of_joint(matrix, shape, cells)
+        found = targets(matrix)
+        if found is None:
+            return None
+        certain = found >= 0
+        same = bool((found[certain] == np.flatnonzero(certain)).all())
+        return [_Read(np.ones(len(found), bool), certain, certain, same)]
+    digits: list[tuple[Codes, int]] | None = None
+    if matrix.size <= _EVERY:
+        cells = np.delete(np.arange(math.prod(shape)), gone)
+        digits = list(zip(map(np.asarray, np.unravel_index(cells, shape)), shape, strict=True))
+    if hidden:
+        occur = none if digits is None else [np.bincount(d, minlength=s) == 0 for d, s in digits]
+        return [_Read(~o, each, each, False) for o, each in zip(occur, none, strict=True)]
+    if digits is not None and matrix.size <= _DENSE:
+        possible = matrix.to_dense() != 0
+        return [_by_support(possible, d, s) for d, s in digits]
+    apart = _apart(matrix, shape)
+    if apart is not None:
+        parts = [_read(part, sizes, gone[:0]) for part, sizes in apart]
+        known = [part for part in parts if part is not None]
+        return list(chain(*known)) if len(known) == len(parts) else None
+    classes = structure.classes(matrix)
+    if digits is None or classes is None:
+        return None
+    return [_by_classes(classes.starts(), d, s) for d, s in digits]
 
 
 def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[int, ...]]] | None:
     """Split a product of matrices into independent parts with their columns; None if the matrix is
     not a product, or if its factors and the columns have no common borders."""
-    axes = structure.axes(matrix)
-    if len(axes) < 2:
+    left = list(structure.axes(matrix))
+    if len(left) < 2:
         return None
     found: list[tuple[Matrix, tuple[int, ...]]] = []
-    left = list(axes)
     sizes: list[int] = []
     held: list[Matrix] = []
     for size in shape:
@@ -330,9 +289,8 @@ def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[i
         while left and math.prod(m.size for m in held) < math.prod(sizes):
             held.append(left.pop(0))
         if math.prod(m.size for m in held) == math.prod(sizes):
-            law = families.kron(*held) if len(held) != 1 and held else None
-            one = held[0] if len(held) == 1 else law or families.identity(1)
-            found.append((one, tuple(sizes)))
+            several = families.kron(*held) if held else families.identity(1)
+            found.append((held[0] if len(held) == 1 else several, tuple(sizes)))
             sizes, held = [], []
     return found if not sizes and not left and len(found) > 1 else None
 
@@ -424,12 +382,10 @@ def _leaf(matrix: Matrix) -> Codes | None:
     counts = structure.counts(matrix)
     if counts is not None:
         return np.where((counts != 0).sum(axis=1) == 1, (counts != 0).argmax(axis=1), -1)
-    row = structure.first_row(matrix)
-    if row is not None and int((row.counts != 0).sum()) > 1:
-        return np.full(n, -1)
-    kernel = structure.even_kernel(matrix)
-    if kernel is not None and bool((kernel.counts[1:n] != 0).any()):
-        # A step of 1 to n - 1 leads to two places from everywhere.
+    row, kernel = structure.first_row(matrix), structure.even_kernel(matrix)
+    several = row is not None and int((row.counts != 0).sum()) > 1
+    # A step of 1 to n - 1 leads to two places from everywhere.
+    if several or (kernel is not None and bool((kernel.counts[1:n] != 0).any())):
         return np.full(n, -1)
     steps = structure.steps(matrix)
     if steps is not None:
@@ -489,10 +445,7 @@ def _phrase(fact: Fact, columns: list[str]) -> str:
 
 def _list_names(items: Sequence[Label | None], between: str = ", ") -> str:
     """List names; if they are many, the first ones and the last."""
-    names = ["(missing)" if item is None else f"`{_short(shown(item))}`" for item in items]
+    # A category may be a whole paragraph.
+    short = {text: text if len(text) <= 60 else text[:59] + "…" for text in map(shown, items)}
+    names = ["(missing)" if item is None else f"`{short[shown(item)]}`" for item in items]
     return between.join(cut(names, _NAMED))
-
-
-def _short(text: str) -> str:
-    """Shorten a category, which may be a whole paragraph."""
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from bistochastic._core import Key
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
-    from bistochastic.matrix import Matrix
     from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
+
+    Id = int | str | bytes
 
 # Orders of columns that are remembered.
 _LAYOUTS = 64
 
 
 def respond(
-    plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
+    plan: Plan, record: Mapping[str, object], *, key: object, id: Id, allow_insecure: bool = False
 ) -> dict[str, Any]:
     """Randomize one record."""
     plan._refuse_undecided()
@@ -69,7 +70,7 @@ class Quick:
         self._layouts: dict[tuple[str, ...], list[str]] = {}
         self._parts = [_Part(attribute) for attribute in plan._coded]
 
-    def answer(self, record: dict[str, Any], key: Key, id: Any) -> dict[str, Any] | None:
+    def answer(self, record: dict[str, Any], key: Key, id: Id) -> dict[str, Any] | None:
         """Randomize the record; None if a value is missing or spelled in another way."""
         names = tuple(record)
         layout = self._layouts.get(names)
@@ -116,7 +117,7 @@ class _Part:
         self.by = None if groups is None else groups.column
         chosen = (None,) if groups is None else groups.labels.values
         self.kind = type(chosen[0])
-        self.matrices: dict[Any, Matrix] = dict(zip(chosen, attribute.matrices, strict=True))
+        self.matrices = dict(zip(chosen, attribute.matrices, strict=True))
 
 
 def prepare(plan: Plan) -> Quick | None:

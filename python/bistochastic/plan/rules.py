@@ -1,5 +1,6 @@
-"""Edit rules: combinations of several columns that nothing published may ever hold.
+"""What a plan says of several columns: edit rules, and labels for files of SPSS and Stata.
 
+Edit rules are combinations of several columns that nothing published may ever hold.
 The columns that rules join become one :class:`Joint` attribute with impossible cells, when the plan
 is made. Its matrix is randomized response over the cells that remain.
 """
@@ -11,15 +12,20 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import arguments, families, structure
+from bistochastic.labels import Label, Labels
 from bistochastic.plan.attributes import Attribute, Binned, Categorical, Joint, named
-from bistochastic.words import prefix, shown
+from bistochastic.words import about, prefix, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from bistochastic.labels import Label
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Coded
 
     Rule = dict[str, tuple[Label | None, ...]]
+
+ColumnLabels = tuple[tuple[str, str], ...]
+ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
 
 # Cells of a chain of columns, all of which are looked at.
 _CELLS = 4096
@@ -62,11 +68,18 @@ def _rule(number: int, given: Any, attributes: Sequence[Attribute]) -> Rule:
         column = named("impossible", key)
         attribute = known.get(column)
         if attribute is None or isinstance(attribute, Binned):
-            what = "is binned" if attribute is not None else _what(column, attributes)
+            what = "is not protected" if attribute is None else "is binned"
+            for other in attributes:
+                if attribute is None and column in other.columns:
+                    what = "is permuted" if other.whole_column else "is joined with others"
             cure = f"{_CURE}, drop one, or bin by recode"
             must = "`impossible` must be about columns that the plan protects as categories"
             raise ValueError(f"{must}; got `{shown(column)}`, which {what}: {cure}")
-        _check(attribute)
+        law = attribute.matrix
+        if law is None or structure.two_valued(law) is None or not math.isfinite(law.epsilon):
+            got = f"{'groups' if law is None else law.family}: {_CURE}"
+            need = "must be a randomized response of finite epsilon, without groups, for edit rules"
+            raise ValueError(f"{prefix([column])}{need}; got {got}")
         values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
         axis, none = attribute.axes[0], attribute.missing == "category"
         for one in values:
@@ -78,24 +91,6 @@ def _rule(number: int, given: Any, attributes: Sequence[Attribute]) -> Rule:
         codes = (axis.code(one) for one in values)
         found[column] = tuple(None if c is None else axis.values[c] for c in codes)
     return found
-
-
-def _what(column: str, attributes: Sequence[Attribute]) -> str:
-    for attribute in attributes:
-        if column in attribute.columns:
-            return "is permuted" if attribute.whole_column else "is joined with others"
-    return "is not protected"
-
-
-def _check(attribute: Categorical) -> None:
-    """Raise an error for what is not a randomized response by one matrix of finite epsilon."""
-    law = attribute.matrix
-    must = "must be a randomized response of finite epsilon, without groups, for edit rules"
-    before = prefix(attribute.columns)
-    if law is None:
-        raise ValueError(f"{before}{must}; got groups: {_CURE}")
-    if structure.two_valued(law) is None or not math.isfinite(law.epsilon):
-        raise ValueError(f"{before}{must}; got {law.family}: {_CURE}")
 
 
 def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
@@ -112,11 +107,11 @@ def _joint(parts: list[Categorical], rules: list[Rule]) -> Joint:
     if cells > _CELLS:
         must = f"must make at most {_CELLS:,} cells together for edit rules"
         raise ValueError(f"{prefix(columns)}{must}; got {cells:,}: {_CURE}")
-    bad: list[tuple[Any, ...]] = []
-    good: list[tuple[Any, ...]] = []
+    bad: list[tuple[Label | None, ...]] = []
+    good: list[tuple[Label | None, ...]] = []
     for cell in itertools.product(*levels):
         held = dict(zip(columns, cell, strict=True))
-        broken = any(all(_same(held[c], v) for c, v in rule.items()) for rule in rules)
+        broken = any(all(_key(held[c]) in map(_key, v) for c, v in r.items()) for r in rules)
         (bad if broken else good).append(cell)
     for column, every, place in zip(columns, levels, range(len(columns)), strict=True):
         left = {_key(cell[place]) for cell in good}
@@ -137,11 +132,7 @@ def _key(value: object) -> tuple[str, object]:
     return type(value).__name__, value
 
 
-def _same(value: object, allowed: tuple[object, ...]) -> bool:
-    return _key(value) in map(_key, allowed)
-
-
-def _matrix(size: int, parts: list[Categorical]) -> Any:
+def _matrix(size: int, parts: list[Categorical]) -> Matrix:
     """Choose the matrix with the largest epsilon that is not above the sum of the epsilons.
 
     Its beta is at least the smallest beta of the attributes. Beta falls as epsilon grows: if the
@@ -152,3 +143,66 @@ def _matrix(size: int, parts: list[Categorical]) -> Any:
     total = math.nextafter(math.fsum(m.epsilon for m in laws), 0.0)
     law = families.randomized_response(size, epsilon=total)
     return law if law.beta >= least else families.randomized_response(size, beta=least)
+
+
+# Labels of columns and of their values.
+
+
+def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:
+    """Read a dict from columns to labels; ``known`` are the columns of the plan, None for any."""
+    must = "`column_labels` must be a dict from columns to strings"
+    found = []
+    for column, text in _items(given, must):
+        name = _column("column_labels", column, known)
+        with about([name]):
+            found.append((name, named("column_labels", text)))
+    return tuple(found)
+
+
+def of_values(
+    given: object, attributes: Collection[Attribute], known: Collection[str] | None
+) -> ValueLabels:
+    """Read a dict from columns to dicts from values to labels.
+
+    Values of a protected column are among its categories.
+    """
+    must = "`value_labels` must be a dict from columns to dicts from values to strings"
+    found = []
+    for column, pairs in _items(given, must):
+        name = _column("value_labels", column, known)
+        with about([name]):
+            listed = _items(pairs, must)
+            values = Labels.of("value_labels", [value for value, _text in listed]).values
+            texts = tuple(named("value_labels", text) for _value, text in listed)
+            twice = len(texts) - len(set(texts))
+            if twice:
+                raise ValueError(f"`value_labels` must be distinct; got {twice} again")
+            for attribute in attributes:
+                if name in attribute.columns and not attribute.whole_column:
+                    _check_declared(attribute, name, values)
+            found.append((name, tuple(zip(values, texts, strict=True))))
+    return tuple(found)
+
+
+def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) -> None:
+    at = attribute.columns.index(column)
+    labels, recode = attribute.axes[at], dict(attribute.recode[at] if attribute.recode else ())
+    for value in values:
+        if labels.code(value) is None or type(value) is not type(labels.values[0]):
+            is_missing = recode.get(value, value) is None
+            got = "a code that is recoded as missing" if is_missing else "a value that is none"
+            raise ValueError(f"`value_labels` must be of declared categories; got {got}")
+
+
+def _items(given: object, must: str) -> list[tuple[object, object]]:
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return list(given.items())
+
+
+def _column(name: str, given: object, known: Collection[str] | None) -> str:
+    column = named(name, given)
+    if known is not None and column not in known:
+        must = f"`{name}` must be of columns that the plan names"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is none of them")
+    return column

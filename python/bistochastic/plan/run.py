@@ -22,7 +22,7 @@ from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.columns import Numbers
-from bistochastic.plan.units import Met, certified
+from bistochastic.plan.units import Met, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.plan.attributes import Categorical, Joint
-    from bistochastic.plan.columns import Encoded
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Coded, Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
-    from bistochastic.plan.waves import ByIds, Ids
-
-    Drawn = tuple[Categorical | Joint, Encoded]
+    from bistochastic.plan.waves import ByIds, Ids, IdValues
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,9 @@ class Run:
     def _ids(self, table: Table, first: int | None) -> Ids | None:
         """List what identifies each row, if its position does not."""
         if self._row_columns:
+            # Each part is its type, length and bytes, so no two rows have the same byte string.
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
-            return waves.Ids(waves.joined(parts))
+            return waves.Ids(_core.joined_ids(parts))
         wave, key = self._options.wave, self._options.key
         if wave is None:
             return None
@@ -150,14 +149,14 @@ class Run:
             wave.refuse_changed(self.plan, key, self._people)
         return ids
 
-    def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
+    def drawn(self, piece: Piece, order: np.ndarray | None = None) -> Any:
         """Protect the rows, in the type of the table's library; in ``order``, if it is given."""
         table, start = piece.table, piece.first or 0
         if table.rows:
             self._options.spend()
         drawn = self._codes(piece, start)
         self._done(len(drawn))
-        new: dict[str, Any] = {}
+        new: dict[str, object] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
             places = self._places(attribute, codes, piece) if attribute._has_numbers else None
             new.update(attribute._decode(table, codes, source.missing, places))
@@ -191,26 +190,20 @@ class Run:
             ids = piece.ids.values
             drawn = iter([self._by_ids(a, each, ids, self._key) for a, each in own])
         else:
-            drawn = iter(self._by_blocks(own, start // BLOCK, piece.last))
+            # From this block on, up to the end if the rows are the last.
+            given = [(list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
+                     for a, e in own]  # fmt: skip
+            labels, where = (self.plan.name, self._options.release_name or ""), start // BLOCK
+            drawn = iter(
+                _core.plan_blocks(self._key, *labels, given, where, piece.last) if own else []
+            )
         return [
             next(drawn) if a.unit is None
             else self._by_ids(a, each, piece.units[a.unit].values, self._met[a.unit].key)
             for a, each in every
         ]  # fmt: skip
 
-    def _by_blocks(self, every: list[Drawn], first: int, last: bool) -> list[Codes]:
-        """Draw by position, from block number ``first`` on, up to the end if ``last``."""
-        if not every:
-            return []
-        given = [
-            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices)) for a, e in every
-        ]
-        release = self._options.release_name or ""
-        return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
-
-    def _by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, key: _core.Key
-    ) -> Codes:
+    def _by_ids(self, attribute: Coded, encoded: Encoded, ids: IdValues, key: _core.Key) -> Codes:
         """Draw one attribute by ids, each group by its own matrix."""
         columns, name = list(attribute.columns), self.plan.name
         with about(columns):
@@ -271,12 +264,28 @@ class Run:
             package=package(),
             engine=engine,
             declared_categories=self._declared,
-            units=certified(
-                self.plan, options, self.units,
-                {column: met.count for column, met in self._met.items()},
-                () if ids is None else ids.carried, checked=engine is None,
-            ),
-        )  # fmt: skip
+            units=self._certified(ids, checked=engine is None),
+        )
+
+    def _certified(self, ids: ByIds | None, *, checked: bool) -> tuple[Unit, ...]:
+        """Return facts about units that were read, and about those of carried attributes."""
+        options = self._options
+        after = "first" if options.wave is None else options.wave.after
+        before = {} if after == "first" else {u.column: u for u in after.units}
+        found = []
+        for column, met in self._met.items():
+            kind = self.units.get(column, "none")
+            if kind == "none" and column in before:
+                # A wave without anyone does not forget what ids are.
+                kind = before[column].kind
+            count = met.count if options.count_units else None
+            found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
+        carried = () if ids is None else ids.carried
+        gone = {a.unit for a in carried} - set(self._met)
+        return (
+            *found,
+            *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone),
+        )
 
 
 def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
@@ -307,7 +316,10 @@ def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) ->
         return Numbers(found, numbers.missing)
 
 
-def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, Any]) -> Any:
+def _move(
+    attribute: Numeric, law: Matrix | None, values: np.ndarray, given: dict[str, Any]
+) -> np.ndarray:
+    assert law is not None
     move = law.average if attribute.how == "average" else law.permute
     return np.asarray(move(values, **given))
 
@@ -320,7 +332,7 @@ def package() -> str:
     return version("bistochastic")
 
 
-def _some(ids: Any, rows: NDArray[Any]) -> Any:
+def _some(ids: IdValues, rows: np.ndarray) -> IdValues:
     """Select the ids of some rows."""
     if isinstance(ids, _core.SpelledIds):
         return ids.take(rows)

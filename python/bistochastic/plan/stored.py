@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
+    Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
     C = TypeVar("C", bound=Certificate)
 
 VERSION = 1
@@ -70,17 +71,17 @@ def _units(here: Here) -> list[Unit]:
 
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class. Files stay the last.
-LATER: dict[str, Callable[[Here], Any]] = {
+LATER: dict[str, Reader] = {
     "declared_categories": Here.texts,
     "units": _units,
     "files": _digests,
 }
-LATER_IDS: dict[str, Callable[[Here], Any]] = {
+LATER_IDS: dict[str, Reader] = {
     "redrawn_before": Here.texts,
 }
 
 
-def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
+def later(thing: object, names: dict[str, Reader]) -> Fields:
     """Return the fields that later versions added, if they are set, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {
@@ -89,7 +90,7 @@ def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     }  # fmt: skip
 
 
-def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
+def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
     found = {name: read(here[name]) for name, read in names.items() if name in here}
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 
@@ -138,7 +139,7 @@ def _certificate(cls: type[C], here: Here) -> C:
         raise here["ids"].refuse("be null without a stored key", "ids")
     found = cls(
         plan=plan,
-        records=_records(here["records"], plan),
+        records=here["records"].whole(0, MOST),
         release_name=_optional(here["release_name"]),
         key_stored=has_key,
         key_fingerprint=fingerprint,
@@ -149,6 +150,13 @@ def _certificate(cls: type[C], here: Here) -> C:
         engine=_optional(here["engine"]),
         **_read_later(here, LATER),
     )
+    for number in plan._numeric:
+        size = None if number.matrix is None else number.matrix.size
+        if size != found.records:
+            among = "no number" if size is None else str(size)
+            raise here["records"].refuse(
+                f"be {among}, as the plan was made for", f"{found.records}"
+            )
     if not set(found.declared_categories) <= set(found.unprotected_columns):
         must, got = "name columns that the plan keeps", "one of another name"
         raise here["declared_categories"].refuse(must, got)
@@ -166,16 +174,6 @@ def _certificate(cls: type[C], here: Here) -> C:
         if name not in read_already:
             _compare(here[name], name, given[name])
     return found
-
-
-def _records(here: Here, plan: Plan) -> int:
-    records = here.whole(0, MOST)
-    for attribute in plan._numeric:
-        size = None if attribute.matrix is None else attribute.matrix.size
-        if size != records:
-            among = "no number" if size is None else str(size)
-            raise here.refuse(f"be {among}, as the plan was made for", str(records))
-    return records
 
 
 def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
@@ -212,12 +210,12 @@ def _ids(here: Here, plan: Plan) -> ByIds:
     if after != "first" and not _DIGEST.fullmatch(after):
         raise here["after"].refuse("be first or a digest", _short(after))
     checked = here["rows_per_id_checked"]
-    carried: Any = tuple(
-        exchange.read_attribute(item.value, item.path) for item in here["carried"].items()
-    )
-    for attribute, item in zip(carried, here["carried"].items(), strict=True):
+    carried = []
+    for item in here["carried"].items():
+        attribute = exchange.read_attribute(item)
         if attribute.whole_column:
             raise item.refuse("be categorical or joint", "numeric")
+        carried.append(attribute)
     return ByIds(
         id_column=column,
         kind=kind,
@@ -227,7 +225,7 @@ def _ids(here: Here, plan: Plan) -> ByIds:
         rows_per_id_checked=None if checked.value is None else checked.whole(0, MOST),
         after=after,
         redrawn=tuple(here["redrawn"].texts()),
-        carried=carried,
+        carried=tuple(carried),
         row_columns=rows,
         **_read_later(here, LATER_IDS),
     )
@@ -258,7 +256,9 @@ def _compare(here: Here, name: str, given: object) -> None:
     elif name == "reason":
         _ = here.value is None or here.text()
     elif name == "displacement":
-        _check_displacement(here)
+        if here.value is not None:
+            here.keys(tuple(field.name for field in fields(Displacement)))
+            _ = [_measure(here[below]) for below, x in here.value.items() if x is not None]
     elif isinstance(given, dict):
         here.keys(tuple(given))
         for below, value in given.items():
@@ -295,13 +295,3 @@ def _measure(here: Here) -> float:
     if not 0 <= value <= sys.float_info.max and here.value != "inf":
         raise here.refuse("be a number from 0 on", _short(value))
     return float(value)
-
-
-def _check_displacement(here: Here) -> None:
-    if here.value is None:
-        return
-    names = tuple(field.name for field in fields(Displacement))
-    here.keys(names)
-    for name in names:
-        if here[name].value is not None:
-            _measure(here[name])

@@ -16,6 +16,8 @@ from bistochastic.plan.run import Run, moved
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    import pyarrow as pa
+
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
@@ -29,39 +31,20 @@ _TOGETHER = 8
 class Stream:
     """One release, read and written in Arrow record batches.
 
-    >>> import bistochastic as bs, pyarrow as pa
-    >>> from bistochastic.plan.options import Options
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> batch = pa.record_batch({"sex": ["F", "M", "M"]})
-    >>> stream = Stream(plan, batch.schema, Options.of(plan))
-    >>> [ready.num_rows for piece in stream.pieces([batch]) for ready in stream.drawn(piece)]
-    [3]
-    >>> stream.close()
-    >>> stream.certificate.records
-    3
+    Give all batches to :meth:`pieces`, each piece to :meth:`drawn`, in any thread, write
+    what it returns in the order of the input, and call :meth:`close` once. If an error comes after
+    rows were returned, they must not be used: under a key, a part of a release is not what readers
+    were promised. The writer of the rows shuffles them.
 
-    1. Make it with the schema of the input. Columns and types are checked here, before any row is
-       read; ``schema`` is the schema of the output.
-    2. Give all batches to :meth:`pieces`, and each piece to :meth:`drawn`, which may run in another
-       thread; write what it returns, in the order of the input.
-    3. Call :meth:`close` once. Then read ``certificate``.
-
-    An error may come after rows were returned. Then they must not be used: under a key, a part of
-    a release is not what readers were promised.
-
-    ``options.shuffle`` is noted in the certificate; the writer of the rows shuffles them.
-
-    A numeric column is permuted as a whole, so it needs two passes. In the first, read its values
-    and permute them by :func:`permuted`. In the second, pass the result as ``numbers``: an array
-    for each numeric column, with the values of all rows in the order of the input.
-
-    With ``places``, protected strings come out as codes, for a Parquet file.
+    A numeric column needs two passes. In the first, read its values and permute them by
+    :func:`permuted`. In the second, pass the result as ``numbers``. With ``places``, protected
+    strings come out as codes, for a Parquet file.
     """
 
     def __init__(
         self,
         plan: Plan,
-        schema: Any,
+        schema: pa.Schema,
         options: Options,
         *,
         numbers: Mapping[str, Numbers] | None = None,
@@ -80,30 +63,28 @@ class Stream:
         self.schema = self._run.piece(self._held.take(0)).schema
         """The schema of the output."""
 
-    def pieces(self, batches: Iterable[Any]) -> Iterator[Piece]:
+    def pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         """Read all rows as codes, each batch as soon as it can be drawn."""
+        held, block = self._held, _TOGETHER * BLOCK
         for batch in batches:
-            self._held.add(batch)
-            yield from self._full()
-        rows = self._held.taken + self._held.rows
+            held.add(batch)
+            # Whole blocks, while one more is held.
+            while held.rows >= block + BLOCK:
+                first = held.taken
+                yield self._run.read(held.take(block), first, last=False)
+        rows = held.taken + held.rows
         self._options.check_rows(self._run.plan, rows)
         for column, values in self._numbers.items():
             if len(values) != rows:
                 must = f"must have a number for each of {rows} rows"
                 raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
-        # Whole blocks first, so the last batch is not longer than the others.
-        yield from self._full()
-        if self._held.rows:
-            yield self._read(self._held.rows, last=True)
+        if held.rows:
+            first = held.taken
+            yield self._run.read(held.take(held.rows), first, last=True)
 
-    def _full(self) -> Iterator[Piece]:
-        """Read batches of whole blocks while one more block is held."""
-        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            yield self._read(_TOGETHER * BLOCK)
-
-    def drawn(self, piece: Piece) -> list[Any]:
+    def drawn(self, piece: Piece) -> list[pa.RecordBatch]:
         """Protect a batch, as record batches; batches come in their order."""
-        made: list[Any] = self._run.drawn(piece).to_batches()
+        made: list[pa.RecordBatch] = self._run.drawn(piece).to_batches()
         return made
 
     def close(self) -> None:
@@ -117,11 +98,6 @@ class Stream:
             must = "`certificate` must be read after all rows"
             raise ValueError(f"{must}; got a release that goes on")
         return self._certificate
-
-    def _read(self, rows: int, *, last: bool = False) -> Piece:
-        """Read the first rows that are held, as codes; whole blocks unless they are the last."""
-        first = self._held.taken
-        return self._run.read(self._held.take(rows), first, last)
 
 
 def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
@@ -162,13 +138,13 @@ class ProtectedBatches(Shown):
     (2, 2)
     """
 
-    def __init__(self, stream: Stream, reader: Any) -> None:
+    def __init__(self, stream: Stream, reader: pa.RecordBatchReader) -> None:
         self._stream = stream
         self._source = reader
         self._batches = self._drawn()
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """The schema of the batches."""
         return self._stream.schema
 
@@ -177,19 +153,19 @@ class ProtectedBatches(Shown):
         """The certificate of the release; ``ValueError`` until all of it was read."""
         return self._stream.certificate
 
-    def _drawn(self) -> Iterator[Any]:
+    def _drawn(self) -> Iterator[pa.RecordBatch]:
         for piece in self._stream.pieces(self._source):
             yield from self._stream.drawn(piece)
         self._stream.close()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self._batches
 
-    def read_next_batch(self) -> Any:
+    def read_next_batch(self) -> pa.RecordBatch:
         """Read the next batch; ``StopIteration`` after the last."""
         return next(self._batches)
 
-    def to_reader(self) -> Any:
+    def to_reader(self) -> pa.RecordBatchReader:
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
         from bistochastic.adapters.record_batches import reader_from
 
@@ -207,7 +183,7 @@ class ProtectedBatches(Shown):
         return f"<ProtectedBatches of {len(self.schema.names)} column{several}>"
 
 
-def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:
+def protect_batches(plan: Plan, reader: object, options: Options) -> ProtectedBatches:
     """Protect a stream of batches: see :meth:`Plan.protect_batches`."""
     from bistochastic.adapters.record_batches import reader_of
 

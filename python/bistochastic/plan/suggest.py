@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def suggest(
     ('income',)
     """
     made = draft(schema, beta=beta, epsilon=epsilon, min_beta=min_beta, codebook=codebook)
-    asked: dict[str, Any] = {"beta": beta} if epsilon is None else {"epsilon": epsilon}
+    asked: dict[str, float | None] = {"beta": beta} if epsilon is None else {"epsilon": epsilon}
     if min_beta is not None and beta is not None:
         asked = {"beta": max(beta, min_beta)}
     reasons, attributes = [], []
@@ -139,7 +139,7 @@ def suggest(
     return found
 
 
-def _family(kind: str, size: int, asked: dict[str, Any]) -> tuple[str, str]:
+def _family(kind: str, size: int, asked: dict[str, float | None]) -> tuple[str, str]:
     """Choose the family for a kind of column, and give the reason in a sentence."""
     epsilon = asked.get("epsilon")
     if epsilon is not None:

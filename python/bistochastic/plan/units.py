@@ -8,7 +8,7 @@ and has the same reported value. This file checks that records of a unit agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,16 +18,13 @@ from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
 from bistochastic.words import Shown, prefix, row, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-    from bistochastic.plan.columns import Coded, Encoded
-    from bistochastic.plan.options import Options
+    from bistochastic.plan.columns import Encoded
     from bistochastic.plan.plan import Plan
 
-    Values = list[NDArray[Any]]
+    Values = list[np.ndarray]
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,14 +73,10 @@ def replaced(plan: Plan, given: object) -> dict[str, str]:
         raise TypeError(f"{must}; got {type(given).__name__}")
     found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
     for column in found:
-        if column not in (plan.units or ()):
-            raise ValueError(
-                f"{must}; got `{shown(column)}`, which the plan does not name in units"
-            )
-        if plan.keep != "*" and column in plan.keep:
-            raise ValueError(
-                f"{must}; got `{shown(column)}`, which the plan keeps: name it in drop"
-            )
+        named_in = column in (plan.units or ())
+        if not named_in or (plan.keep != "*" and column in plan.keep):
+            why = "keeps: name it in drop" if named_in else "does not name in units"
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan {why}")
     return found
 
 
@@ -131,7 +124,12 @@ class Met:
             if each.groups is not None and attribute.groups is not None:
                 names.append((attribute.groups.column,))
                 every.append(each.groups)
-        words = _words(ids)
+        # Eight bytes for each row: an integer itself, a keyed hash of others.
+        if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
+            words = ids.values.view(np.uint64)
+        else:
+            assert ids.hashes is not None
+            words = np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
         rows, lengths = _runs(words, every)
         every = [values[rows] for values in every]
         keys, at, which = np.unique(words[rows], return_index=True, return_inverse=True)
@@ -169,9 +167,6 @@ def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], N
     """Find the first row and the length of each run of equal records of one unit.
 
     A file lists households one after another, so there are fewer runs to sort than rows.
-
-    >>> _runs(np.array([7, 7, 7, 5], np.uint64), [np.array([1, 1, 2, 2])])
-    (array([0, 2, 3]), array([2, 1, 1]))
     """
     starts = np.ones(len(words), bool)
     starts[1:] = words[1:] != words[:-1]
@@ -179,37 +174,3 @@ def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], N
         starts[1:] |= values[1:] != values[:-1]
     rows = np.flatnonzero(starts)
     return rows, np.diff(rows, append=len(words))
-
-
-def _words(ids: Ids) -> NDArray[np.uint64]:
-    """Make eight bytes for each row: an integer itself, a keyed hash of others."""
-    if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
-        return ids.values.view(np.uint64)
-    assert ids.hashes is not None
-    return np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
-
-
-def certified(
-    plan: Plan,
-    options: Options,
-    kinds: dict[str, str],
-    counts: dict[str, int],
-    carried: Iterable[Coded],
-    *,
-    checked: bool,
-) -> tuple[Unit, ...]:
-    """Return the certificate's facts about units that were read, and of carried attributes."""
-    wave = options.wave
-    before = (
-        {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
-    )
-    found = []
-    for column in options.units(plan):
-        kind = kinds.get(column, "none")
-        if kind == "none" and column in before:
-            # A wave without anyone does not forget what ids are.
-            kind = before[column].kind
-        count = counts.get(column) if options.count_units else None
-        found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
-    gone = {a.unit for a in carried} - {unit.column for unit in found}
-    return (*found, *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone))

@@ -9,7 +9,7 @@ compared with the current plan.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.frames import Table
     from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
+
+    IdValues = np.ndarray | _core.SpelledIds | list[int | str | bytes]
 
 
 def refuse_without_ids(
-    after: object, redraw: bool, pseudonym: object, rerandomize_numeric: bool, max_rows: Any
+    after: object, redraw: bool, pseudonym: object, rerandomize_numeric: bool, max_rows: object
 ) -> None:
     """Options that mean nothing by position."""
     given = {"after": after is not None, "redraw": redraw, "pseudonym": pseudonym is not None,
@@ -43,7 +46,7 @@ def refuse_without_ids(
 class Ids:
     """The ids of some rows: integers, strings or bytes, or a list; their hashes, if any."""
 
-    values: Any
+    values: IdValues
     hashes: NDArray[np.uint8] | None = None
 
     def pseudonyms(self) -> list[str]:
@@ -68,10 +71,11 @@ class People:
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
-        self.see(ids.values)
+        self.see(kinds(ids.values))
         if ids.hashes is not None:
             return self._tally.add(ids.hashes)
         # They are counted and never shown, so their hashes need not be secret.
+        assert isinstance(ids.values, np.ndarray)
         rows = 0
         if self._rising is not None:
             rows = self._rising.take(ids.values)
@@ -84,13 +88,9 @@ class People:
         over = self._tally.add(_spread(ids.values[rows:]))
         return None if over is None else rows + over
 
-    def see(self, values: Any) -> None:
-        """Note what ids are, without counting them."""
-        self._kinds |= kinds(values)
-
-    def see_kind(self, kind: str) -> None:
-        """Note what ids are, by its name."""
-        self._kinds.add(kind)
+    def see(self, kinds: set[str]) -> None:
+        """Note the types of ids, without counting them."""
+        self._kinds |= kinds
 
     @property
     def bound(self) -> int:
@@ -113,14 +113,14 @@ class Rising:
     MOST = 1 << 20
 
     def __init__(self) -> None:
-        self.held: list[NDArray[Any]] = []
+        self.held: list[np.ndarray] = []
         """The latest of them, to count from once they rise no longer."""
         self.forgotten = False
         """Whether there were more. Each of those had one row."""
         self._rows = 0
         self._last: int | None = None
 
-    def take(self, values: NDArray[Any]) -> int:
+    def take(self, values: np.ndarray) -> int:
         """Count how many of these go on rising, from the first on."""
         if not len(values) or (self._last is not None and int(values[0]) <= self._last):
             return 0
@@ -187,7 +187,7 @@ class Wave:
     """A caller's options about ids."""
 
     id_column: str
-    after: Any
+    after: Certificate | Literal["first"]
     redraw: bool
     pseudonym: str | None
     rerandomize_numeric: bool
@@ -201,7 +201,7 @@ class Wave:
         redraw: bool,
         pseudonym: object,
         rerandomize_numeric: bool,
-        rows: Any,
+        rows: object,
     ) -> Wave:
         """With all of it looked at."""
         from bistochastic.plan.certificate import Certificate
@@ -210,13 +210,18 @@ class Wave:
         must = '`after` must be "first" or the certificate of the wave before'
         if after is None:
             raise ValueError(f"{must}; got none")
-        if not isinstance(after, Certificate) and not (isinstance(after, str) and after == "first"):
-            kind = "a string beyond these" if isinstance(after, str) else type(after).__name__
-            raise (ValueError if isinstance(after, str) else TypeError)(f"{must}; got {kind}")
-        if pseudonym is not None:
-            pseudonym = named("pseudonym", pseudonym)
+        wave: Certificate | Literal["first"]
+        if isinstance(after, Certificate):
+            wave = after
+        elif not isinstance(after, str):
+            raise TypeError(f"{must}; got {type(after).__name__}")
+        elif after != "first":
+            raise ValueError(f"{must}; got a string beyond these")
+        else:
+            wave = "first"
+        hashed = None if pseudonym is None else named("pseudonym", pseudonym)
         limit = _core.as_whole("max_rows_per_id", rows, 1)
-        return cls(column, after, redraw, pseudonym, rerandomize_numeric, limit)
+        return cls(column, wave, redraw, hashed, rerandomize_numeric, limit)
 
     def check_plan(self, plan: Plan, release_name: str | None) -> None:
         """Check what can be checked before the table is read."""
@@ -229,7 +234,7 @@ class Wave:
                 must = "`release_name` must name the wave if rerandomize_numeric=True"
                 raise ValueError(f"{before}{must}; got none")
         if self.after != "first":
-            earlier: Certificate = self.after
+            earlier = self.after
             if earlier.plan.name != plan.name:
                 must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
                 raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
@@ -251,7 +256,7 @@ class Wave:
             with about([self.id_column]):
                 ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
         if first is None:
-            people.see(values)
+            people.see(kinds(values))
         elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
             must = f"must hold at most {most} per id, as max_rows_per_id says"
@@ -271,10 +276,8 @@ class Wave:
         """List what re-randomizes people, in phrases."""
         if self.after == "first":
             return ()
-        earlier: Certificate = self.after
-        found = []
-        if earlier.key_fingerprint != key.fingerprint:
-            found.append("another key")
+        earlier = self.after
+        found = ["another key"] * (earlier.key_fingerprint != key.fingerprint)
         assert earlier.ids is not None
         kind = people.kind
         if "none" not in (kind, earlier.ids.kind) and earlier.ids.kind != kind:
@@ -297,35 +300,29 @@ class Wave:
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
         """Return the certificate's facts; ``counted``: whether the rows of each id were counted."""
-        after = self.after if self.after == "first" else self.after.digest
-        kept = plan.keep != "*" and self.id_column in plan.keep
+        wave = None if self.after == "first" else self.after
+        before = None if wave is None else wave.ids
         now = {a.columns for a in plan.attributes}
-        earlier = () if self.after == "first" else _list_known(self.after)
+        earlier = () if wave is None else _list_known(wave)
         kind = people.kind
-        if kind == "none" and self.after != "first":
+        if kind == "none" and before is not None:
             # A wave without anyone does not forget what ids are.
-            kind = self.after.ids.kind
+            kind = before.kind
         return ByIds(
             id_column=self.id_column,
             kind=kind,
-            kept=kept,
+            kept=plan.keep != "*" and self.id_column in plan.keep,
             pseudonym=self.pseudonym,
             max_rows_per_id=self.max_rows_per_id,
             rows_per_id_checked=people.bound if counted else None,
-            after=after,
+            after="first" if wave is None else wave.digest,
             redrawn=self.changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
-            redrawn_before=self._redrawn_before(),
+            redrawn_before=() if before is None else (*before.redrawn_before, *before.redrawn),
         )
 
-    def _redrawn_before(self) -> tuple[str, ...]:
-        if self.after == "first":
-            return ()
-        ids: ByIds = self.after.ids
-        return (*ids.redrawn_before, *ids.redrawn)
 
-
-def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
+def _spread(values: np.ndarray) -> NDArray[np.uint8]:
     """16 bytes for each integer, different for different ones, with all bits in use."""
     words = np.empty((len(values), 2), np.uint64)
     # An odd factor maps no two numbers to the same one.
@@ -334,29 +331,20 @@ def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
     return words.view(np.uint8)
 
 
-def read_ids(table: Table, column: str, first: int | None) -> Any:
+def read_ids(table: Table, column: str, first: int | None) -> IdValues:
     """Read the ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
             values, missing = table.ids(column)
             if missing is None or not missing.any():
-                return _core.hold_ids(values)
+                held: IdValues = _core.hold_ids(values)
+                return held
     except WrongType as error:
-        kind = error.kind
-    else:
-        got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
-        raise ValueError(f"{before}must hold no missing ids; got {got}")
-    must = "must hold integers, strings or bytes, as ids do"
-    raise TypeError(f"{before}{must}; got {shown(kind)}")
-
-
-def joined(parts: list[Any]) -> _core.SpelledIds:
-    """Join the cells of each row into one byte string that no other row has.
-
-    Each part is its type, its length and its bytes, so it can be split in one way only.
-    """
-    return _core.joined_ids(parts)
+        must = "must hold integers, strings or bytes, as ids do"
+        raise TypeError(f"{before}{must}; got {shown(error.kind)}") from None
+    got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
+    raise ValueError(f"{before}must hold no missing ids; got {got}")
 
 
 def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
@@ -382,7 +370,7 @@ def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[s
     return found
 
 
-def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
+def _columns(attributes: tuple[Coded, ...]) -> dict[str, set[str]]:
     """Return the categories of each column, in any order and spelling."""
     return {
         column: {str(value) for value in labels.values}
@@ -391,21 +379,19 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
     }
 
 
-def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
+def _differences(then: Coded, now: Coded) -> list[str]:
     """List the changes of an attribute that change codes or matrices."""
     found = []
-    axes = [[spelling(value) for value in a.values] for a in then.axes]
-    others = [[spelling(value) for value in a.values] for a in now.axes]
-    cells, other_cells = _cells(then), _cells(now)
-    if axes != others or cells != other_cells:
+    axes, others = ([[spelling(v) for v in a.values] for a in each.axes] for each in (then, now))
+    # Impossible combinations, in any spelling of their categories.
+    cells, other_cells = ([list(map(spelling, c)) for c in x.impossible] for x in (then, now))
+    if cells != other_cells:
+        found.append("other impossible combinations")
+    if axes != others:
         same = [set(a) for a in axes] == [set(a) for a in others]
         sizes = [len(a) for a in axes] != [len(a) for a in others]
-        if cells != other_cells:
-            found.append("other impossible combinations")
-        if same and axes != others:
-            found.append("another order of the categories")
-        elif not same:
-            found.append("another number of categories" if sizes else "other categories")
+        other = "another number of categories" if sizes else "other categories"
+        found.append("another order of the categories" if same else other)
     if then.missing != now.missing and "category" in (then.missing, now.missing):
         found.append("another treatment of missing values")
     elif not found and laws_of(then) != laws_of(now):
@@ -415,12 +401,7 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
     return found
 
 
-def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
-    """Return the impossible combinations, in any spelling of their categories."""
-    return [[spelling(value) for value in cell] for cell in attribute.impossible]
-
-
-def laws_of(attribute: Categorical | Joint) -> Any:
+def laws_of(attribute: Coded) -> object:
     """Return what identifies the matrices of an attribute, groups in any order."""
     if attribute.groups is None:
         return _core.digest_of(attribute.matrices[0])
@@ -430,23 +411,18 @@ def laws_of(attribute: Categorical | Joint) -> Any:
     return attribute.groups.column, sorted(pairs, key=str)
 
 
-def kinds(values: Any) -> set[str]:
+def kinds(values: IdValues) -> set[str]:
     """Return the types of ids: integers, strings, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):
         return {"whole numbers"} if len(values) else set()
     return {
-        "texts" if isinstance(v, str) else "bytes" if isinstance(v, bytes) else "whole numbers"
-        for v in _one_of_each(values)
+        "texts" if issubclass(t, str) else "bytes" if issubclass(t, bytes) else "whole numbers"
+        for t in set(map(type, values))
     }
 
 
 def kind_of(kinds: set[str]) -> str:
     """Return the same in one phrase."""
     return " and ".join(sorted(kinds)) or "none"
-
-
-def _one_of_each(values: list[Any]) -> list[Any]:
-    """Pick one value of each type."""
-    return list(dict(zip(map(type, values), values, strict=True)).values())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.columns import Coded
 
 # The longest name in a sentence; declared categories may be whole paragraphs.
 _LONGEST = 60
@@ -73,7 +73,7 @@ def rounded(share: float, error: float) -> str:
     return f"{100 * share:.{min(max(0, decimals), 6)}f}%"
 
 
-def category(attribute: Categorical | Joint, code: int) -> str:
+def category(attribute: Coded, code: int) -> str:
     """Name one code of an attribute: a category, or a combination of several columns."""
     cell = code
     # Codes count the cells that can occur, and the impossible ones come in order.
@@ -90,7 +90,7 @@ def category(attribute: Categorical | Joint, code: int) -> str:
     return ", ".join(reversed(digits))
 
 
-def categories(attribute: Categorical | Joint, most: int) -> list[str] | None:
+def categories(attribute: Coded, most: int) -> list[str] | None:
     """Name all codes; ``None`` if there are more than ``most``."""
     if attribute.size > most:
         return None
