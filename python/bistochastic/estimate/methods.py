@@ -11,9 +11,9 @@ from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage, tallies
 from bistochastic.estimate.axes import of_categories
 from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Linear, Map, Tallies
+from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Estimate
-from bistochastic.estimate.sample import wrong_weight
+from bistochastic.estimate.sample import Tallies, wrong_weight
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
@@ -88,7 +88,7 @@ def of_counts(
         return _class_totals(matrix, seen, n, who)
     reports = seen / records
     if matrix.padding:
-        told = Tallies(n, seen[None], seen[None], np.array([n]))
+        told = Tallies.counted(n, seen, seen, n)
         linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
         return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
     frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
@@ -128,7 +128,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     # Also says which code is out of range.
     _core.count(unsigned, matrix.size)
     _records, sums, squares = _core.cross([unsigned], [matrix.size], given)
-    told = Tallies(len(array), sums[None], squares[None], np.array([len(array)]), weighted=True)
+    told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
     return Map.back_from(matrix), told
 
 
@@ -162,26 +162,20 @@ def of_linear(
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     """Make an estimate whose errors come from tables of weights."""
-    tallies_ = linear.tallies
-    if not tallies_.records:
+    sample = linear.tallies.sample
+    if not sample.records:
         raise ValueError("`estimate` must be given at least one record; got none")
     with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
         shares = linear.shares
     if how != "inverse" and fit is None:
         assert matrix is not None
-        sums = tallies_.sums.sum(axis=0).reshape(-1)
-        fit = fit_shares(matrix, sums / sums.sum(), effective(tallies_), how, patience)
-    frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
+        sums = linear.tallies.whole
+        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, how, patience)
+    frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
-        frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,
+        frequencies, sample.records, how, who, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, notes,
     )  # fmt: skip
-
-
-def effective(tallies_: Tallies) -> float:
-    """Compute how many records of equal weight are as informative (Kish)."""
-    whole, squares = float(tallies_.sums.sum()), float(tallies_.squares.sum())
-    return whole * whole / squares
 
 
 def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bistochastic.estimate import quantiles
-from bistochastic.estimate.fieller import fieller
-from bistochastic.estimate.intervals import confidence_of, mean_bounds
+from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
 from bistochastic.words import Shown, shown
 
 

@@ -214,9 +214,7 @@ class Estimate:
         # The unit matrix, its solution and their product.
         _core.require_memory("covariance", r, r, 32)
         if self._per_record == math.inf:
-            unknown = np.full((r, r), math.nan)
-            np.fill_diagonal(unknown, math.inf)
-            return unknown
+            return intervals.unknown(r)
         # Columns of G; the core rejects what does not fit in memory.
         inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
@@ -316,7 +314,7 @@ class Estimate:
         linear = self._linear
         if linear is None:
             least, most = intervals.extremes(self._law)
-        elif linear.exact and linear.tallies.is_plain:
+        elif linear.exact and linear.tallies.sample.is_plain:
             least, most = linear.map.ends()
         else:
             must = "`poisoning` must be used with records that count alike"
@@ -458,7 +456,7 @@ class Estimate:
     @property
     def _is_quick(self) -> bool:
         if self._linear is not None:
-            return not self._linear.tallies.lost
+            return not self._linear.tallies.sample.lost
         return intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
@@ -491,10 +489,10 @@ class Estimate:
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
-        if self._linear is not None and self._linear.tallies.weighted:
+        if self._linear is not None and self._linear.tallies.sample.weighted:
             records += f" with weights of {self.total:,.6g}"
-        lost = self._linear is not None and self._linear.tallies.lost
-        if self._linear is not None and not self._linear.tallies.is_plain and not lost:
+        lost = self._linear is not None and self._linear.tallies.sample.lost
+        if self._linear is not None and not self._linear.tallies.sample.is_plain and not lost:
             records += f", {self.degrees:,.0f} degrees of freedom"
         later = "95% intervals" if self._is_quick else "intervals on request"
         people = ", a fixed population" if self.population == "fixed" else ""

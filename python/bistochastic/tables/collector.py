@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,8 +18,11 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
+from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.sample import Tallies
+from bistochastic.families import identity
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of
@@ -32,7 +34,6 @@ from bistochastic.words import Shown, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic.plan.plan import Plan
 
 # Cells of all tables together, and kinds of records that are held before tables are added to.
@@ -107,44 +108,13 @@ class _Table:
         return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nothing:
-    """The errors of an estimate without records: anything is possible."""
-
-    cells: int
-    degrees: float = math.inf
-    # An estimate checks whether its records are weighted.
-    weighted: bool = False
-    is_plain: bool = True
-    lost: str | None = None
-
-    @property
-    def tallies(self) -> _Nothing:
-        return self
-
-    @property
-    def shares(self) -> Array:
-        return np.full(self.cells, math.nan)
-
-    @property
-    def variance(self) -> Array:
-        return np.full(self.cells, math.inf)
-
-    def covariance(self) -> Array:
-        found = np.full((self.cells, self.cells), math.nan)
-        np.fill_diagonal(found, math.inf)
-        return found
-
-    def bounds(self, _alpha: float) -> tuple[Array, Array]:
-        return np.zeros(self.cells), np.ones(self.cells)
-
-
 def nothing(axes: tuple[Axis, ...], method: str) -> Estimate:
-    """Make the estimate of a table in which no record was counted yet."""
-    none = _Nothing(math.prod(len(axis.categories) for axis in axes))
-    return Estimate(
-        none.shares, 0, method, "sampled", 0.0, 0, None, none.shares, axes, none, 0.0, NONE
-    )
+    """Make the estimate of a table in which no record was counted yet: anything is possible."""
+    none = np.zeros(math.prod(len(axis.categories) for axis in axes))
+    back = Map.back_from(identity(len(none)))
+    linear = Linear(back, Tallies.counted(0, none, none, 0), fixed=True, exact=True)
+    shares = linear.shares
+    return Estimate(shares, 0, method, "sampled", 0.0, 0, None, shares, axes, linear, 0.0, NONE)
 
 
 def _is_missing(value: object) -> bool:

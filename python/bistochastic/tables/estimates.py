@@ -13,7 +13,7 @@ from bistochastic.adapters.results import maker
 from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part, refuse_undecided
@@ -21,13 +21,15 @@ from bistochastic.tables.sheet import Design, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
+    from bistochastic.estimate.sample import Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
+    from bistochastic.tables.sheet import Axis as Coding
     from bistochastic.tables.sheet import Sheet
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
@@ -56,7 +58,7 @@ def estimate(
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
-        back, axes = way_back(question, sheet)
+        back, axes = way_back(question, sheet.axes)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
     shared = shared_noise(certificate, design) if question.coded else ()
     return told_in(found, maker(frame), unanswered, (*sheet.notes, *shared))
@@ -95,16 +97,15 @@ def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
-    drawn = design.strata is not None or design.cluster is not None or design.replicates
-    if who == "fixed" and (drawn or design.fpc):
+    if who == "fixed" and design.is_drawn:
         must = "`population` must be sampled if strata, cluster, replicates or fpc are given"
         raise ValueError(f"{must}; got fixed")
     return who
 
 
-def refuse_fixed(who: str, clusters: object) -> None:
+def refuse_fixed(who: str, sample: Sample) -> None:
     """Raise an error for a fixed population whose records share noise: no error is known for it."""
-    if who == "fixed" and clusters is not None:
+    if who == "fixed" and sample.clustered:
         must = "`population` must be sampled for columns that are drawn by unit"
         raise ValueError(f"{must}; got fixed")
 
@@ -112,18 +113,9 @@ def refuse_fixed(who: str, clusters: object) -> None:
 def read_design(plan: Plan, survey: Survey) -> Design:
     """Read the columns of a design, none of which the plan may protect."""
     design = Design.of(**survey)
-    protected = plan._protected
-    named = (
-        ("weights", design.weights),
-        ("strata", design.strata),
-        ("cluster", design.cluster),
-        ("cluster", design.second),
-        *(("fpc", each) for each in design.fpc if isinstance(each, str)),
-        *(("replicates", each) for each in design.replicates),
-    )
-    for name, column in named:
+    for name, column in design.named:
         refuse_undecided(name, plan, column)
-        if column in protected:
+        if column in plan._protected:
             must = f"`{name}` must name unprotected columns"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
     return design
@@ -138,14 +130,14 @@ def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] =
     return replace(found, _make=make, notes=(*notes, *more))
 
 
-def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
+def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:
     """Make the map from reported tables to the requested one, and its columns."""
-    where_is = {axis.name: i for i, axis in enumerate(sheet.axes)}
+    where_is = {axis.name: i for i, axis in enumerate(given)}
     factors: list[Factor] = []
     names: list[str] = []
     levels: list[tuple[Any, ...]] = []
-    clear = len(sheet.axes) - len(question.coded)
-    for i, axis in enumerate(sheet.axes[:clear]):
+    clear = len(given) - len(question.coded)
+    for i, axis in enumerate(given[:clear]):
         if axis.name in question.columns:
             factors.append(Factor(i))
             names.append(axis.name)
@@ -167,7 +159,8 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
     order += [i for i, name in enumerate(names) if not name]
     sizes = tuple(max(1, len(each)) for each in levels)
     axes = tuple(Axis(column, levels[places[column]]) for column in question.columns)
-    return Map(sheet.shape, tuple(factors), sizes, tuple(order)), axes
+    shape = tuple(axis.size for axis in given)
+    return Map(shape, tuple(factors), sizes, tuple(order)), axes
 
 
 def of_tallies(
@@ -180,12 +173,12 @@ def of_tallies(
     patience: Patience,
 ) -> Estimate:
     """Estimate from counts: by one matrix if there is one, else cell by cell."""
-    refuse_fixed(who, tallies.pieces)
+    refuse_fixed(who, tallies.sample)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
-    if whole and in_order and tallies.is_plain:
+    if whole and in_order and tallies.sample.is_plain:
         matrix = _product(_matrices(question, back, ()))
-        return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
+        return methods.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
     notes: tuple[str, ...] = ()
@@ -194,8 +187,8 @@ def of_tallies(
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
             notes = ("the subgroup is estimated to be empty, so it has no proportions",)
-    if tallies.lost:
-        notes = (*notes, f"no standard errors: {tallies.lost}")
+    if tallies.sample.lost:
+        notes = (*notes, f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
         notes = (*notes, SILENT)
     return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
@@ -223,9 +216,8 @@ def _fit(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Estimate by another method: the table of all codes, group by group, then the request."""
-    sums = tallies.sums.sum(axis=0).reshape(back.shape)
-    total = float(sums.sum())
-    records = methods.effective(tallies)
+    sums = tallies.whole.reshape(back.shape)
+    total, records = float(sums.sum()), tallies.sample.effective
     groups = len(question.groups)
     found = np.zeros(back.shape)
     gap, steps = 0.0, 0

@@ -232,7 +232,7 @@ def _totals(
     if who == "sampled" and rows.sample.left is None:
         return values, totals, rows.sample.covariance(values)
     if who == "fixed":
-        refuse_fixed(who, rows.sample.clusters)
+        refuse_fixed(who, rows.sample)
     k = len(functions)
     products = np.empty((k, k, values.shape[1]))
     for i in range(k):

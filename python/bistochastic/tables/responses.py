@@ -19,7 +19,6 @@ from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
 from bistochastic.plan.carried import certificate_of
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bistochastic.arguments import Array
+    from bistochastic.estimate.sample import Sample
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
@@ -316,44 +316,15 @@ def numbers_of(plan: Plan, table: Any, name: str) -> Array:
 
 
 def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
-    """Return the sample, and the codes of every axis on its rows."""
+    """Return the sample, and the codes of every axis on its rows; cells are rows if few."""
     names = [axis.name for axis in sheet.axes]
-    cells = math.prod(sheet.shape)
-    few = sheet.clusters is None and not sheet.replicates and not sheet.fractions
-    if together and few and cells <= _CELLS:
-        tallies = sheet.tallies()
-        count = len(tallies.units)
-        seen = np.flatnonzero(tallies.squares.reshape(-1))
-        places = np.unravel_index(seen, (count, *sheet.shape))
-        sample = Sample(
-            tallies.records, tallies.sums.reshape(-1)[seen], tallies.squares.reshape(-1)[seen],
-            tallies.units, tallies.weighted, np.asarray(places[0]) if count > 1 else None,
-        )  # fmt: skip
-        return sample, {name: np.asarray(p) for name, p in zip(names, places[1:], strict=True)}
-    weights = sheet.weighed()
-    codes = {axis.name: axis.codes for axis in sheet.axes}
-    units, clusters = np.array([sheet.rows]), None
-    if sheet.is_plain:
-        # Records outside of a known domain are none of the sample.
-        units = np.array([sheet.records])
-    if sheet.clusters is not None:
-        strata, which, _ = sheet.nested()
-        clusters, units = (which, strata), np.bincount(strata)
-    elif sheet.strata is not None:
-        units = np.bincount(sheet.strata)
-    replicates = None
-    if sheet.replicates:
-        inside = 1.0 if sheet.inside is None else sheet.inside
-        replicates = np.stack([each * inside for each in sheet.replicates])
-    sample = Sample(
-        sheet.records, weights, weights**2, units, sheet.weights is not None, sheet.strata,
-        clusters, replicates, sheet.scale,
+    if not (together and sheet.is_counted and math.prod(sheet.shape) <= _CELLS):
+        return sheet.sample(), {axis.name: axis.codes for axis in sheet.axes}
+    sample = sheet.tallies().sample
+    stage, seen = sample.stages[0], np.flatnonzero(sample.squares)
+    strata, *places = np.unravel_index(seen, (len(stage.many), *sheet.shape))
+    found = replace(
+        sample, sums=sample.sums[seen], squares=sample.squares[seen],
+        stages=(replace(stage, groups=strata),),
     )  # fmt: skip
-    stages = sheet.stages()
-    if stages:
-        inner = [(each.units, each.group_of_units(), each.factors()) for each in stages[1:]]
-        sample = replace(
-            sample, factors=stages[0].factors(), left=sheet.left(),
-            second=inner[0] if inner else None,
-        )  # fmt: skip
-    return sample, codes
+    return found, dict(zip(names, places, strict=True))

@@ -89,7 +89,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
 
 def place(question: Question, sheet: sheets.Sheet) -> Counts:
     """Make the counted table, an axis for each column, in the requested order."""
-    counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
+    counted = sheet.tallies().whole.astype(np.int64).reshape(sheet.shape)
     clear = len(sheet.axes) - len(question.coded)
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
