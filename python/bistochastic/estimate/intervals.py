@@ -56,15 +56,11 @@ def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
     step = r if dense else max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
-        units = np.zeros((stop - start, r))
-        units[np.arange(stop - start), np.arange(start, stop)] = 1
-        yield slice(start, stop), operators.solve_back(matrix, units)
+        yield slice(start, stop), operators.solve_back(matrix, np.eye(stop - start, r, start))
 
 
 def _first_column(matrix: Matrix) -> Array:
-    unit = np.zeros(matrix.size)
-    unit[0] = 1
-    return operators.solve(matrix, unit)
+    return operators.solve(matrix, np.eye(1, matrix.size)[0])
 
 
 def _has_closed_rows(matrix: Matrix) -> bool:

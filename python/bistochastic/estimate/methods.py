@@ -117,11 +117,10 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
         raise TypeError("`weights` must be given with codes; got counts")
     array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))
     given = weight_array("weights", weights, len(array))
-    if array.dtype.kind == "i":
-        low = array < 0
-        if low.any():
-            must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
-            raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
+    low = array < 0
+    if low.any():
+        must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
+        raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
     unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:
         raise ValueError(f"`weights` must go with less than 2^32 categories; got {matrix.size}")

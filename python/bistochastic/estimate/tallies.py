@@ -65,7 +65,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
     shapes = {(r,), _axes(matrix)}
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        shapes.add(tuple(factor.size for factor in kron.factors))
+        shapes.add(tuple(factor.size for factor in kron.parts))
     if numbers.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
@@ -87,4 +87,4 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         return (matrix.size,)
-    return tuple(size for factor in kron.factors for size in _axes(factor))
+    return tuple(size for factor in kron.parts for size in _axes(factor))

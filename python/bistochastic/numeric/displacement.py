@@ -158,7 +158,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         case Mixture() as mixture:
             return _sum([weight * found(part) for weight, part in mixture])
         case Kron() as kron:
-            return _of_axes([(factor.size, found(factor)) for factor in kron.factors])
+            return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
         case Product():
             return _of_entries(matrix)
     for look in (_of_classes, _of_neighbours, _of_lies, _of_targets, _of_swap, _of_kernel, _of_row):

@@ -27,8 +27,8 @@ from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import ask, levels_of
-from bistochastic.tables.tabulate import beside, place
+from bistochastic.tables.question import ask
+from bistochastic.tables.tabulate import beside, known_axes, place
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
@@ -52,13 +52,8 @@ class _Table:
             if name not in question.protected and name not in question.groups:
                 must = "`tables` must hold columns with declared categories"
                 raise ValueError(f"{must}; got `{shown(name)}`, which the plan does not protect")
-        known = {
-            name: levels_of(attribute, name)
-            for attribute in question.coded
-            for name in attribute.columns
-        } | {name: labels.values for name, labels in question.groups.items()}
-        names = [*self.columns, *(name for name in beside(question) if name not in self.columns)]
-        self.axes = tuple(Axis(name, known[name]) for name in names)
+        known = known_axes(question)
+        self.axes = tuple(known[name] for name in dict.fromkeys([*self.columns, *beside(question)]))
         self.shape = tuple(len(axis.categories) for axis in self.axes)
         if math.prod(self.shape) > _CELLS:
             must = "`tables` must have at most 2^27 cells together"

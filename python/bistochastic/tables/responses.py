@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments, structure
-from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.counts import Counts
 from bistochastic.labels import key
@@ -33,7 +32,7 @@ from bistochastic.tables.question import (
     refuse_absent,
     refuse_undecided,
 )
-from bistochastic.tables.sheet import read, shared_noise, table_of
+from bistochastic.tables.sheet import read, read_numbers, require, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Responses:
         """Compute the pseudo-response of every row."""
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
-            codes, attribute = self.codes[name], self._attribute(name)
+            codes, attribute = self.codes[name], self.attribute(name)
             if attribute is None:
                 found = found * self._moved_back(name, scores[codes])
                 continue
@@ -101,16 +100,9 @@ class Responses:
             found = found * self._moved_back(name, self.numbers[name] ** power)
         return found
 
-    def binned(self, name: str) -> Binned | None:
-        """Return the binned attribute of that name; None if it is not binned."""
-        found = self._attribute(name)
-        return found if isinstance(found, Binned) else None
-
-    def _attribute(self, name: str) -> Coded | None:
-        for attribute in self.question.coded:
-            if _axis(attribute) == name:
-                return attribute
-        return None
+    def attribute(self, name: str) -> Coded | None:
+        """Return the protected attribute of an axis; None if it is not protected."""
+        return next((each for each in self.question.coded if _axis(each) == name), None)
 
     def _moved_back(self, name: str, values: Array) -> Array:
         """Functions of a permuted number without the part that other records have in them.
@@ -127,11 +119,10 @@ class Responses:
         """Find the least and the most that a row can add."""
         least = most = 1.0
         for name, scores in function.scores.items():
-            attribute = self._attribute(name)
+            attribute = self.attribute(name)
             tables = (scores,) if attribute is None else pseudo(attribute, scores[None], self.what)
-            low = min(float(table.min()) for table in tables)
-            high = max(float(table.max()) for table in tables)
-            corners = [x * y for x in (least, most) for y in (low, high)]
+            ends = np.min(tables), np.max(tables)
+            corners = [float(x * y) for x in (least, most) for y in ends]
             least, most = min(corners), max(corners)
         return least, most
 
@@ -270,7 +261,14 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
-    sheet = _sheet(question, frame, design)
+    if isinstance(frame, Counts):
+        if not design.is_plain:
+            must = "`frame` must be a table if weights, strata or cluster are given"
+            raise TypeError(f"{must}; got Counts")
+        counts, _ = tabulate.read(plan, frame, question.columns)
+        sheet = tabulate.as_sheet(question, counts)
+    else:
+        sheet = read(question, frame, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None
@@ -283,30 +281,15 @@ def respond(
     )
 
 
-def _sheet(question: Question, frame: object, design: Design) -> Sheet:
-    if not isinstance(frame, Counts):
-        return read(question, frame, design)
-    if not design.is_plain:
-        must = "`frame` must be a table if weights, strata or cluster are given"
-        raise TypeError(f"{must}; got Counts")
-    counts, _ = tabulate.read(question.plan, frame, question.columns)
-    return tabulate.as_sheet(question, counts)
-
-
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:
     """Return the numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
-    if name not in table.names:
-        raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
+    require(table, "frame", name)
     attribute = numeric(plan, name)
     if attribute is not None:
         return np.asarray(attribute._read(table).values, dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
-    try:
-        values, missing = table.numbers(name)
-    except WrongType as error:
-        kind = error.kind
-        raise TypeError(f"{must}; got {shown(kind)}") from None
+    values, missing = read_numbers(table, name, must)
     found = np.asarray(values, dtype=np.float64)
     if missing is not None or not np.isfinite(found).all():
         at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))

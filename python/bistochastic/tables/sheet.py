@@ -510,15 +510,19 @@ def require(table: Table, name: str, column: str) -> None:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 
 
+def read_numbers(table: Table, column: str, must: str) -> tuple[np.ndarray, Mask | None]:
+    """Read a column that ``must`` hold numbers, and which of them are missing."""
+    try:
+        return table.numbers(column)
+    except WrongType as error:
+        raise TypeError(f"{must}; got {shown(error.kind)}") from None
+
+
 def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array:
     """Weights from a column, none negative or missing, of rows from ``first`` on."""
     require(table, name, column)
     must = f"{prefix([column])}`{name}` must hold non-negative numbers"
-    try:
-        values, missing = table.numbers(column)
-    except WrongType as error:
-        kind = error.kind
-        raise TypeError(f"{must}; got {shown(kind)}") from None
+    values, missing = read_numbers(table, column, must)
     if missing is not None:
         got = f"{int(missing.sum())} missing, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{must}; got {got}")
