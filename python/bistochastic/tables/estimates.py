@@ -16,7 +16,7 @@ from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
-from bistochastic.tables.question import Question, ask, part, refuse_undecided
+from bistochastic.tables.question import Question, ask_table, part, refuse_undecided
 from bistochastic.tables.sheet import Design, read, shared_noise, table_of
 from bistochastic.words import shown
 
@@ -65,7 +65,13 @@ def estimate(
 
 
 def _read(
-    plan: Plan, frame: Any, columns: Any, counts: Any, listed: object, where: Any, design: Design
+    plan: Plan,
+    frame: object,
+    columns: Iterable[str],
+    counts: object,
+    listed: object,
+    where: object,
+    design: Design,
 ) -> tuple[Question, Sheet, int]:
     """Read the question, the reported table and the number of missing answers."""
     if counts is None:
@@ -74,24 +80,17 @@ def _read(
             raise TypeError(f"{must}; got no counts")
         if frame is None:
             raise TypeError("`frame` must be a protected table, or counts be given; got none")
-        question = _read_request(plan, columns, where)
+        question = ask_table(plan, columns, where)
         sheet = read(question, frame, design)
         return question, sheet, sheet.unanswered
     if frame is not None or tuple(columns) or not design.is_plain:
         must = "`counts` must be given without frame, weights, strata and cluster"
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
-    question = _read_request(plan, names, where)
+    question = ask_table(plan, names, where)
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
-
-
-def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question:
-    question = ask(plan, columns, where)
-    if not question.columns:
-        raise ValueError("`columns` must name one or more; got none")
-    return question
 
 
 def people(population: object, design: Design) -> str:
@@ -138,16 +137,11 @@ def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Ax
     levels: list[tuple[Any, ...]] = []
     clear = len(given) - len(question.coded)
     for i, axis in enumerate(given[:clear]):
-        if axis.name in question.columns:
-            factors.append(Factor(i))
-            names.append(axis.name)
-            levels.append(axis.values or ())
-        else:
-            # A column that only chooses matrices: its groups are added up.
-            ones = np.ones((1, axis.size))
-            factors.append(Factor(i, (ones,), ones))
-            names.append("")
-            levels.append((None,))
+        # A column that only chooses matrices: its groups are added up.
+        asked, ones = axis.name in question.columns, np.ones((1, axis.size))
+        factors.append(Factor(i) if asked else Factor(i, (ones,), ones))
+        names.append(axis.name if asked else "")
+        levels.append(axis.values or () if asked else (None,))
     for i, attribute in enumerate(question.coded, clear):
         by = None if attribute.groups is None else where_is[attribute.groups.column]
         columns, categories, factor = part(question, attribute, i, by)
@@ -181,17 +175,18 @@ def of_tallies(
         return methods.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
-    notes: tuple[str, ...] = ()
+    notes = []
     if not question.is_exact:
-        linear.shares  # noqa: B018 - a singular matrix is said before the note
-        notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
-        if not linear.total > 0:
-            notes = ("the subgroup is estimated to be empty, so it has no proportions",)
+        notes.append(
+            f"shares are of a domain estimated to hold {linear.total:,.6g}"
+            if linear.total > 0
+            else "the subgroup is estimated to be empty, so it has no proportions"
+        )
     if tallies.sample.lost:
-        notes = (*notes, f"no standard errors: {tallies.sample.lost}")
+        notes.append(f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
-        notes = (*notes, SILENT)
-    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
+        notes.append(SILENT)
+    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
 
 
 def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:

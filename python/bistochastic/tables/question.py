@@ -96,6 +96,14 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
     return Question(plan, listed, conditions)
 
 
+def ask_table(plan: Plan, columns: Iterable[object], where: object = None) -> Question:
+    """Do the same for a table, which has a column at least."""
+    question = ask(plan, columns, where)
+    if not question.columns:
+        raise ValueError("`columns` must name one or more; got none")
+    return question
+
+
 def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
     """Raise an error for a column of which the plan does not say yet what happens to it."""
     if column in plan.undecided:

@@ -19,7 +19,7 @@ from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import Question, ask, reports_of
+from bistochastic.tables.question import Question, ask, ask_table, reports_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object) -> Counts:
     """See :meth:`bistochastic.Plan.tabulate`."""
-    question = ask(plan, columns, None)
-    if not question.columns:
-        raise ValueError("`columns` must name one or more; got none")
+    question = ask_table(plan, columns)
     column = named("count", count)
     if column in (*question.columns, *beside(question)):
         must = "`count` must name the column of counts"
