@@ -219,23 +219,31 @@ def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     return known
 
 
-def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+def _by_structure(matrix: Matrix, found: Callable[[Matrix], float]) -> float | None:
+    """Compute the condition from the spectrum or from ``found`` of the parts, if it follows."""
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return inverse(spectrum[0])
     match composition(matrix):
         case Kron() as kron:
             return math.prod(found(factor) for factor in wide_factors(kron))
-        case Product() as product:
-            pair = [found(factor) for factor in product.parts]
-            # A permutation before or after changes no singular value.
-            if min(pair) == 1 or max(pair) == math.inf:
-                return max(pair)
-            if matrix.size > _DENSE:
-                return by_iteration(matrix)
         case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
             return found(rest[1]) / rest[0]
+    return None
+
+
+def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+    known = _by_structure(matrix, found)
+    if known is not None:
+        return known
+    if isinstance(product := composition(matrix), Product):
+        pair = [found(factor) for factor in product.parts]
+        # A permutation before or after changes no singular value.
+        if min(pair) == 1 or max(pair) == math.inf:
+            return max(pair)
+        if matrix.size > _DENSE:
+            return by_iteration(matrix)
     values = singular_values(matrix.to_dense())
     return inverse(float(values.min())) if dense_rank(matrix, values) == matrix.size else math.inf
 
@@ -251,18 +259,11 @@ def is_singular(matrix: Matrix) -> bool:
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     """Bound the condition without singular values; infinite if in doubt."""
     known = _core.known_condition(matrix)
+    known = _by_structure(matrix, found) if known is None else known
     if known is not None:
         return known
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None:
-        return inverse(spectrum[0])
-    match composition(matrix):
-        case Kron() as kron:
-            return math.prod(found(factor) for factor in wide_factors(kron))
-        case Product() as product:
-            return math.prod(found(factor) for factor in product.parts)
-        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            return found(rest[1]) / rest[0]
+    if isinstance(product := composition(matrix), Product):
+        return math.prod(found(factor) for factor in product.parts)
     try:
         return _probed(matrix, np.empty((0, matrix.size)), back=False)[1]
     except SingularMatrixError:
