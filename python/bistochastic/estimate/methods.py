@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage
-from bistochastic.estimate.axes import of_categories
+from bistochastic.estimate.counts import of_categories
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Estimate
@@ -18,7 +18,7 @@ from bistochastic.structure import Kron, composition
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
-    from bistochastic.estimate.axes import Axis
+    from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.axes import Axis
+    from bistochastic.estimate.counts import Axis
     from bistochastic.estimate.linear import Linear
     from bistochastic.matrix import Matrix
 

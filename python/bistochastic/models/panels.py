@@ -21,7 +21,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.adapters.results import levels, maker, opened
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.estimate.methods import of_linear

@@ -11,7 +11,7 @@ import numpy as np
 from bistochastic import arguments, families, structure
 from bistochastic.adapters.results import maker
 from bistochastic.estimate import methods
-from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.plan.carried import certificate_of

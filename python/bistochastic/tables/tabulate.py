@@ -15,8 +15,7 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.adapters import rows as given_rows
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.axes import Axis
-from bistochastic.estimate.counts import MOST, Counts
+from bistochastic.estimate.counts import MOST, Axis, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import Question, ask, ask_table, reports_of
