@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from bistochastic.arguments import Array
     from bistochastic.estimate.counts import Axis
-    from bistochastic.estimate.linear import Linear
     from bistochastic.matrix import Matrix
 
     Make = Callable[[dict[str, Any]], Any]
@@ -80,7 +79,7 @@ class Estimate:
     """The proportions of the reported values."""
     axes: tuple[Axis, ...] = ()
     """The columns of the table with their categories; empty without labels."""
-    _linear: Linear | None = field(default=None, repr=False)
+    _linear: Any = field(default=None, repr=False)
     """The source of errors, unless it is one matrix and equal weights."""
     total: float | None = None
     """The sum of the counts, if weights or a subgroup make it differ from ``records``."""

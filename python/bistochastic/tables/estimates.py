@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.result import Estimate
+    from bistochastic.estimate.result import Estimate, Make
     from bistochastic.estimate.sample import Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
@@ -120,7 +120,9 @@ def read_design(plan: Plan, survey: Survey) -> Design:
     return design
 
 
-def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
+def told_in(
+    found: Estimate, make: Make | None, unanswered: int, more: tuple[str, ...] = ()
+) -> Estimate:
     """Return the estimate in the library of a frame, with notes on missing answers and more."""
     notes = found.notes
     if unanswered:
@@ -134,7 +136,7 @@ def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Ax
     where_is = {axis.name: i for i, axis in enumerate(given)}
     factors: list[Factor] = []
     names: list[str] = []
-    levels: list[tuple[Any, ...]] = []
+    levels: list[tuple[object, ...]] = []
     clear = len(given) - len(question.coded)
     for i, axis in enumerate(given[:clear]):
         # A column that only chooses matrices: its groups are added up.

@@ -250,7 +250,7 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
 
 def part(
     question: Question, attribute: Coded, axis: int, by: int | None
-) -> tuple[list[str], list[tuple[Any, ...]], Factor]:
+) -> tuple[list[str], list[tuple[object, ...]], Factor]:
     """Find the columns of one attribute, their categories, and the way back from its reports."""
     asked = [column for column in attribute.columns if column in question.columns]
     conditions = {k: v for k, v in question.where.items() if k in attribute.columns}
@@ -260,7 +260,7 @@ def part(
         return asked, every_level, Factor(axis, matrix=attribute.matrix)
     inside, places = allowed(attribute, conditions), digits(attribute)
     told = inside[None].astype(float)
-    found: list[tuple[Any, ...]] = []
+    found: list[tuple[object, ...]] = []
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)

@@ -72,12 +72,12 @@ class Responses:
 
     question: Question
     sample: Sample
-    axes: dict[str, tuple[Any, ...] | None]
+    axes: dict[str, tuple[object, ...] | None]
     codes: dict[str, np.ndarray]
     numbers: dict[str, Array]
     unanswered: int
     what: str
-    known: dict[str, tuple[Any, ...]]
+    known: dict[str, tuple[object, ...]]
     notes: tuple[str, ...]
     """Notes on the errors."""
 
@@ -143,7 +143,7 @@ class Responses:
                 found = found * Function({column: np.array(met or [0.0])})
         return found
 
-    def column(self, name: str, given: Any) -> Function:
+    def column(self, name: str, given: object) -> Function:
         """Return the scores of a column of categories, or the numbers of another."""
         for attribute in self.question.coded:
             if name in attribute.columns:

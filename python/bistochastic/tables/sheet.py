@@ -143,7 +143,7 @@ class Axis:
     """One axis of the reported table: its name, the values of its codes, and the codes."""
 
     name: str
-    values: tuple[Any, ...] | None
+    values: tuple[object, ...] | None
     size: int
     codes: Codes
 
@@ -165,7 +165,7 @@ class Sheet:
     scale: float
     times: Array | None = None
     """The number of records of each row, if rows are counts."""
-    known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    known: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """The categories of unprotected columns: those that occur, and those that are declared."""
     notes: tuple[str, ...] = ()
     """Notes on the clusters."""
@@ -359,7 +359,7 @@ def of_table(
             )
         axes.append(Axis(name, labels.values, len(labels), codes))
     conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
-    known: dict[str, tuple[Any, ...]] = {}
+    known: dict[str, tuple[object, ...]] = {}
     inside: Mask | None = None
     for name in dict.fromkeys([*question.clear, *conditions]):
         if name not in asked and name not in conditions:
