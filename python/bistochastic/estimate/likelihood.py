@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, operators
-from bistochastic.estimate.effort import Patience
 from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
+    from bistochastic.estimate.effort import Patience
     from bistochastic.matrix import Matrix
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
@@ -28,9 +28,7 @@ _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
 _WARM, _TURNS = 20, 4000
 
 
-def maximum(
-    matrix: Matrix, reports: Array, patience: Patience | None = None
-) -> tuple[Array, float, int]:
+def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, float, int]:
     """Find the likeliest true shares, the gap that is left, and the number of steps.
 
     1. If the inverse is a distribution it is the answer, since it explains the counts perfectly.
@@ -41,11 +39,11 @@ def maximum(
     4. Newton's steps inside the simplex go on from there.
     5. If they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
 
-    With ``patience`` the search ends at its gap or its time, whichever comes first.
+    The search ends at the gap or the time of ``patience``, whichever comes first.
     """
     with operators.said_of("estimate", matrix):
         inverse = operators.solve(matrix, reports)
-    search = _Search(matrix, reports, patience or Patience())
+    search = _Search(matrix, reports, patience)
     if (inverse >= 0).all() and not matrix.padding:
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
