@@ -55,7 +55,7 @@ def written_out(m: bs.Matrix) -> list[np.ndarray]:
     if counts is not None:
         found.append(counts / counts[0].sum())
     match structure.composition(m):
-        case structure.Kron(factors=factors):
+        case structure.Kron(parts=factors):
             tables = [factor.to_dense() for factor in factors]
             found.append(reduce(lambda a, b: np.asarray(np.kron(a, b)), tables))
         case structure.Mixture() as mixture:

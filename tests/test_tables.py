@@ -55,18 +55,20 @@ PAIR: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def table(plan: bs.Plan, columns: Any, rows: int, seed: int) -> dict[str, Any]:
-    """A random table with the columns of a plan."""
+LEVELS: dict[str, list[Any]] = {
+    "sex": ["F", "M"], "job": ["x", "y", "z"], "region": ["N", "S"], "age": [20, 30, 40],
+    "psu": list(range(12)), "stratum": ["u", "v"],
+}  # fmt: skip
+
+
+def table(columns: Any, rows: int, seed: int) -> dict[str, Any]:
+    """A random table with these columns."""
     rng = np.random.default_rng(seed)
     return {name: rng.choice(np.array(levels), rows) for name, levels in columns.items()}
 
 
-LEVELS = {"sex": ["F", "M"], "job": ["x", "y", "z"], "region": ["N", "S"], "age": [20, 30, 40],
-          "psu": list(range(12)), "stratum": ["u", "v"]}  # fmt: skip
-
-
 def large(rows: int = 600, seed: int = 1) -> dict[str, Any]:
-    found = table(PLAN, LEVELS, rows, seed)
+    found = table(LEVELS, rows, seed)
     found["w"] = np.random.default_rng(seed).uniform(0.5, 4, rows)
     return found
 
@@ -74,36 +76,25 @@ def large(rows: int = 600, seed: int = 1) -> dict[str, Any]:
 # Unbiased, by enumeration of every release.
 
 
-@pytest.mark.parametrize("columns", [("sex",), ("job",), ("job", "sex"), ("region", "job"),
-                                     ("age", "sex"), ("sex", "region", "job")])  # fmt: skip
-def test_estimated_shares_are_right_on_average(columns: tuple[str, ...]) -> None:
-    names: dict[str, list[Any]] = {
-        "sex": ["F", "M"],
-        "job": ["x", "y", "z"],
-        "region": ["N", "S"],
-        "age": [20, 30, 40],
-    }
+@pytest.mark.parametrize(("plan", "small", "columns"), [
+    *((PLAN, SMALL, each) for each in [("sex",), ("job",), ("job", "sex"), ("region", "job"),
+                                       ("age", "sex"), ("sex", "region", "job")]),
+    # Columns of a joint attribute may be asked for one by one.
+    *((JOINT, PAIR, each) for each in [("race",), ("edu",), ("edu", "race"), ("race", "edu"),
+                                       ("edu", "sex")]),
+])  # fmt: skip
+def test_estimated_shares_are_right_on_average(
+    plan: bs.Plan, small: dict[str, list[Any]], columns: tuple[str, ...]
+) -> None:
+    names: dict[str, list[Any]] = {**LEVELS, "race": ["a", "b"], "edu": [0, 1, 2]}
     total = np.zeros([len(names[column]) for column in columns])
-    for p, released in worlds(PLAN, SMALL):
-        total += float(p) * PLAN.estimate(released, *columns).counts.reshape(total.shape)
-    want = np.zeros_like(total)
-    for i in range(3):
-        want[tuple(names[column].index(SMALL[column][i]) for column in columns)] += 1
-    assert np.allclose(total, want, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("columns", [("race",), ("edu",), ("edu", "race"), ("race", "edu"),
-                                     ("edu", "sex")])  # fmt: skip
-def test_columns_of_a_joint_attribute_may_be_asked_for_one_by_one(columns: tuple[str, ...]) -> None:
-    names: dict[str, list[Any]] = {"race": ["a", "b"], "edu": [0, 1, 2], "sex": ["F", "M"]}
-    total = np.zeros([len(names[column]) for column in columns])
-    for p, released in worlds(JOINT, PAIR):
-        found = JOINT.estimate(released, *columns)
+    for p, released in worlds(plan, small):
+        found = plan.estimate(released, *columns)
         assert found.shape == total.shape
         total += float(p) * found.counts.reshape(total.shape)
     want = np.zeros_like(total)
-    for i in range(2):
-        want[tuple(names[column].index(PAIR[column][i]) for column in columns)] += 1
+    for i in range(len(small["sex"])):
+        want[tuple(names[column].index(small[column][i]) for column in columns)] += 1
     assert np.allclose(total, want, rtol=0, atol=1e-12)
 
 
@@ -144,15 +135,17 @@ def test_the_variance_of_a_count_of_a_sample_is_right_on_average() -> None:
 
 def test_means_are_right_on_average() -> None:
     scores = {"x": 1.0, "y": 4.0, "z": -2.0}
-    found = expected(PLAN, SMALL, lambda t: PLAN.mean(t, "job", scores, population="fixed").value)
-    assert found == pytest.approx((1 - 2 + 4) / 3, abs=1e-12)
-    # Inside a domain in clear, and under weights.
-    found = expected(
-        PLAN, SMALL, lambda t: PLAN.mean(t, "job", scores, where={"region": "S"}).value
-    )
-    assert found == pytest.approx((-2 + 4) / 2, abs=1e-12)
-    found = expected(PLAN, SMALL, lambda t: PLAN.mean(t, "job", scores, weights="w").value)
-    assert found == pytest.approx((1 - 2 * 2.5 + 4 * 3) / 6.5, abs=1e-12)
+    # All, inside a domain in clear, and under weights.
+    every: list[tuple[dict[str, Any], float]] = [
+        ({"population": "fixed"}, (1 - 2 + 4) / 3),
+        ({"where": {"region": "S"}}, (-2 + 4) / 2),
+        ({"weights": "w"}, (1 - 2 * 2.5 + 4 * 3) / 6.5),
+    ]
+    for options, want in every:
+        total = 0.0
+        for p, released in worlds(PLAN, SMALL):
+            total += float(p) * PLAN.mean(released, "job", scores, **options).value
+        assert total == pytest.approx(want, abs=1e-12)
 
 
 @pytest.mark.parametrize("columns", [("race", "edu"), ("edu", "sex"), ("edu", "age"),
@@ -179,9 +172,6 @@ def test_covariances_are_right_on_average(columns: tuple[str, str]) -> None:
 
 
 def test_a_number_permuted_by_randomized_response_is_undone_on_average() -> None:
-    # Every permutation with its exact probability: the flagged shuffle of four individuals.
-    from itertools import permutations
-
     law = bs.randomized_response(4, keep=0.7)
     plan = bs.Plan(
         [bs.Numeric("income", matrix=law), bs.Categorical("sex", ["F", "M"], matrix=RESPONSE)],
@@ -192,18 +182,16 @@ def test_a_number_permuted_by_randomized_response_is_undone_on_average() -> None
     shifts = [[(i + k) % 4 for i in range(4)] for k in range(4)]
     weights = [law.exact_row(0)[k] for k in range(4)]
     total, inside = Fraction(0), Fraction(0)
-    truth = {"sex": ["F", "M", "F", "M"], "income": incomes, "age": ages}
     for shift, p in zip(shifts, weights, strict=True):
         moved = [0.0] * 4
         for u, v in enumerate(shift):
             moved[v] = incomes[u]
-        frame = {"income": moved, "age": ages, "sex": truth["sex"]}
+        frame = {"income": moved, "age": ages, "sex": ["F", "M", "F", "M"]}
         total += p * Fraction(plan.covariance(frame, ["income", "age"], population="fixed").value)
         inside += p * Fraction(plan.mean(frame, "income", where={"age": [1, 2]}).value)
     want = np.mean(np.array(incomes) * ages) - np.mean(incomes) * np.mean(ages)
     assert float(total) == pytest.approx(want, rel=1e-12)
     assert float(inside) == pytest.approx((10 + 60) / 2, rel=1e-12)
-    assert len(list(permutations(range(4)))) == 24
 
 
 def test_what_a_permutation_keeps_is_told_as_it_is() -> None:
@@ -348,14 +336,6 @@ def test_equal_weights_are_records() -> None:
         assert np.allclose(plain.covariance, weighted.covariance)
 
 
-def test_a_count_is_the_sum_of_its_cells() -> None:
-    frame = large()
-    where = {"sex": "M", "region": "S"}
-    cells = PLAN.estimate(frame, "sex", "region").counts.reshape(2, 2)
-    count = PLAN.count(frame, where)
-    assert count.value == pytest.approx(cells[1, 1])
-
-
 def test_other_methods_give_distributions_and_say_whose_errors_stand_there() -> None:
     frame = large(rows=60)
     for method in ("mle", "simplex", "shrunk"):
@@ -398,8 +378,7 @@ def _names(frame: Any) -> list[str]:
     return frame.column_names if isinstance(frame, pa.Table) else list(frame)
 
 
-KINDS = ("dict", "pandas", "categories", "filtered", "polars", "polars categories", "pyarrow",
-         "batch", "dictionaries", "duckdb")  # fmt: skip
+KINDS = sorted(makers({"sex": ["F"], "job": ["x"], "region": ["N"], "age": [20]}))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -413,12 +392,9 @@ def test_a_table_comes_back_in_the_library_of_the_frame(kind: str) -> None:
     assert [axis.name for axis in found.axes] == ["region", "sex", "age"]
     assert found.axes[2].categories == (20, 30, 40)
     long, wide = found.to_frame(), found.to_frame(wide=True, value="count")
-    want = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table, "dict": dict}
-    want |= {"categories": pd.DataFrame, "filtered": pd.DataFrame, "batch": pa.Table}
-    want |= {"polars categories": pl.DataFrame, "dictionaries": pa.Table}
-    kinds = want.get(kind, duckdb.DuckDBPyRelation)
-    assert isinstance(long, kinds)
-    assert isinstance(wide, kinds)
+    want = pa.Table if kind == "batch" else type(given)
+    assert isinstance(long, want)
+    assert isinstance(wide, want)
     if kind == "duckdb":
         long, wide = long.to_arrow_table(), wide.to_arrow_table()
     names = _names(long)
@@ -479,7 +455,7 @@ def test_intervals_without_width_are_explained() -> None:
     assert (unlikely.interval()[1] == 0).all()
     assert "these matrices rarely give such reported values" in repr(unlikely)
     assert "note" not in repr(RESPONSE.estimate(counts=[60, 40]))
-    frame = table(JOINT, {"race": ["a"], "edu": [0, 1, 2], "sex": ["F"]}, 90, 1)
+    frame = table({"race": ["a"], "edu": [0, 1, 2], "sex": ["F"]}, 90, 1)
     impossible = JOINT.estimate(frame, "race", "edu")
     assert (impossible.interval()[5] == 0).all()
 
@@ -622,6 +598,8 @@ ANY: list[Any] = [3, "sex"]
          "`weights` must have the column `none`"),
         (lambda: PLAN.estimate({**FRAME, "w": -FRAME["w"]}, "sex", weights="w"),
          "column `w`: `weights` must hold non-negative numbers; got a negative .* row 0"),
+        (lambda: PLAN.estimate({**FRAME, "w": FRAME["w"] * np.inf}, "sex", weights="w"),
+         "column `w`: `weights` must hold .*; got one that is missing or infinite in row 0"),
         (lambda: PLAN.estimate({**FRAME, "w": FRAME["w"] * np.nan}, "sex", weights="w"),
          "column `w`: `weights` must hold non-negative numbers; got 40 missing, the first in"),
         (lambda: PLAN.estimate({**FRAME, "w": FRAME["region"]}, "sex", weights="w"),
@@ -785,15 +763,3 @@ def test_errors_do_not_depend_on_the_unit_of_weights(scale: float) -> None:
     want = RESPONSE.estimate([0, 1, 1, 0, 1], weights=[1, 2, 3, 4, 5])
     found = RESPONSE.estimate([0, 1, 1, 0, 1], weights=np.arange(1, 6) * scale)
     assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("wrong", [math.inf, -1.0])
-def test_weights_that_are_none_are_refused_with_their_row(wrong: float) -> None:
-    frame = large(rows=40)
-    frame["w"][5] = wrong
-    got = "a negative one" if wrong < 0 else "one that is missing or infinite"
-    with pytest.raises(ValueError, match=f"must hold non-negative numbers; got {got} in row 5"):
-        PLAN.estimate(frame, "sex", weights="w")
-    frame["w"][5] = math.nan
-    with pytest.raises(ValueError, match="got 1 missing, the first in row 5"):
-        PLAN.estimate(frame, "sex", weights="w")

@@ -218,10 +218,14 @@ def rows(**changes: Any) -> dict[str, Any]:
     return {"race": ["a", "b"], "sex": ["F", "F"], "count": [1, 2], **changes}
 
 
+def of(**changes: Any) -> Callable[[], Any]:
+    return lambda: plan().tabulate(rows(**changes), "race", "sex")
+
+
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: plan().tabulate(rows(race=["a", SECRET]), "race", "sex"), ValueError,
+    (of(race=["a", SECRET]), ValueError,
      "column `race`: must hold declared categories only; got 1 other value, the first in row 1"),
-    (lambda: plan().tabulate(rows(sex=["F", "M"]), "race", "sex"), ValueError,
+    (of(sex=["F", "M"]), ValueError,
      "must hold no combination declared impossible; got 1, the first in row 1"),
     (lambda: plan().tabulate({"sex": ["F"], "count": [1]}, "sex"), ValueError,
      "`rows` must have the column `race`, as it is protected together with `sex`; got none"),
@@ -231,15 +235,13 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "`rows` must have the column `n`; got none of that name"),
     (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,
      "`count` must name the column of counts; got `sex`"),
-    (lambda: plan().tabulate(rows(count=[1, -2]), "race", "sex"), ValueError,
+    (of(count=[1, -2]), ValueError,
      "column `count`: `count` must hold integers .*; got one that is not, in row 1"),
-    (lambda: plan().tabulate(rows(count=[1, 0.5]), "race", "sex"), ValueError, "row 1"),
-    (lambda: plan().tabulate(rows(count=np.array([2**53, 1])), "race", "sex"), ValueError, "row 0"),
-    (lambda: plan().tabulate(rows(count=np.array([2**52, 2**52])), "race", "sex"), ValueError,
-     "less than 2\\^53 in all; got 9.0072e\\+15"),
-    (lambda: plan().tabulate(rows(count=np.array([np.nan, 1])), "race", "sex"), ValueError,
-     "got a missing one in row 0"),
-    (lambda: plan().tabulate(rows(count=["1", "2"]), "race", "sex"), TypeError, "`count` must"),
+    (of(count=[1, 0.5]), ValueError, "row 1"),
+    (of(count=np.array([2**53, 1])), ValueError, "row 0"),
+    (of(count=np.array([2**52, 2**52])), ValueError, "less than 2\\^53 in all; got 9.0072e\\+15"),
+    (of(count=np.array([np.nan, 1])), ValueError, "got a missing one in row 0"),
+    (of(count=["1", "2"]), TypeError, "`count` must"),
     (lambda: plan().tabulate(rows()), ValueError, "`columns` must name one or more; got none"),
     (lambda: plan().tabulate([], "sex"), ValueError, "`rows` must hold at least one row"),
     (lambda: plan().tabulate([(SECRET, 1)], "sex"), TypeError,
@@ -292,65 +294,50 @@ TWO = (bs.results.Axis("race", ("a", "b", "c")), bs.results.Axis("sex", ("F", "M
 GRID = np.arange(6).reshape(3, 2)
 MAKE: Any = bs.results.Counts
 NAMED: Any = bs.results.Axis
+ONES = np.ones(4, int)
+CELLS = "`counts` must have a cell for each category of q 4, of shape (4,)"
+WHOLE = "`counts` must hold integers that are not negative, less than 2^53 in all"
+AXES = "`axes` must be a tuple of Axis, those of `columns` first"
+DIGEST = "`digest` must be the 64 hexadecimal digits of a plan's digest"
+
+
+def q(cells: Any, *more: Any, columns: Any = ("q",), axes: Any = (AXIS,), **options: Any) -> Any:
+    return lambda: MAKE(columns, axes, cells, *more, **options)
+
+
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: MAKE(("race", "sex"), TWO, GRID.T), ValueError,
+    (q(GRID.T, columns=("race", "sex"), axes=TWO), ValueError,
      "`counts` must have a cell for each category of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
-    (lambda: MAKE(("q",), (AXIS,), np.array([5, -3, 2, 1])), ValueError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got one that is not, the first in cell [1]"),
-    (lambda: MAKE(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
-     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
-     "got list"),
-    (lambda: MAKE(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
-     "`counts` must have a cell for each category of q 4, of shape (4,), as a NumPy array; "
-     "got MaskedArray"),
-    (lambda: MAKE(("q",), (AXIS,), np.array([5, 3])), ValueError,
-     "`counts` must have a cell for each category of q 4, of shape (4,); got (2,)"),
-    (lambda: MAKE(("q",), (AXIS,), np.array([300.5, 1, 2, 0.25])), ValueError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got 2 that are not, the first in cell [0]"),
-    (lambda: MAKE(("q",), (AXIS,), np.array([1, np.nan, np.inf, 4])), ValueError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got 2 that are not, the first in cell [1]"),
-    (lambda: MAKE(("q",), (AXIS,), np.full(4, 2**52)), ValueError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got a sum of 1.80144e+16"),
-    (lambda: MAKE(("q",), (AXIS,), np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got one that is not, the first in cell [0]"),
-    (lambda: MAKE(("q",), (AXIS,), np.array(["1"] * 4)), TypeError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got dtype <U1"),
-    (lambda: MAKE(("q",), (AXIS,), np.ones(4, bool)), TypeError,
-     "`counts` must hold integers that are not negative, less than 2^53 in all; "
-     "got dtype bool"),
-    (lambda: MAKE("q", (AXIS,), np.ones(4, int)), TypeError,
-     "`columns` must be a tuple of names; got str"),
-    (lambda: MAKE((3,), (AXIS,), np.ones(4, int)), TypeError,
-     "`columns` must be a tuple of names; got int"),
-    (lambda: MAKE(("p",), (AXIS,), np.ones(4, int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
-    (lambda: MAKE((), (AXIS,), np.ones(4, int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
-    (lambda: MAKE(("q",), AXIS, np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first; got Axis"),
-    (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
-    (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
-     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of "
-     "categories each; got str and list"),
-    (lambda: MAKE(("q",), (bs.results.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first, of different categories; "
-     "got one twice in `q`"),
-    (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
-     "`axes` must be a tuple of Axis, those of `columns` first, of different names; "
-     "got `q` twice"),
-    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), -1), ValueError, "`unanswered` must"),
-    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), 0.5), TypeError, "`unanswered` must"),
-    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest="12"), ValueError,
-     "`digest` must be the 64 hexadecimal digits of a plan's digest; got 2 characters"),
-    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest=b"12"), TypeError,
-     "`digest` must be the 64 hexadecimal digits of a plan's digest; got bytes"),
+    (q(np.array([5, -3, 2, 1])), ValueError,
+     f"{WHOLE}; got one that is not, the first in cell [1]"),
+    (q([1, 2, 3, 4]), TypeError, f"{CELLS}, as a NumPy array; got list"),
+    (q(np.ma.array([1, 2, 3, 4])), TypeError, f"{CELLS}, as a NumPy array; got MaskedArray"),
+    (q(np.array([5, 3])), ValueError, f"{CELLS}; got (2,)"),
+    (q(np.array([300.5, 1, 2, 0.25])), ValueError,
+     f"{WHOLE}; got 2 that are not, the first in cell [0]"),
+    (q(np.array([1, np.nan, np.inf, 4])), ValueError,
+     f"{WHOLE}; got 2 that are not, the first in cell [1]"),
+    (q(np.full(4, 2**52)), ValueError, f"{WHOLE}; got a sum of 1.80144e+16"),
+    (q(np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
+     f"{WHOLE}; got one that is not, the first in cell [0]"),
+    (q(np.array(["1"] * 4)), TypeError, f"{WHOLE}; got dtype <U1"),
+    (q(np.ones(4, bool)), TypeError, f"{WHOLE}; got dtype bool"),
+    (q(ONES, columns="q"), TypeError, "`columns` must be a tuple of names; got str"),
+    (q(ONES, columns=(3,)), TypeError, "`columns` must be a tuple of names; got int"),
+    (q(ONES, columns=("p",)), ValueError, f"{AXES}; got `q`"),
+    (q(ONES, columns=()), ValueError, f"{AXES}; got `q`"),
+    (q(ONES, axes=AXIS), TypeError, f"{AXES}; got Axis"),
+    (q(ONES, axes=(("q", "abcd"),)), TypeError, f"{AXES}; got tuple"),
+    (q(ONES, axes=(NAMED("q", list("abcd")),)), TypeError,
+     f"{AXES}, with a name and a tuple of categories each; got str and list"),
+    (q(np.ones(2, int), axes=(NAMED("q", ("a", "a")),)), ValueError,
+     f"{AXES}, of different categories; got one twice in `q`"),
+    (q(np.ones((4, 4), int), axes=(AXIS, AXIS)), ValueError,
+     f"{AXES}, of different names; got `q` twice"),
+    (q(ONES, -1), ValueError, "`unanswered` must"),
+    (q(ONES, 0.5), TypeError, "`unanswered` must"),
+    (q(ONES, digest="12"), ValueError, f"{DIGEST}; got 2 characters"),
+    (q(ONES, digest=b"12"), TypeError, f"{DIGEST}; got bytes"),
 ]  # fmt: skip
 
 

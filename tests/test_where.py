@@ -97,11 +97,7 @@ def test_levels_may_be_held_by_anything(frame: str, holder: str) -> None:
         assert PLAN.ratio(data, {"sex": "M"}, {column: held(levels)}) == ratio
 
 
-def test_a_scalar_of_numpy_beside_one_of_python_is_its_level() -> None:
-    found = PLAN.estimate(table(), "v", where={"v": [0, np.int64(1)]})
-    assert found.axes[0].categories == (0, 1)
-    assert found.frequencies.max() < 1
-    assert found.standard_errors.min() > 0
+def test_a_scalar_of_numpy_is_its_level() -> None:
     for one in (np.int64(1), np.uint8(1), np.array(1), [np.int64(1), 1]):
         assert PLAN.estimate(table(), "v", where={"v": one}).axes[0].categories == (1,)
 
@@ -190,19 +186,19 @@ def test_a_declared_level_need_not_occur() -> None:
             PLAN.estimate(never, "sex", where={"region": [2, 3]})
 
 
+def batched(data: Any, step: int, columns: list[str], where: Any, design: Any = None) -> Running:
+    """Count a table batch by batch."""
+    running = Running(ask(PLAN, columns, where), design or Design())
+    for start in range(0, 300, step):
+        running.add(data.slice(start, step))
+    return running
+
+
 def test_a_level_may_occur_in_a_later_batch() -> None:
-    data = pa.table(table()).sort_by("town")
-    question = ask(PLAN, ["sex"], {"town": ["A", "C"]})
-    running = Running(question, Design())
-    for start in range(0, 300, 50):
-        running.add(data.slice(start, 50))
-    same(
-        running.estimate("inverse", "sampled"),
-        PLAN.estimate(data, "sex", where={"town": ["A", "C"]}),
-    )
-    running = Running(ask(PLAN, ["sex"], {"town": ["A", "D"]}), Design())
-    for start in range(0, 300, 50):
-        running.add(data.slice(start, 50))
+    data, where = pa.table(table()).sort_by("town"), {"town": ["A", "C"]}
+    found = batched(data, 50, ["sex"], where).estimate("inverse", "sampled")
+    same(found, PLAN.estimate(data, "sex", where=where))
+    running = batched(data, 50, ["sex"], {"town": ["A", "D"]})
     with pytest.raises(ValueError, match=r"categories that occur in column `town`.*got 'D'"):
         running.estimate("inverse", "sampled")
 
@@ -255,15 +251,6 @@ def test_true_is_not_1_and_1_is_not_true(frame: str) -> None:
         truths.estimate(data, "owns", where={"owns": [1]})
 
 
-def test_a_column_of_truths_and_numbers_tells_them_apart() -> None:
-    data = {"sex": ["F", "M", "F", "F"], "mixed": [True, 1, "a", "a"]}
-    # A dict of Python's takes True and 1 for the same key.
-    data["mixed"] = np.array(data["mixed"], object)[[0, 0, 2, 3]]
-    with pytest.raises(ValueError, match="categories that occur in column `mixed`"):
-        PLAN.count(data, {"mixed": 1})
-    assert PLAN.estimate(data, "sex", where={"mixed": True}).records == 2
-
-
 # Who did not answer, and who is outside.
 
 
@@ -285,10 +272,7 @@ def test_who_did_not_answer_is_counted_inside_the_domain_alone(frame: str) -> No
     # A protected domain says who is in it of nobody, so all are counted.
     assert said(silent.sum()) in PLAN.estimate(data, "edu", where={"sex": "F"}).notes
     assert said(silent.sum()) in PLAN.count(data, {"edu": "lo", "town": "A"}).notes
-    question = ask(PLAN, ["edu"], {"town": "A"})
-    running = Running(question, Design())
-    for start in range(0, 300, 77):
-        running.add(pa.table(given).slice(start, 77))
+    running = batched(pa.table(given), 77, ["edu"], {"town": "A"})
     assert running.unanswered == (silent & inside).sum()
 
 
@@ -327,8 +311,7 @@ def test_rows_outside_of_a_known_domain_are_no_units(frame: str) -> None:
         assert PLAN.estimate(data, "v", where={"town": "A"}, **options).degrees == degrees
         assert PLAN.mean(data, "v", where={"town": "A"}, **options).degrees == degrees
     for design, degrees in ((Design(), n - 1), (Design("w"), 299)):
-        running = Running(ask(PLAN, ["job"], {"town": "A"}), design)
-        running.add(pa.table(given))
+        running = batched(pa.table(given), 300, ["job"], {"town": "A"}, design)
         assert running.estimate("inverse", "sampled").degrees == degrees
 
 

@@ -41,8 +41,10 @@ MOST = 2.0**50
 _DENSE = 2048
 
 
-def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
-    """Return the vectors as contiguous rows, and the number of axes that were given."""
+def _by_rows(
+    name: str, matrix: Matrix, given: object, operate: Callable[[Matrix, Array], Array]
+) -> Array:
+    """Check the vectors, operate on them as contiguous rows, and return them as they were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with one column per vector"
     array = arguments.array(name, must, given)
@@ -64,29 +66,20 @@ def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
     if at is not None:
         got = f"a number that is not finite at position {at % r}"
         raise ValueError(f"`{name}` must {must}; got {got}")
-    return rows, array.ndim
-
-
-def _shaped(rows: Array, axes: int) -> Array:
-    return rows[0] if axes == 1 else rows.T
+    found = operate(matrix, rows)
+    return found[0] if array.ndim == 1 else found.T
 
 
 def apply(matrix: Matrix, x: object) -> Array:
     """Compute ``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
     done = _core.operate_vector(matrix, x, False)
-    if done is not None:
-        return done
-    rows, axes = _rows("x", matrix, x)
-    return _shaped(forth(matrix, rows), axes)
+    return _by_rows("x", matrix, x, forth) if done is None else done
 
 
 def solve(matrix: Matrix, y: object) -> Array:
     """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
     done = _core.operate_vector(matrix, y, True)
-    if done is not None:
-        return done
-    rows, axes = _rows("y", matrix, y)
-    return _shaped(_solve(matrix, rows, back=False), axes)
+    return _by_rows("y", matrix, y, _solve) if done is None else done
 
 
 def solve_back(matrix: Matrix, rows: Array) -> Array:
@@ -124,7 +117,7 @@ def to_truths(matrix: Matrix, rows: Array) -> Array:
     return found[:, structure.true_codes(matrix)] if matrix.padding else found
 
 
-def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
+def _solve(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     singular = _core.structure_is_singular(matrix)
     if singular:
         raise _singular(matrix)
@@ -143,18 +136,11 @@ def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
             raise _singular(part)
     while (left := walk.resume()) is not None:
         part, some = left
-        walk.put(_dense_solve(part, some, back=back))
+        found, most = _probed(part, some, back=back)
+        if most > MOST and condition(part) > MOST:
+            raise _singular(part)
+        walk.put(found)
     return walk.rows()
-
-
-def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
-    try:
-        found, most = _probed(matrix, rows, back=back)
-    except np.linalg.LinAlgError:
-        raise _singular(matrix) from None
-    if most > MOST and condition(matrix) > MOST:
-        raise _singular(matrix)
-    return found
 
 
 def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
@@ -168,7 +154,10 @@ def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
     dense = matrix.to_dense()
     probes = np.random.default_rng(0).standard_normal((4, matrix.size))
     both = np.concatenate([rows, probes]).T
-    found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
+    try:
+        found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
+    except np.linalg.LinAlgError:
+        raise _singular(matrix) from None
     most = 1024 * float(np.linalg.norm(found[len(rows) :], axis=1).max())
     return np.ascontiguousarray(found[: len(rows)]), most if most < MOST / 1024 else math.inf
 
@@ -187,13 +176,6 @@ def dense_rank(matrix: Matrix, values: Array) -> int:
     doubt = 8 * r * np.finfo(float).eps
     whole = counts(matrix) if values.min() <= doubt else None
     return int((values > doubt).sum()) if whole is None else _core.rank(whole)
-
-
-def _of_dense(matrix: Matrix) -> float:
-    values = singular_values(matrix.to_dense())
-    if dense_rank(matrix, values) < matrix.size:
-        return math.inf
-    return inverse(float(values.min()))
 
 
 def inverse(least: float) -> float:
@@ -237,24 +219,33 @@ def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     return known
 
 
-def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+def _by_structure(matrix: Matrix, found: Callable[[Matrix], float]) -> float | None:
+    """Compute the condition from the spectrum or from ``found`` of the parts, if it follows."""
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return inverse(spectrum[0])
     match composition(matrix):
         case Kron() as kron:
             return math.prod(found(factor) for factor in wide_factors(kron))
-        case Product() as product:
-            pair = [found(factor) for factor in product.parts]
-            # A permutation before or after changes no singular value.
-            if min(pair) == 1 or max(pair) == math.inf:
-                return max(pair)
-            if matrix.size > _DENSE:
-                return by_iteration(matrix)
         case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
             return found(rest[1]) / rest[0]
-    return _of_dense(matrix)
+    return None
+
+
+def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+    known = _by_structure(matrix, found)
+    if known is not None:
+        return known
+    if isinstance(product := composition(matrix), Product):
+        pair = [found(factor) for factor in product.parts]
+        # A permutation before or after changes no singular value.
+        if min(pair) == 1 or max(pair) == math.inf:
+            return max(pair)
+        if matrix.size > _DENSE:
+            return by_iteration(matrix)
+    values = singular_values(matrix.to_dense())
+    return inverse(float(values.min())) if dense_rank(matrix, values) == matrix.size else math.inf
 
 
 def is_singular(matrix: Matrix) -> bool:
@@ -268,21 +259,14 @@ def is_singular(matrix: Matrix) -> bool:
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     """Bound the condition without singular values; infinite if in doubt."""
     known = _core.known_condition(matrix)
+    known = _by_structure(matrix, found) if known is None else known
     if known is not None:
         return known
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None:
-        return inverse(spectrum[0])
-    match composition(matrix):
-        case Kron() as kron:
-            return math.prod(found(factor) for factor in wide_factors(kron))
-        case Product() as product:
-            return math.prod(found(factor) for factor in product.parts)
-        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            return found(rest[1]) / rest[0]
+    if isinstance(product := composition(matrix), Product):
+        return math.prod(found(factor) for factor in product.parts)
     try:
         return _probed(matrix, np.empty((0, matrix.size)), back=False)[1]
-    except np.linalg.LinAlgError:
+    except SingularMatrixError:
         return math.inf
 
 

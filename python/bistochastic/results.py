@@ -29,8 +29,7 @@ from bistochastic.choose.allocate import Allocation
 from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
-from bistochastic.estimate.axes import Axis
-from bistochastic.estimate.counts import Counts
+from bistochastic.estimate.counts import Axis, Counts
 from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,

@@ -7,6 +7,7 @@ give the same answers, so a new family gets every closed form of its structure.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -46,12 +47,7 @@ counts_rank = _core.counts_rank
 class Kron:
     """Independent factors of a joint domain in C order."""
 
-    factors: tuple[Matrix, ...]
-
-    @property
-    def parts(self) -> tuple[Matrix, ...]:
-        """The factors, under the name that all compositions have."""
-        return self.factors
+    parts: tuple[Matrix, ...]
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ def wide_factors(kron: Kron) -> list[Matrix]:
     and it is a kron, the list holds its factors.
     """
     while True:
-        wide = [factor for factor in kron.factors if factor.size > 1] or [kron.factors[0]]
+        wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
         inner = composition(wide[0]) if len(wide) == 1 else None
         if not isinstance(inner, Kron):
             return wide
@@ -115,7 +111,7 @@ def axes(matrix: Matrix) -> list[Matrix]:
         if here.size > 1:
             made = composition(here)
             if isinstance(made, Kron):
-                stack += reversed(made.factors)
+                stack += reversed(made.parts)
             else:
                 found.append(here)
     return found
@@ -189,26 +185,17 @@ class Vector:
         return np.asarray(self.counts / self.total)
 
 
-def _vector(found: tuple[Counts, int] | None) -> Vector | None:
+def _vector(kind: str, matrix: Matrix) -> Vector | None:
+    found = _core.vector_of(matrix, kind)
     return None if found is None else Vector(*found)
 
 
-def first_row(matrix: Matrix) -> Vector | None:
-    """Return the first row, if the others are stored as shifts of it."""
-    return _vector(_core.vector_of(matrix, "first_row"))
-
-
-def even_kernel(matrix: Matrix) -> Vector | None:
-    """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
-    return _vector(_core.vector_of(matrix, "kernel"))
-
-
-def steps(matrix: Matrix) -> Vector | None:
-    """Return the probabilities of a step between neighbours, one or one per pair.
-
-    No step is longer.
-    """
-    return _vector(_core.vector_of(matrix, "steps"))
+first_row = partial(_vector, "first_row")
+"""The first row, if the others are stored as shifts of it."""
+even_kernel = partial(_vector, "kernel")
+"""``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
+steps = partial(_vector, "steps")
+"""The probabilities of a step between neighbours, one or one per pair. No step is longer."""
 
 
 @dataclass(frozen=True)

@@ -1,44 +1,47 @@
-"""``Counts``: how many records report each combination of categories."""
+"""``Axis``, a column of a table, and ``Counts``: how many records report each combination."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bistochastic import _core
-from bistochastic.estimate.axes import Axis
-from bistochastic.words import Shown, shown
+from bistochastic import _core, arguments
+from bistochastic.words import Shown, cut, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 # Integers below this are exact as floats, in which tables are solved.
 MOST = 2**53
 
 
+@dataclass(frozen=True)
+class Axis(Shown):
+    """A column of an estimated table: its name, and its categories in the order of the table.
+
+    >>> Axis("sex", ("F", "M"))
+    Axis(name='sex', categories=('F', 'M'))
+    """
+
+    name: str
+    categories: tuple[Any, ...]
+
+    def words(self) -> list[str]:
+        """Write the categories as they are printed; None is a missing value."""
+        return ["(missing)" if each is None else str(each) for each in self.categories]
+
+    def __repr__(self) -> str:
+        names = ", ".join(cut([repr(each) for each in self.categories]))
+        return f"Axis(name={self.name!r}, categories=({names}{',' * (len(self.categories) == 1)}))"
+
+
 @dataclass(frozen=True, eq=False)
-class _Cells(Shown):
-    """The fields of ``Counts``."""
-
-    columns: tuple[str, ...]
-    """The requested columns."""
-    axes: tuple[Axis, ...]
-    """These columns, and after them those that an estimate of them needs, with their categories."""
-    counts: NDArray[np.int64]
-    """How many records report each combination, an axis of the array for each of ``axes``."""
-    unanswered: int = 0
-    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
-    digest: str | None = None
-    """The digest of the plan that protected the records; other plans reject it. Any plan with these
-    categories accepts counts without a digest."""
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Counts(_Cells):
+class Counts(Shown):
     """The number of records that report each combination of categories, in the declared order.
 
     :meth:`Plan.tabulate` makes them. You can also make them by hand, e.g. to add up the counts of
@@ -64,25 +67,35 @@ class Counts(_Cells):
     ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)
     """
 
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        axes: tuple[Axis, ...],
-        counts: NDArray[np.int64],
-        unanswered: int = 0,
-        digest: str | None = None,
-    ) -> None:
-        names = _texts(columns)
-        levels = _axes(axes, names)
-        cells = _cells(counts, levels)
-        none = _core.as_whole("unanswered", unanswered, 0)
-        if digest is not None:
+    columns: tuple[str, ...]
+    """The requested columns."""
+    axes: tuple[Axis, ...]
+    """These columns, and after them those that an estimate of them needs, with their categories."""
+    counts: NDArray[np.int64]
+    """How many records report each combination, an axis of the array for each of ``axes``."""
+    unanswered: int = 0
+    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+    digest: str | None = None
+    """The digest of the plan that protected the records; other plans reject it. Any plan with these
+    categories accepts counts without a digest."""
+
+    def __post_init__(self) -> None:
+        columns = tuple(_listed("`columns` must be a tuple of names", self.columns, str))
+        axes = _check_axes(self.axes, columns)
+        checked = {
+            "columns": columns,
+            "axes": axes,
+            "counts": _cells(self.counts, axes),
+            "unanswered": _core.as_whole("unanswered", self.unanswered, 0),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if self.digest is not None:
             must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
-            if not isinstance(digest, str):
-                raise TypeError(f"{must}; got {type(digest).__name__}")
-            if not re.fullmatch("[0-9a-f]{64}", digest):
-                raise ValueError(f"{must}; got {len(digest)} characters")
-        super().__init__(names, levels, cells, none, digest)
+            if not isinstance(self.digest, str):
+                raise TypeError(f"{must}; got {type(self.digest).__name__}")
+            if not re.fullmatch("[0-9a-f]{64}", self.digest):
+                raise ValueError(f"{must}; got {len(self.digest)} characters")
 
     @property
     def records(self) -> int:
@@ -112,24 +125,20 @@ def _sizes(axes: tuple[Axis, ...]) -> str:
     return " x ".join(f"{shown(axis.name)} {len(axis.categories)}" for axis in axes)
 
 
-def _texts(given: object) -> tuple[str, ...]:
-    must = "`columns` must be a tuple of names"
+def _listed(must: str, given: object, kind: type[T]) -> list[T]:
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")
-    for name in given:
-        if not isinstance(name, str):
-            raise TypeError(f"{must}; got {type(name).__name__}")
-    return tuple(given)
+    for each in given:
+        if not isinstance(each, kind):
+            raise TypeError(f"{must}; got {type(each).__name__}")
+    return list(given)
 
 
-def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
+def _check_axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     """Check the axes: first one for each column, each with different categories."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
-    if not isinstance(given, tuple | list):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    for axis in given:
-        if not isinstance(axis, Axis):
-            raise TypeError(f"{must}; got {type(axis).__name__}")
+    axes = _listed(must, given, Axis)
+    for axis in axes:
         if not isinstance(axis.name, str) or not isinstance(axis.categories, tuple):
             kinds = f"{type(axis.name).__name__} and {type(axis.categories).__name__}"
             raise TypeError(f"{must}, with a name and a tuple of categories each; got {kinds}")
@@ -142,14 +151,14 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
             raise ValueError(
                 f"{must}, of different categories; got one twice in `{shown(axis.name)}`"
             )
-    names = [axis.name for axis in given]
+    names = [axis.name for axis in axes]
     if not columns or names[: len(columns)] != list(columns):
         listed = ", ".join(f"`{shown(name)}`" for name in names) or "none"
         raise ValueError(f"{must}; got {listed}")
     for i, name in enumerate(names):
         if name in names[:i]:
             raise ValueError(f"{must}, of different names; got `{shown(name)}` twice")
-    return tuple(given)
+    return tuple(axes)
 
 
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
@@ -177,3 +186,34 @@ def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
 
 def _same_kinds(one: Axis, other: Axis) -> bool:
     return [type(level) for level in one.categories] == [type(level) for level in other.categories]
+
+
+def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
+    """Read categories from a caller: one list, or a list for each of several columns."""
+    must = f"`categories` must hold {size} names, or for each column a list of its own"
+    if isinstance(categories, str | bytes):
+        raise TypeError(f"{must}; got {type(categories).__name__}")
+    by_column = hasattr(categories, "keys") and not hasattr(categories, "dtype")
+    lists = dict(categories) if by_column else {"category": categories}
+    axes = []
+    for name, names in lists.items():
+        if not isinstance(name, str):
+            raise TypeError(
+                f"`categories` must name its columns by text; got {type(name).__name__}"
+            )
+        if isinstance(names, str | bytes):
+            raise TypeError(f"{must}; got {type(names).__name__}")
+        listed = tuple(arguments.items("categories", must.partition(" must ")[2], names))
+        try:
+            distinct = len(set(listed)) == len(listed)
+        except TypeError:
+            kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
+            got = ", ".join(kinds) or "what cannot be compared"
+            raise TypeError(f"`categories` must be strings or numbers; got {got}") from None
+        if not distinct:
+            raise ValueError(f"`categories` must be distinct; got one twice in `{shown(name)}`")
+        axes.append(Axis(name, listed))
+    if math.prod(len(axis.categories) for axis in axes) != size or not axes:
+        got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"
+        raise ValueError(f"{must}; got {got}")
+    return tuple(axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,8 @@ from bistochastic.structure import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
@@ -53,15 +56,11 @@ def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
     step = r if dense else max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
-        units = np.zeros((stop - start, r))
-        units[np.arange(stop - start), np.arange(start, stop)] = 1
-        yield slice(start, stop), operators.solve_back(matrix, units)
+        yield slice(start, stop), operators.solve_back(matrix, np.eye(stop - start, r, start))
 
 
 def _first_column(matrix: Matrix) -> Array:
-    unit = np.zeros(matrix.size)
-    unit[0] = 1
-    return operators.solve(matrix, unit)
+    return operators.solve(matrix, np.eye(1, matrix.size)[0])
 
 
 def _has_closed_rows(matrix: Matrix) -> bool:
@@ -167,19 +166,26 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
         return np.zeros(r), np.ones(r)
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        least, most = np.ones(1), np.ones(1)
-        for factor in wide_factors(kron):
-            low, high = extremes(factor)
-            # Of products of two the ends are at the corners.
-            corners = [np.outer(a, b).ravel() for a in (least, most) for b in (low, high)]
-            least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
-        return least, most
+        return reduce(corners, map(extremes, wide_factors(kron)))
     if r > _EXACT:
         return np.full(r, -operators.condition(matrix)), np.full(r, operators.condition(matrix))
     least, most = np.empty(r), np.empty(r)
     for rows, block in inverse_rows(matrix):
         least[rows], most[rows] = block.min(axis=1), block.max(axis=1)
     return least, most
+
+
+def corners(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return the least and the most of products, each of a number between ``one`` and ``other``."""
+    found = [np.outer(a, b).ravel() for a in one for b in other]
+    return np.minimum.reduce(found), np.maximum.reduce(found)
+
+
+def unknown(cells: int) -> Array:
+    """Return the covariance matrix of shares whose errors are not known."""
+    found = np.full((cells, cells), math.nan)
+    np.fill_diagonal(found, math.inf)
+    return found
 
 
 def response_bounds(
@@ -287,3 +293,27 @@ def region(expected: Array, reported: Array, confidence: float) -> bool:
     rarest = float((expected * (1 - expected / n)).min())
     allowed = math.sqrt(limit) + (z * z + 2) / (6 * math.sqrt(rarest))
     return found <= allowed**2
+
+
+def fieller(
+    top: Array, below: float, nn: Array, nd: Array, dd: float, t: float
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Find all r with ``(top - r below)^2 <= t^2 (nn - 2 r nd + r^2 dd)``, and if they are bounded.
+
+    ``nn``, ``nd`` and ``dd`` are the variances and the covariance of ``top`` and ``below``. The
+    ratios are between two roots if ``below`` is further than ``t`` standard errors from 0.
+    Otherwise they are all numbers outside of the roots, or all numbers: then they are not bounded,
+    and roots that do not exist are NaN.
+    """
+    a = below**2 - t * t * dd
+    b = top * below - t * t * nd
+    c = top**2 - t * t * nn
+    inside = b * b - a * c
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.where(inside >= 0, inside, np.nan))
+        one, other = (b - root) / a, (b + root) / a
+    # For a > 0 the roots exist: top / below itself is between them.
+    bounded = np.full(len(top), a > 0)
+    one = np.where(bounded & (inside < 0), top / below if below else np.nan, one)
+    other = np.where(bounded & (inside < 0), top / below if below else np.nan, other)
+    return np.fmin(one, other), np.fmax(one, other), bounded

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import _core, operators
-from bistochastic.estimate.effort import Patience
 from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
+    from bistochastic.estimate.effort import Patience
     from bistochastic.matrix import Matrix
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
@@ -28,9 +28,7 @@ _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
 _WARM, _TURNS = 20, 4000
 
 
-def maximum(
-    matrix: Matrix, reports: Array, patience: Patience | None = None
-) -> tuple[Array, float, int]:
+def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, float, int]:
     """Find the likeliest true shares, the gap that is left, and the number of steps.
 
     1. If the inverse is a distribution it is the answer, since it explains the counts perfectly.
@@ -41,11 +39,11 @@ def maximum(
     4. Newton's steps inside the simplex go on from there.
     5. If they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
 
-    With ``patience`` the search ends at its gap or its time, whichever comes first.
+    The search ends at the gap or the time of ``patience``, whichever comes first.
     """
     with operators.said_of("estimate", matrix):
         inverse = operators.solve(matrix, reports)
-    search = _Search(matrix, reports, patience or Patience())
+    search = _Search(matrix, reports, patience)
     if (inverse >= 0).all() and not matrix.padding:
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
@@ -107,11 +105,9 @@ class _Search:
         self.steps, self.unknown, self.noise = 0, False, 0.0
         self.equations: _core.Equations | None = None
         self.tables: list[Array] = []
-        self.wanted = _JOINT_GAP if self.joint else _GAP
-        self.most = _JOINT_STEPS if self.joint else _STEPS
+        self.wanted, self.most = (_JOINT_GAP, _JOINT_STEPS) if self.joint else (_GAP, _STEPS)
+        self.wanted = self.wanted if patience.gap is None else patience.gap
         self.patience = patience
-        if patience.gap is not None:
-            self.wanted = patience.gap
         # Seconds of the slowest step so far.
         self.slow = 0.0
 
@@ -141,15 +137,15 @@ class _Search:
         if self.equations is None:
             self.equations = _core.Equations(self.matrix)
             # Without a structure the matrix is all there is, and known already.
-            bare = self.dense
-            parts = self.equations.dense
-            self.tables = [part.to_dense() for part in parts] if bare is None else [bare]
-        everywhere, codes = np.zeros(self.matrix.size), self.matrix.size
+            self.tables = [self.dense] if self.dense is not None else [
+                part.to_dense() for part in self.equations.dense]  # fmt: skip
+        everywhere = np.zeros(self.matrix.size)
         everywhere[self.seen] = weights
         if self.matrix.padding:
             # Shares of codes that are never true stay 0.
-            root, z, right = (_spread(x, self.true, codes, at) for x, at in
-                              ((root, 0.0), (z, 1.0), (right, 0.0)))  # fmt: skip
+            every = np.array([[0.0], [1.0], [0.0]]) * np.ones(self.matrix.size)
+            every[:, self.true] = root, z, right
+            root, z, right = every
         turns = max(0, min(_TURNS, self.most - self.steps))
         if self.patience.left < math.inf:
             # A turn is a step there and back, as a look is.
@@ -192,22 +188,14 @@ class _Search:
         return gap
 
 
-def _spread(x: Array, true: Any, codes: int, at: float) -> Array:
-    found = np.full(codes, at)
-    found[true] = x
-    return found
-
-
 def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
     """EM, extrapolated two steps at a time (SQUAREM) and kept only if the likelihood grows.
 
     Newton's steps have mostly come to the end before; this is for what leaves them stuck.
     """
     likelihood, factor, expected = search.look(pi)
-    most = min(search.most, search.steps + _LAST)
-    while search.wanted < search.gap(factor) < math.inf and search.steps < most:
-        if search.is_over:
-            break
+    search.most = min(search.most, search.steps + _LAST)
+    while search.wanted < search.gap(factor) < math.inf and not search.is_over:
         search.patience.tell(search.gap(factor))
         first = pi * factor
         _, factor, _ = search.look(first)

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
-from bistochastic.estimate import likelihood, shrinkage, tallies
-from bistochastic.estimate.axes import of_categories
+from bistochastic.estimate import likelihood, shrinkage
+from bistochastic.estimate.counts import of_categories
 from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Linear, Map, Tallies
+from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Estimate
-from bistochastic.estimate.sample import wrong_weight
+from bistochastic.estimate.sample import Tallies, wrong_weight
+from bistochastic.structure import Kron, composition
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
-    from bistochastic.estimate.axes import Axis
+    from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")
+# Parts of a kron whose axes of one category count, in the shape of a table.
+_FEW = 256
 # Larger shares come from a matrix close to singular, and rounding shows in their sums.
 _FAR = 1e3
 
@@ -57,8 +60,81 @@ def estimate(
             found = weighted(matrix, codes, counts, weights)
             return of_linear(Linear(*found, fixed=who == "fixed", exact=True), how, who, patience,
                              matrix=matrix, axes=axes)  # fmt: skip
-        seen = tallies.tally(matrix, codes, counts)
+        seen = tally(matrix, codes, counts)
         return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
+
+
+def tally(matrix: Matrix, codes: object, counts: object) -> Array:
+    """Count the reported values, or read the counts that were given."""
+    if (codes is None) == (counts is None):
+        got = "neither" if codes is None else "both"
+        raise TypeError(f"`estimate` must be given codes or counts; got {got}")
+    return _of_codes(matrix, codes) if codes is not None else _of_counts(matrix, counts)
+
+
+def _of_codes(matrix: Matrix, codes: object) -> Array:
+    array = code_array(codes, matrix.size)
+    if array.ndim > 1 and isinstance(composition(matrix), Kron):
+        # Columns side by side look just like this, and would be counted as many records as cells.
+        how = "np.ravel_multi_index(columns, sizes)"
+        must = f"`codes` must hold one joint code per record, as {how} makes them"
+        raise ValueError(f"{must}; got shape {array.shape}")
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    plain = np.require(native, requirements=["C", "A"]).reshape(-1)
+    return _core.count(plain, matrix.size).astype(float)
+
+
+def code_array(codes: object, size: int) -> np.ndarray:
+    """Read codes as an array of integers; True and False are 1 and 0."""
+    from bistochastic.adapters.values import codes_of
+
+    must = "be an array of integers"
+    array = arguments.array("codes", must, codes_of(codes, size))
+    if array.size == 0 and array.dtype.kind in "fO":
+        # An empty list or series has no type.
+        array = array.astype(np.int64)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"`codes` must {must}; got dtype {array.dtype}")
+    return array
+
+
+def _of_counts(matrix: Matrix, counts: object) -> Array:
+    from bistochastic.adapters.values import refuse_other_order
+
+    r = matrix.size
+    must = f"`counts` must hold {r} non-negative numbers"
+    numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
+    if numbers.dtype.kind not in "fiu":
+        what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
+        raise TypeError(f"{must}; got {what}")
+    shapes = {(r,), _axes(matrix)}
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        shapes.add(tuple(factor.size for factor in kron.parts))
+    if numbers.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
+        raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
+    refuse_other_order("counts", counts, size=r)
+    flat = arguments.doubles("counts", numbers).reshape(-1)
+    wrong = ~((flat >= 0) & np.isfinite(flat))
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(f"{must}; got {arguments.fault(flat[at])} at position {at}")
+    if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
+        raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
+    return flat
+
+
+def _axes(matrix: Matrix) -> tuple[int, ...]:
+    """List the sizes of all axes; if they are very many, without axes of one category."""
+    if _core.parts_in(matrix) > _FEW:
+        return tuple(axis.size for axis in structure.axes(matrix))
+    kron = composition(matrix)
+    if not isinstance(kron, Kron):
+        return (matrix.size,)
+    return tuple(size for factor in kron.parts for size in _axes(factor))
 
 
 def of_counts(
@@ -88,7 +164,7 @@ def of_counts(
         return _class_totals(matrix, seen, n, who)
     reports = seen / records
     if matrix.padding:
-        told = Tallies(n, seen[None], seen[None], np.array([n]))
+        told = Tallies.counted(n, seen, seen, n)
         linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
         return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
     frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
@@ -115,20 +191,19 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
-    array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))
+    array = np.ascontiguousarray(code_array(codes, matrix.size).reshape(-1))
     given = weight_array("weights", weights, len(array))
-    if array.dtype.kind == "i":
-        low = array < 0
-        if low.any():
-            must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
-            raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
+    low = array < 0
+    if low.any():
+        must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
+        raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
     unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:
         raise ValueError(f"`weights` must go with less than 2^32 categories; got {matrix.size}")
     # Also says which code is out of range.
     _core.count(unsigned, matrix.size)
     _records, sums, squares = _core.cross([unsigned], [matrix.size], given)
-    told = Tallies(len(array), sums[None], squares[None], np.array([len(array)]), weighted=True)
+    told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
     return Map.back_from(matrix), told
 
 
@@ -162,26 +237,20 @@ def of_linear(
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     """Make an estimate whose errors come from tables of weights."""
-    tallies_ = linear.tallies
-    if not tallies_.records:
+    sample = linear.tallies.sample
+    if not sample.records:
         raise ValueError("`estimate` must be given at least one record; got none")
     with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
         shares = linear.shares
     if how != "inverse" and fit is None:
         assert matrix is not None
-        sums = tallies_.sums.sum(axis=0).reshape(-1)
-        fit = fit_shares(matrix, sums / sums.sum(), effective(tallies_), how, patience)
-    frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
+        sums = linear.tallies.whole
+        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, how, patience)
+    frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
-        frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,
+        frequencies, sample.records, how, who, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, notes,
     )  # fmt: skip
-
-
-def effective(tallies_: Tallies) -> float:
-    """Compute how many records of equal weight are as informative (Kish)."""
-    whole, squares = float(tallies_.sums.sum()), float(tallies_.squares.sum())
-    return whole * whole / squares
 
 
 def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:

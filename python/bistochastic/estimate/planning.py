@@ -127,10 +127,9 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
 
 def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
     """Compute each share's mean squared pseudo-response for its category and the most of others."""
-    r = matrix.size
+    r, kron = matrix.size, composition(matrix)
     if r == 1:
         return np.ones(1), np.zeros(1)
-    kron = composition(matrix)
     if isinstance(kron, Kron):
         own, other = np.ones(1), np.zeros(1)
         for factor in wide_factors(kron):
@@ -141,18 +140,16 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
         return own, other
     if shift_invariant(matrix):
         # All rows are alike.
-        unit = np.zeros((1, r))
-        unit[0, 0] = 1
-        own, other = _own_and_other(matrix, operators.solve_back(matrix, unit), 0)
+        own, other = _own_and_other(matrix, operators.solve_back(matrix, np.eye(1, r)), 0)
         return np.full(r, own), np.full(r, other)
     if r > _EXACT:
         # No entry of the inverse is longer than its norm.
         most = operators.condition(matrix) ** 2
         return np.full(r, most), np.full(r, most)
-    blocks = [
-        _own_and_other(matrix, block, rows.start) for rows, block in intervals.inverse_rows(matrix)
-    ]
-    return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+    blocks = intervals.inverse_rows(matrix)
+    pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]
+    own, other = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    return own, other
 
 
 def _own_and_other(matrix: Matrix, rows: Array, start: int) -> tuple[Array, Array]:

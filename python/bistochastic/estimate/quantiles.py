@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic.arguments import Array
+
+N = TypeVar("N", float, "Array")
+# In place of 0, which a fraction cannot go on from.
+_TINY = 1e-300
 
 
 def normal(p: float) -> float:
@@ -103,54 +111,23 @@ def _log_beta(a: Array, b: Array) -> Array:
     return np.asarray(lgamma(p) - grown)
 
 
-_TINY = 1e-300
-
-
-def _fractions(p: Array, q: Array, y: Array) -> Array:
+def _fraction(p: N, q: N, y: N, clear: Callable[[N], N], done: Callable[[N], object]) -> N:
     """Lentz's way through the continued fraction of the incomplete beta function.
 
-    All numbers at once, until each has settled once. It may not stay so: if numbers are large,
-    rounding moves what has settled by more than that.
+    Of a number, or of an array until each of its numbers has settled once. They may not stay so: if
+    numbers are large, rounding moves what has settled by more than that.
     """
-    c = np.ones_like(y)
-    d = 1 - (p + q) * y / (p + 1)
-    d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
-    h = d.copy()
-    settled = np.zeros(y.shape, dtype=bool)
+    h = d = 1 / clear(1 - (p + q) * y / (p + 1))
+    c = settled = 0 * y + 1
     for m in range(1, 3000):
         even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
         odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
         for term in (even, odd):
-            d = 1 + term * d
-            d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
-            c = 1 + term / c
-            c = np.where(np.abs(c) < _TINY, _TINY, c)
+            d = 1 / clear(1 + term * d)
+            c = clear(1 + term / c)
             h = h * d * c
-        settled |= np.abs(d * c - 1) < 1e-12
-        if settled.all():
-            break
-    return h
-
-
-def _fraction(p: float, q: float, y: float) -> float:
-    """Compute the same for one number.
-
-    >>> [_fraction(3.0, 5.0, 0.2)] == _fractions(*np.array([[3.0], [5.0], [0.2]])).tolist()
-    True
-    """
-    c = 1.0
-    d = 1 - (p + q) * y / (p + 1)
-    h = d = 1 / (d if abs(d) >= _TINY else _TINY)
-    for m in range(1, 3000):
-        even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
-        odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
-        for term in (even, odd):
-            d = 1 + term * d
-            d = 1 / (d if abs(d) >= _TINY else _TINY)
-            c = 1 + term / c
-            c = c if abs(c) >= _TINY else _TINY
-            h = h * d * c
-        if abs(d * c - 1) < 1e-12:
+        settled = settled * (abs(d * c - 1) >= 1e-12)
+        if done(settled):
             break
     return h
 
@@ -164,11 +141,10 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
         front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
     # For few numbers, making arrays takes longer than filling them.
     if len(y) > 16:
-        h = _fractions(p, q, y)
+        h = _fraction(p, q, y, lambda x: np.where(x == 0, _TINY, x), lambda left: not left.any())
     else:
-        h = np.array(
-            [_fraction(*one) for one in zip(p.tolist(), q.tolist(), y.tolist(), strict=True)]
-        )
+        numbers = zip(p.tolist(), q.tolist(), y.tolist(), strict=True)
+        h = np.array([_fraction(*one, lambda x: x or _TINY, operator.not_) for one in numbers])
     value = np.clip(front * h, 0, 1)
     return np.where(flip == upper, value, 1 - value)
 

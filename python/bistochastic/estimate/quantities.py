@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bistochastic.estimate import quantiles
-from bistochastic.estimate.fieller import fieller
-from bistochastic.estimate.intervals import confidence_of, mean_bounds
+from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
 from bistochastic.words import Shown, shown
 
 
@@ -60,21 +59,19 @@ class Quantity(Shown):
         >>> Quantity("mean", 2.5, 0.1, 400, "fixed").interval(0.9)
         (2.335..., 2.664...)
         """
-        alpha = 1 - confidence_of(confidence)
-        low, high = self._bounds(alpha)
+        low, high = self._bounds(1 - confidence_of(confidence))
         least, most = self._limits
         return min(max(low, least), most), max(min(high, most), least)
 
     def _bounds(self, alpha: float) -> tuple[float, float]:
         if self._ends is not None:
-            return self._counted(alpha)
+            return self._counted(alpha, *self._ends)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
         away = quantiles.student(alpha, self.degrees) * self.standard_error
         return self.value - away, self.value + away
 
-    def _counted(self, alpha: float) -> tuple[float, float]:
-        assert self._ends is not None
+    def _counted(self, alpha: float, *ends: float) -> tuple[float, float]:
         n, fixed = self.records, self.population == "fixed"
         share = self.value / n
         spread = 0.0 if n == 1 else self.standard_error**2 / n
@@ -82,8 +79,8 @@ class Quantity(Shown):
             spread = max(0.0, spread + share * (1 - share))
         else:
             spread *= (n - 1) / n
-        ends = np.array([self._ends[0]]), np.array([self._ends[1]])
-        low, high = mean_bounds(np.array([share]), np.array([spread]), ends, n, alpha, fixed=fixed)
+        centre, around, least, most = (np.array([x]) for x in (share, spread, *ends))
+        low, high = mean_bounds(centre, around, (least, most), n, alpha, fixed=fixed)
         return n * float(low[0]), n * float(high[0])
 
     def _said(self) -> str:
@@ -91,12 +88,8 @@ class Quantity(Shown):
         return f"95% from {low:.6g} to {high:.6g}"
 
     def __repr__(self) -> str:
-        plural = "s" * (self.records != 1)
-        lines = [
-            f"<{self.name} {self.value:.6g}, standard error {self.standard_error:.6g}, "
-            f"{self._said()}; {self.records:,} record{plural} ({self.population})>"
-        ]
-        return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])
+        value = f"{self.name} {self.value:.6g}, standard error {self.standard_error:.6g}"
+        return _described(f"{value}, {self._said()}", self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,19 +118,16 @@ class Ratio(Quantity):
         [(0.438, 0.5636)]
         """
         alpha = 1 - confidence_of(confidence)
-        nn, nd, dd = self._variances
-        whole = [(-math.inf, math.inf)]
-        if self.degrees < 1 or not all(math.isfinite(x) for x in self._variances):
-            return whole
-        t = quantiles.student(alpha, self.degrees)
-        top = np.array([self.numerator])
-        lows, highs, bounded = fieller(top, self.denominator, np.array([nn]), np.array([nd]), dd, t)
-        low, high = float(lows[0]), float(highs[0])
-        if bool(bounded[0]):
-            return [(low, high)]
-        if math.isfinite(low) and math.isfinite(high):
-            return [(-math.inf, low), (high, math.inf)]
-        return whole
+        if self.degrees >= 1 and all(math.isfinite(x) for x in self._variances):
+            t = quantiles.student(alpha, self.degrees)
+            top, nn, nd = (np.array([x]) for x in (self.numerator, *self._variances[:2]))
+            ends = fieller(top, self.denominator, nn, nd, self._variances[2], t)
+            low, high, bounded = (each.item() for each in ends)
+            if bounded:
+                return [(low, high)]
+            if math.isfinite(low) and math.isfinite(high):
+                return [(-math.inf, low), (high, math.inf)]
+        return [(-math.inf, math.inf)]
 
     def is_bounded(self, confidence: float = 0.95) -> bool:
         """Whether the denominator differs from 0 with this confidence.
@@ -215,9 +205,12 @@ class Quantile(Shown):
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        plural = "s" * (self.records != 1)
-        line = (
-            f"<quantile {self.q:g} of `{shown(self.column)}` in {self.category}, 95% from {low} "
-            f"to {high}; {self.records:,} record{plural} ({self.population})>"
-        )
-        return "\n".join([line, *(f"note: {text}" for text in self.notes)])
+        value = f"quantile {self.q:g} of `{shown(self.column)}` in {self.category}"
+        return _described(f"{value}, 95% from {low} to {high}", self)
+
+
+def _described(value: str, found: Quantity | Quantile) -> str:
+    """Write a number with its records and notes."""
+    plural = "s" * (found.records != 1)
+    line = f"<{value}; {found.records:,} record{plural} ({found.population})>"
+    return "\n".join([line, *(f"note: {text}" for text in found.notes)])

@@ -21,15 +21,17 @@ from bistochastic.progress import watched
 from bistochastic.words import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.axes import Axis
+    from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
+
+    Make = Callable[[dict[str, Any]], Any]
 
 # The numbers that a table can show for every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
@@ -83,7 +85,7 @@ class Estimate:
     """The sum of the counts, if weights or a subgroup make it differ from ``records``."""
     notes: tuple[str, ...] = ()
     """The notes below the table."""
-    _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    _make: Make | None = field(default=None, repr=False)
     """The function that makes a frame of the caller's library."""
 
     def __post_init__(self) -> None:
@@ -214,9 +216,7 @@ class Estimate:
         # The unit matrix, its solution and their product.
         _core.require_memory("covariance", r, r, 32)
         if self._per_record == math.inf:
-            unknown = np.full((r, r), math.nan)
-            np.fill_diagonal(unknown, math.inf)
-            return unknown
+            return intervals.unknown(r)
         # Columns of G; the core rejects what does not fit in memory.
         inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
@@ -261,9 +261,8 @@ class Estimate:
                [0.   , 0.117]])
         """
         alpha = 1 - intervals.confidence_of(confidence)
-        r = len(self.frequencies)
         if _core.as_flag("simultaneous", simultaneous):
-            alpha /= r
+            alpha /= len(self.frequencies)
         with watched("bounding"):
             return self._interval(alpha)
 
@@ -286,13 +285,9 @@ class Estimate:
             low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
         else:
             spread, doubt = self._scatter
+            ends, fixed = intervals.extremes(matrix), self.population == "fixed"
             low, high = intervals.mean_bounds(
-                self._unbiased,
-                spread + 3 * doubt,
-                intervals.extremes(matrix),
-                n,
-                alpha,
-                fixed=self.population == "fixed",
+                self._unbiased, spread + 3 * doubt, ends, n, alpha, fixed=fixed
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
@@ -316,7 +311,7 @@ class Estimate:
         linear = self._linear
         if linear is None:
             least, most = intervals.extremes(self._law)
-        elif linear.exact and linear.tallies.is_plain:
+        elif linear.exact and linear.tallies.sample.is_plain:
             least, most = linear.map.ends()
         else:
             must = "`poisoning` must be used with records that count alike"
@@ -381,7 +376,6 @@ class Estimate:
         >>> list(found.to_frame("pandas"))  # doctest: +SKIP
         ['reported', 'frequency', 'standard_error', 'low', 'high']
         """
-        check_library(library)
         shown = arguments.one_of("value", value, VALUES)
         if not _core.as_flag("wide", wide):
             return framed({**self._levels(), **self._columns()}, self._make, library)
@@ -390,7 +384,7 @@ class Estimate:
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
         numbers = self._columns()[shown].reshape(-1, self.shape[-1])
         step = self.shape[-1]
-        columns: dict[str, Any] = {k: levels[::step] for k, levels in self._levels().items()}
+        columns: dict[str, object] = {k: levels[::step] for k, levels in self._levels().items()}
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
@@ -404,13 +398,9 @@ class Estimate:
         >>> estimate.to_dict()["table"][1]
         {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
         """
-        columns: dict[str, Any] = {**self._levels(), **self._columns()}
-        plain = {
-            name: list(values)
-            if isinstance(values, list)
-            else [x if math.isfinite(x) else None for x in values.tolist()]
-            for name, values in columns.items()
-        }
+        plain: dict[str, list[object]] = dict(self._levels())
+        for name, values in self._columns().items():
+            plain[name] = [x if math.isfinite(x) else None for x in values.tolist()]
         rows = zip(*plain.values(), strict=True)
         return {
             "records": self.records,
@@ -433,7 +423,7 @@ class Estimate:
 
         return estimate(self, axes=axes)
 
-    def _levels(self) -> dict[str, list[Any]]:
+    def _levels(self) -> dict[str, list[object]]:
         """List the category of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
@@ -441,24 +431,27 @@ class Estimate:
             for axis, place in zip(self.axes, places, strict=False)
         }
 
+    def _names(self, cells: Sequence[int]) -> list[list[str]]:
+        """Write the category of some cells in words, a word for each column."""
+        if not self.axes:
+            return [[str(cell)] for cell in cells]
+        places = zip(*np.unravel_index(np.array(cells), self.shape), strict=True)
+        words = [axis.words() for axis in self.axes]
+        return [[each[i] for each, i in zip(words, at, strict=True)] for at in places]
+
     def _columns(self, *, errors: bool = True) -> dict[str, Array]:
         shares = {"reported": self.reports, "frequency": self.frequencies}
         if self.axes:
             shares["count"] = self.counts
         if not errors:
             return shares
-        bounds = self._usual
-        return {
-            **shares,
-            "standard_error": self.standard_errors,
-            "low": bounds[:, 0],
-            "high": bounds[:, 1],
-        }
+        low, high = self._usual.T
+        return {**shares, "standard_error": self.standard_errors, "low": low, "high": high}
 
     @property
     def _is_quick(self) -> bool:
         if self._linear is not None:
-            return not self._linear.tallies.lost
+            return not self._linear.tallies.sample.lost
         return intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
@@ -468,13 +461,10 @@ class Estimate:
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
         form = f".{self._decimals()}f" if r <= 1000 else ".3g"
         forms = {name: ",.0f" if name == "count" else form for name in columns}
-        places = np.unravel_index(np.array(shown), self.shape)
-        words = [axis.words() for axis in self.axes]
-        rows = []
-        for k, v in enumerate(shown):
-            names = [each[int(place[k])] for each, place in zip(words, places, strict=False)]
-            numbers = [f"{column[v]:{forms[name]}}" for name, column in columns.items()]
-            rows.append([*(names or [str(v)]), *numbers])
+        rows = [
+            [*names, *(f"{column[v]:{forms[name]}}" for name, column in columns.items())]
+            for v, names in zip(shown, self._names(shown), strict=True)
+        ]
         header = [axis.name for axis in self.axes] or ["category"]
         if r > most:
             rows.insert(most // 2, ["..."] * (len(columns) + len(header)))
@@ -491,11 +481,11 @@ class Estimate:
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
-        if self._linear is not None and self._linear.tallies.weighted:
-            records += f" with weights of {self.total:,.6g}"
-        lost = self._linear is not None and self._linear.tallies.lost
-        if self._linear is not None and not self._linear.tallies.is_plain and not lost:
-            records += f", {self.degrees:,.0f} degrees of freedom"
+        if self._linear is not None:
+            sample = self._linear.tallies.sample
+            records += f" with weights of {self.total:,.6g}" * sample.weighted
+            known = not sample.is_plain and not sample.lost
+            records += f", {self.degrees:,.0f} degrees of freedom" * known
         later = "95% intervals" if self._is_quick else "intervals on request"
         people = ", a fixed population" if self.population == "fixed" else ""
         return f"from {records} (method: {self.method}{people}, {later}{gap})"
@@ -532,10 +522,9 @@ class Estimate:
     def _text(self, most: int) -> str:
         left = range(max(1, len(self.axes)))
         lines = [f"Estimated {self._title()}", table(*self._rows(most), left=left)]
-        notes = self._remarks()
-        return "\n".join(
-            [*lines, *(["", "Notes:"] if notes else []), *(f"  {each}" for each in notes)]
-        )
+        if notes := self._remarks():
+            lines += ["", "Notes:", *(f"  {each}" for each in notes)]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self._text(20)
@@ -543,11 +532,9 @@ class Estimate:
     def _repr_html_(self) -> str:
         from bistochastic import markup
 
-        left = range(max(1, len(self.axes)))
+        left, title = range(max(1, len(self.axes))), f"Estimated {self._title()}"
         return markup.fragment(
-            markup.table(
-                *self._rows(), caption=f"Estimated {self._title()}", left=left, scroll=False
-            ),
+            markup.table(*self._rows(), caption=title, left=left, scroll=False),
             self._picture(),
             [markup.element("p", f"Note: {text}") for text in self._remarks()],
         )
@@ -558,44 +545,26 @@ class Estimate:
 
         if len(self.frequencies) > most:
             return None
-        levels = [level or (str(i),) for i, level in enumerate(self._words())]
-        names = [", ".join(level) for level in levels]
-        bounds: Any = self._usual if self._is_quick else [(None, None)] * len(names)
-        bars = [
-            (name, float(share), low if low is None else float(low), high and float(high))
-            for name, share, (low, high) in zip(names, self.frequencies, bounds, strict=True)
-        ]
-        if not all(math.isfinite(share) for _, share, _, _ in bars):
+        if not np.isfinite(self.frequencies).all():
             return None
+        names = map(", ".join, self._names(range(len(self.frequencies))))
+        none = [(None, None)] * len(self.frequencies)
+        bounds = map(tuple, self._usual.tolist()) if self._is_quick else none
+        rows = zip(names, self.frequencies.tolist(), bounds, strict=True)
+        bars = [(name, share, low, high) for name, share, (low, high) in rows]
         title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
-    def _words(self) -> list[tuple[str, ...]]:
-        """Write the category of every cell in words."""
-        words = [axis.words() for axis in self.axes]
-        places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
-        return [
-            tuple(each[int(i)] for each, i in zip(words, at, strict=False))
-            for at in zip(*places, strict=True)
-        ]
 
-
-def check_library(library: object) -> None:
-    """Raise an error for what is not a library of frames."""
-    if library is not None and not isinstance(library, str):
-        got = type(library).__name__
-        raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
-    if library is not None and library not in ("pandas", "polars"):
-        raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
-
-
-def framed(
-    columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
-) -> Any:
+def framed(columns: dict[str, Any], make: Make | None, library: str | None) -> Any:
     """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
     from bistochastic.adapters.results import made_by
 
-    check_library(library)
+    must = '`library` must be "pandas" or "polars"'
+    if library is not None and not isinstance(library, str):
+        raise TypeError(f"{must}; got {type(library).__name__}")
+    if library not in (None, "pandas", "polars"):
+        raise ValueError(f"{must}; got {library!r}")
     if make is not None and library is None:
         return make(columns)
     for name in ("pandas", "polars") if library is None else (library,):

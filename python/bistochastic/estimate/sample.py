@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bistochastic import _core
+from bistochastic.kept import kept
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
 
+    Places = NDArray[np.intp]
+
 # Weights between these have squares, and products of four, that doubles hold.
 _LEAST, _MOST = 1e-50, 1e50
+# Numbers that tables of units hold at a time.
+_HELD = 1 << 22
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
@@ -35,41 +42,86 @@ def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows of a table: sums of weights and of their squares, strata, clusters or replicates.
+class Stage:
+    """A stage of a design: how many units each group has, and a factor on their variance.
 
-    ``units`` says how many clusters, or records, each stratum of the design has. ``clusters`` are
-    the cluster of every row and the stratum of every cluster.
+    Groups are strata, or the clusters of the stage before. With the fraction f of a stage sampled,
+    ``1 - f`` of the variance between its units is left. The other part f is replaced by the
+    variance of the next stage: the variance within units, and at last the noise, which no sampling
+    removes.
     """
+
+    many: NDArray[np.int64]
+    factors: Array
+    groups: Places | None = None
+    """The group of every row; None if there is one."""
+    units: Places | None = None
+    """The unit of every row; None if records are the units."""
+    group_of_units: Places | None = None
+
+    @classmethod
+    def of(cls, groups: Places, units: Places | None = None, factor: Array | None = None) -> Self:
+        """Make a stage from the group, the unit and the factor of every row."""
+        group_of_units = None
+        if units is not None:
+            group_of_units = np.zeros(int(units.max(initial=-1)) + 1, np.intp)
+            group_of_units[units] = groups
+        many = np.bincount(groups if group_of_units is None else group_of_units)
+        factors = np.ones(len(many))
+        if factor is not None:
+            factors[groups] = factor
+        return cls(many, factors, groups, units, group_of_units)
+
+    @property
+    def lonely(self) -> int:
+        """How many groups have one unit, so the variance between units is not known."""
+        return int(np.count_nonzero((self.many < 2) & (self.factors > 0)))
+
+    @property
+    def more(self) -> Array:
+        """The factor from the sum of squares about the mean of a group to the variance."""
+        return np.where(self.many > 1, self.factors * self.many / np.maximum(self.many - 1, 1), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows of a table: sums of weights and of their squares, and the stages of the design."""
 
     records: int
     sums: Array
     squares: Array
-    units: NDArray[np.int64]
+    stages: tuple[Stage, ...]
     weighted: bool = False
-    strata: NDArray[np.intp] | None = None
-    clusters: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
     replicates: Array | None = None
     scale: float = 1.0
-    factors: Array | None = None
-    """The factor on the variance of each stratum in a finite population; 1 if None."""
-    second: tuple[NDArray[np.intp], NDArray[np.intp], Array] | None = None
-    """The second stage: the unit of every row, the cluster of every unit, a factor per cluster."""
     left: Array | None = None
-    """The part of each row's noise that no stage of the design has."""
+    """The part of each row's noise that no stage has; None unless the population is finite."""
+    lost: str = ""
+    """The reason why errors are unknown, if they are."""
 
     @property
     def degrees(self) -> float:
         """Degrees of freedom: replicates less 1, or clusters less strata."""
         if self.replicates is not None:
             return float(len(self.replicates) - 1)
-        return float(self.units.sum() - len(self.units))
+        many = self.stages[0].many
+        return float(many.sum() - len(many))
+
+    @property
+    def effective(self) -> float:
+        """How many records of equal weight are as informative (Kish)."""
+        return float(self.sums.sum()) ** 2 / float(self.squares.sum())
+
+    @property
+    def clustered(self) -> bool:
+        """Whether records of a cluster share noise or were drawn together."""
+        return self.stages[0].units is not None
 
     @property
     def is_plain(self) -> bool:
         """Whether all records count alike."""
-        simple = self.clusters is None and self.replicates is None
-        return not self.weighted and simple and len(self.units) == 1
+        simple = not self.weighted and not self.clustered and self.left is None
+        return simple and not self.lost and len(self.stages[0].many) == 1
 
     def totals(self, values: Array) -> Array:
         """Weighted totals of rows of values."""
@@ -93,7 +145,7 @@ class Sample:
         return math.sqrt(self.scale * math.fsum(found))
 
     def covariance(self, values: Array, products: Array | None = None) -> Array:
-        """Compute the covariance matrix of the totals, between clusters within strata.
+        """Compute the covariance matrix of the totals, between units of every stage.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
         It is infinite if a stratum has one unit. In a finite population the factors of each stage
@@ -106,60 +158,109 @@ class Sample:
             raise ValueError(
                 "`fpc` must be given for tables, counts, ratios and means only; got it for a model"
             )
-        factors = np.ones(len(self.units)) if self.factors is None else self.factors
-        if ((self.units < 2) & (factors > 0)).any():
+        if self.stages[0].lonely:
             return np.full((len(values), len(values)), math.inf)
-        if self.clusters is not None:
-            which, strata = self.clusters
-            parts = [np.bincount(which, row * self.sums, len(strata)) for row in values]
-            found = _between(np.stack(parts).astype(float), None, None, strata, factors)
-        else:
-            strata = np.zeros(len(self.sums), np.intp) if self.strata is None else self.strata
-            found = _between(values, self.sums, self.squares, strata, factors, self.units)
-        if self.second is not None:
-            which, clusters, inner = self.second
-            parts = [np.bincount(which, row * self.sums, len(clusters)) for row in values]
-            found += _between(np.stack(parts).astype(float), None, None, clusters, inner)
+        found = np.sum([self._between(stage, values) for stage in self.stages], axis=0)
         if self.left is not None and products is not None:
             found += replace(self, squares=self.squares * self.left).noise(values, products)
-        return found
+        return np.asarray(found)
 
     def noise(self, values: Array, products: Array) -> Array:
         """Compute the covariance of the totals that only randomization adds.
 
         ``products`` has the pseudo-responses of the products of the true values.
         """
-        k = len(values)
-        found = np.empty((k, k))
-        for i in range(k):
-            for j in range(i, k):
-                rest = values[i] * values[j] - products[i, j]
-                found[i, j] = found[j, i] = math.fsum(self.squares * rest)
-        return found
+        return _of_pairs(
+            values, lambda i, j: math.fsum(self.squares * (values[i] * values[j] - products[i, j]))
+        )
+
+    def _between(self, stage: Stage, values: Array) -> Array:
+        """Sum squares and products about the means of the groups of a stage, each with its factor.
+
+        Rows are units with their squared weights, unless the stage has units of several rows.
+        """
+        groups, count, more = stage.groups, len(stage.many), stage.more
+        groups = np.zeros(len(self.sums), np.intp) if groups is None else groups
+        sums = [row * self.sums for row in values]
+        squares = self.squares
+        if stage.units is not None and stage.group_of_units is not None:
+            groups, units = stage.group_of_units, len(stage.group_of_units)
+            sums = [np.bincount(stage.units, x, units).astype(float) for x in sums]
+            values, squares = np.stack(sums), np.ones(units)
+        means = [np.bincount(groups, x, count) for x in sums]
+
+        def about(i: int, j: int) -> float:
+            total = np.bincount(groups, values[i] * values[j] * squares, count)
+            return math.fsum(more * (total - means[i] * means[j] / np.maximum(stage.many, 1)))
+
+        return _of_pairs(values, about)
 
 
-def _between(
-    sums: Array,
-    weights: Array | None,
-    squares: Array | None,
-    groups: NDArray[np.intp],
-    factors: Array,
-    units: NDArray[np.int64] | None = None,
-) -> Array:
-    """Sum squares and products about the means of groups, each with its factor.
-
-    Rows of values represent several units if they come with ``weights``, ``squares`` of these and
-    the number of ``units`` of each group.
-    """
-    k, count = len(sums), len(factors)
-    many = np.bincount(groups, minlength=count) if units is None else units
-    more = np.where(many > 1, factors * many / np.maximum(many - 1, 1), 0.0)
-    means = [np.bincount(groups, x if weights is None else x * weights, count) for x in sums]
+def _of_pairs(values: Array, entry: Callable[[int, int], float]) -> Array:
+    """Make a symmetric matrix of an entry for each pair of rows."""
+    k = len(values)
     found = np.empty((k, k))
     for i in range(k):
         for j in range(i, k):
-            both = sums[i] * sums[j]
-            total = np.bincount(groups, both if squares is None else both * squares, count)
-            about = total - means[i] * means[j] / np.maximum(many, 1)
-            found[i, j] = found[j, i] = math.fsum(more * about)
+            found[i, j] = found[j, i] = entry(i, j)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """A sample in the cells of a table: the ``place`` of every row.
+
+    Without places the rows are all cells, stratum by stratum.
+    """
+
+    sample: Sample
+    cells: int
+    place: NDArray[np.uint32] | None = None
+
+    @classmethod
+    def counted(
+        cls, records: int, sums: Array, squares: Array, units: object, *, weighted: bool = False,
+        lost: str = "",
+    ) -> Self:  # fmt: skip
+        """Make tables of counted cells, a row for each stratum, which has that many units."""
+        many = np.atleast_1d(np.asarray(units, np.int64))
+        stage = Stage(many, np.ones(len(many)))
+        sample = Sample(records, sums.reshape(-1), squares.reshape(-1), (stage,), weighted,
+                        lost=lost)  # fmt: skip
+        return cls(sample, sums.size // len(many))
+
+    def table(self, weights: Array) -> Array:
+        """Make the table of some weights."""
+        if self.place is None:
+            return np.asarray(weights.reshape(-1, self.cells).sum(axis=0))
+        return _core.cross([self.place], [self.cells], weights)[1]
+
+    @kept
+    def whole(self) -> Array:
+        """The table of all rows."""
+        return self.table(self.sample.sums)
+
+    def by_group(self, stage: Stage, weights: Array) -> Array:
+        """Make a table for each group of a stage."""
+        count = len(stage.many)
+        if self.place is None:
+            return weights.reshape(count, self.cells)
+        assert stage.groups is not None
+        columns, sizes = [stage.groups.astype(np.uint32), self.place], [count, self.cells]
+        return _core.cross(columns, sizes, weights)[1].reshape(count, self.cells)
+
+    def by_unit(self, stage: Stage) -> Iterator[tuple[Places, Array]]:
+        """Make tables of some units at a time, with their groups."""
+        assert stage.units is not None
+        assert stage.group_of_units is not None
+        assert self.place is not None
+        order = np.argsort(stage.units, kind="stable")
+        units, place = stage.units[order], self.place[order]
+        weights = self.sample.sums[order]
+        step = max(1, _HELD // self.cells)
+        for start in range(0, len(stage.group_of_units), step):
+            groups = stage.group_of_units[start : start + step]
+            low, high = np.searchsorted(units, [start, start + step])
+            at = (units[low:high] - start) * self.cells + place[low:high]
+            tables = np.bincount(at, weights[low:high], minlength=len(groups) * self.cells)
+            yield groups, tables.astype(float).reshape(len(groups), self.cells)

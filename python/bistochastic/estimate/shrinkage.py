@@ -15,13 +15,13 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.effort import Patience
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bistochastic.arguments import Array
+    from bistochastic.estimate.effort import Patience
     from bistochastic.matrix import Matrix
 
 # Size up to which the information of a reported value is computed exactly, and probes beyond.
@@ -32,7 +32,7 @@ _STEPS = 5000
 
 
 def shrunk(
-    matrix: Matrix, reports: Array, records: float, patience: Patience | None = None
+    matrix: Matrix, reports: Array, records: float, patience: Patience
 ) -> tuple[Array, float, int]:
     """Draw shares towards a guess; return them, the gap to the largest likelihood, the steps.
 
@@ -40,12 +40,11 @@ def shrunk(
 
         sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
 
-    The weight counts pseudo-records and is estimated from the data, see :func:`_weight`. With
-    ``patience`` the search for that maximum ends at its gap or its time.
+    The weight counts pseudo-records and is estimated from the data, see :func:`_weight`. The
+    search for that maximum ends at the gap or the time of ``patience``.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    patience = patience or Patience()
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         size = matrix.size - matrix.padding
@@ -136,12 +135,7 @@ def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
 
 
 def _climb(
-    matrix: Matrix,
-    reports: Array,
-    guess: Array,
-    rho: float,
-    wanted: float,
-    patience: Patience,
+    matrix: Matrix, reports: Array, guess: Array, rho: float, wanted: float, patience: Patience
 ) -> tuple[Array, int]:
     """Maximize the likelihood less ``rho`` times the divergence from the guess.
 

@@ -21,12 +21,12 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.adapters.results import levels, maker, opened
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.estimate.methods import of_linear
 from bistochastic.estimate.quantities import Quantity
-from bistochastic.estimate.sample import Sample
+from bistochastic.estimate.sample import Sample, Stage
 from bistochastic.kept import kept
 from bistochastic.plan.attributes import about, named
 from bistochastic.plan.carried import certificate_of
@@ -456,9 +456,9 @@ def change(
     strata = np.zeros(len(labels), np.intp)
     if survey.get("strata") is not None:
         strata = _together([_labels(wave, survey["strata"]) for wave in (one, two)])
-    keys, which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)
-    stratum, ones = keys // (labels.max() + 1), np.ones(len(labels))
-    sample = Sample(len(ones), ones, ones, np.bincount(stratum), clusters=(which, stratum))
+    which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)[1]
+    ones = np.ones(len(labels))
+    sample = Sample(len(ones), ones, ones, (Stage.of(strata, which),))
     variance = float(sample.covariance(np.concatenate([-first, second])[None])[0, 0])
     notes = (
         f"from {before:.6g} to {after:.6g}",

@@ -83,7 +83,7 @@ def regress(
             )
             if other is not None:
                 test, plain = hausman(other, fit, records.sample), other.without_noise()
-    known = records.sample.clusters is None and records.sample.replicates is None
+    known = not records.sample.clustered and records.sample.replicates is None
     without = (fit.without_noise() if plain is None else plain) if known and not raw else None
     return Regression(
         formula=sides.text,

@@ -154,7 +154,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         case Mixture() as mixture:
             return _sum([weight * found(part) for weight, part in mixture])
         case Kron() as kron:
-            return _of_axes([(factor.size, found(factor)) for factor in kron.factors])
+            return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
         case Product():
             return _of_entries(matrix)
     n = matrix.size

@@ -305,7 +305,7 @@ class Coded:
         from bistochastic import markup, report
         from bistochastic.markup.pictures import LARGEST
         from bistochastic.plan.published import missing_is_seen
-        from bistochastic.report.categories import categories
+        from bistochastic.report.sentences import categories
 
         law, groups = self._weakest, self.groups
         said = _SAID[self.missing]

@@ -47,8 +47,8 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
                      )  # fmt: skip
     law = weakest(attribute)
     kron = structure.composition(law)
-    if isinstance(kron, structure.Kron) and len(kron.factors) == len(attribute.columns):
-        for column, factor in zip(attribute.columns, kron.factors, strict=True):
+    if isinstance(kron, structure.Kron) and len(kron.parts) == len(attribute.columns):
+        for column, factor in zip(attribute.columns, kron.parts, strict=True):
             found += [f"`{shown(column)}`: {sentence}" for sentence in matrix_deeds(factor)]
     else:
         found += matrix_deeds(law, attribute)

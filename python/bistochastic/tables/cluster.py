@@ -75,9 +75,13 @@ def cluster(release: Release[Any], plan: Plan, *, max_cells: int, min_dependence
         if len(group) < 2:
             attributes.append(attribute)
         elif attribute is group[0]:
-            attributes.append(_joint(group))
-    added = math.fsum(a.matrices[0].epsilon for a in single) if plan.epsilon == math.inf else (
-        plan.epsilon)  # fmt: skip
+            attributes.append(Joint(
+                [a.column for a in group], [a.categories for a in group], "randomized_response",
+                epsilon=math.fsum(a.matrices[0].epsilon for a in group), missing=group[0].missing,
+            ))  # fmt: skip
+    added = plan.epsilon
+    if added == math.inf:
+        added = math.fsum(a.matrices[0].epsilon for a in single)
     warnings.warn(
         f"`cluster` needs a second release of the same records: it adds epsilon {up(added, 4)} to "
         f"the {up(plan.epsilon, 4)} of the first one",
@@ -130,11 +134,3 @@ def _merge(
         at = groups.index(one)
         groups = [group for group in groups if group is not one and group is not other]
         groups.insert(at, (*one, *other))
-
-
-def _joint(group: tuple[Categorical, ...]) -> Joint:
-    epsilon = math.fsum(a.matrices[0].epsilon for a in group)
-    return Joint(
-        [a.column for a in group], [a.categories for a in group], "randomized_response",
-        epsilon=epsilon, missing=group[0].missing,
-    )  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,22 +16,23 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.axes import Axis
-from bistochastic.estimate.counts import MOST, Counts
+from bistochastic.estimate.counts import MOST, Axis, Counts
+from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.sample import Tallies
+from bistochastic.families import identity
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import ask, levels_of
-from bistochastic.tables.tabulate import beside, place
+from bistochastic.tables.question import ask
+from bistochastic.tables.tabulate import beside, known_axes, place
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic.plan.plan import Plan
 
 # Cells of all tables together, and kinds of records that are held before tables are added to.
@@ -46,18 +46,12 @@ class _Table:
 
     def __init__(self, plan: Plan, columns: tuple[str, ...]) -> None:
         self.question = question = ask(plan, columns, None)
-        self.columns = question.columns
+        self.columns, known = question.columns, known_axes(question)
         for name in self.columns:
-            if name not in question.protected and name not in question.groups:
+            if name not in known:
                 must = "`tables` must hold columns with declared categories"
                 raise ValueError(f"{must}; got `{shown(name)}`, which the plan does not protect")
-        known = {
-            name: levels_of(attribute, name)
-            for attribute in question.coded
-            for name in attribute.columns
-        } | {name: labels.values for name, labels in question.groups.items()}
-        names = [*self.columns, *(name for name in beside(question) if name not in self.columns)]
-        self.axes = tuple(Axis(name, known[name]) for name in names)
+        self.axes = tuple(known[name] for name in dict.fromkeys([*self.columns, *beside(question)]))
         self.shape = tuple(len(axis.categories) for axis in self.axes)
         if math.prod(self.shape) > _CELLS:
             must = "`tables` must have at most 2^27 cells together"
@@ -69,7 +63,7 @@ class _Table:
         ]
         self.keeps = {name for a in question.coded if a.missing == "keep" for name in a.columns}
         # Index of each category along the flat array, however it is spelled.
-        self.places: list[tuple[str, dict[Any, int]]] = []
+        self.places: list[tuple[str, dict[object, int]]] = []
         stride = math.prod(self.shape)
         for axis, size in zip(self.axes, self.shape, strict=True):
             stride //= size
@@ -78,7 +72,7 @@ class _Table:
         self.counts = np.zeros(self.shape, np.int64)
         self.unanswered = 0
 
-    def find(self, record: Mapping[str, Any]) -> int | None:
+    def find(self, record: Mapping[str, object]) -> int | None:
         """Find the cell of a reported record; None if a value that the table needs is missing."""
         cell, absent = 0, False
         for name, codes in self.places:
@@ -107,51 +101,20 @@ class _Table:
         return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nothing:
-    """The errors of an estimate without records: anything is possible."""
-
-    cells: int
-    degrees: float = math.inf
-    # An estimate checks whether its records are weighted.
-    weighted: bool = False
-    is_plain: bool = True
-    lost: str | None = None
-
-    @property
-    def tallies(self) -> _Nothing:
-        return self
-
-    @property
-    def shares(self) -> Array:
-        return np.full(self.cells, math.nan)
-
-    @property
-    def variance(self) -> Array:
-        return np.full(self.cells, math.inf)
-
-    def covariance(self) -> Array:
-        found = np.full((self.cells, self.cells), math.nan)
-        np.fill_diagonal(found, math.inf)
-        return found
-
-    def bounds(self, _alpha: float) -> tuple[Array, Array]:
-        return np.zeros(self.cells), np.ones(self.cells)
-
-
 def nothing(axes: tuple[Axis, ...], method: str) -> Estimate:
-    """Make the estimate of a table in which no record was counted yet."""
-    none = _Nothing(math.prod(len(axis.categories) for axis in axes))
-    return Estimate(
-        none.shares, 0, method, "sampled", 0.0, 0, None, none.shares, axes, none, 0.0, NONE
-    )
+    """Make the estimate of a table in which no record was counted yet: anything is possible."""
+    none = np.zeros(math.prod(len(axis.categories) for axis in axes))
+    back = Map.back_from(identity(len(none)))
+    linear = Linear(back, Tallies.counted(0, none, none, 0), fixed=True, exact=True)
+    shares = linear.shares
+    return Estimate(shares, 0, method, "sampled", 0.0, 0, None, shares, axes, linear, 0.0, NONE)
 
 
 def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _spell(value: object) -> Any:
+def _spell(value: object) -> object:
     """Return what distinguishes reported categories; None for a missing value."""
     if _is_missing(value):
         return None
@@ -213,7 +176,7 @@ class Collector(Shown):
         listed = ", ".join(" x ".join(map(shown, columns)) for columns in self._tables)
         return f"<Collector of {self._records:,} records: {listed}>"
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, object]) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
         _mapping("record", record)
         if self._known is not None and not self._known.issuperset(record):
@@ -248,15 +211,17 @@ class Collector(Shown):
         """Count all records of a protected table, in any container that ``protect`` accepts."""
         certificate_of(frame, self._plan)
         table = opened(sheets.table_of(frame))
-        found = []
-        for each in self._tables.values():
-            sheet = sheets.of_table(each.question, table, sheets.Design(), empty=True)
-            found.append(place(each.question, sheet))
+        asked = [each.question for each in self._tables.values()]
+        read = [sheets.of_table(each, table, sheets.Design(), empty=True) for each in asked]
+        self._add([place(*each) for each in zip(asked, read, strict=True)], table.rows)
+
+    def _add(self, tables: Sequence[Counts], records: int) -> None:
+        """Add counts of all tables, in their order."""
         with self._lock:
-            for each, counts in zip(self._tables.values(), found, strict=True):
+            for each, counts in zip(self._tables.values(), tables, strict=True):
                 each.counts += counts.counts
                 each.unanswered += counts.unanswered
-            self._records += table.rows
+            self._records += records
 
     def merge(self, other: Collector) -> None:
         """Add the counts of another collector of the same plan and tables."""
@@ -270,11 +235,7 @@ class Collector(Shown):
             must = f"`other` must have the tables {', '.join(map(_spoken, self._tables))}"
             raise ValueError(f"{must}; got {', '.join(map(_spoken, other._tables))}")
         records, tables = other._snapshot()
-        with self._lock:
-            for columns, counts in tables.items():
-                self._tables[columns].counts += counts.counts
-                self._tables[columns].unanswered += counts.unanswered
-            self._records += records
+        self._add([tables[columns] for columns in self._tables], records)
 
     def __add__(self, other: object) -> Collector:
         if not isinstance(other, Collector):
@@ -375,22 +336,19 @@ class Collector(Shown):
             must = f"`text` must be a collector of plan {plan.digest[:12]}"
             raise ValueError(f"{must}; got plan {shown(stated[2])[:12]}")
         made = cls(plan, [columns for columns, _, _ in tables])
-        made._records = _core.as_whole("records", records, 0)
+        whole = _core.as_whole("records", records, 0)
+        found = {}
         for columns, counts, unanswered in tables:
-            table = made._tables[columns]
-            array = np.array(counts)
+            table, array = made._tables[columns], np.array(counts)
             if array.shape != (math.prod(table.shape),):
                 must = f"`counts` must have {math.prod(table.shape)} cells for {_spoken(columns)}"
                 raise ValueError(f"{must}; got {len(counts)}")
-            digest = plan.digest
             # Checked there: integers that are not negative.
-            checked = Counts(
-                table.columns, table.axes, array.reshape(table.shape), unanswered, digest
-            )
-            table.counts, table.unanswered = checked.counts, checked.unanswered
-            if checked.records + checked.unanswered != made._records or made._records >= MOST:
+            found[columns] = Counts(columns, table.axes, array.reshape(table.shape), unanswered)
+            if found[columns].records + found[columns].unanswered != whole or whole >= MOST:
                 must = f"`records` must be the sum of the counts of {_spoken(columns)}"
-                raise ValueError(f"{must}; got {made._records}")
+                raise ValueError(f"{must}; got {whole}")
+        made._add(list(found.values()), whole)
         return made
 
 

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import arguments, families, structure
 from bistochastic.adapters.results import maker
 from bistochastic.estimate import methods
-from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
-from bistochastic.tables.question import Question, ask, part, refuse_undecided
+from bistochastic.tables.question import Question, ask_table, part, refuse_undecided
 from bistochastic.tables.sheet import Design, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.result import Estimate
+    from bistochastic.estimate.result import Estimate, Make
+    from bistochastic.estimate.sample import Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
+    from bistochastic.tables.sheet import Axis as Coding
     from bistochastic.tables.sheet import Sheet
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
@@ -56,14 +58,20 @@ def estimate(
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
-        back, axes = way_back(question, sheet)
+        back, axes = way_back(question, sheet.axes)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
     shared = shared_noise(certificate, design) if question.coded else ()
     return told_in(found, maker(frame), unanswered, (*sheet.notes, *shared))
 
 
 def _read(
-    plan: Plan, frame: Any, columns: Any, counts: Any, listed: object, where: Any, design: Design
+    plan: Plan,
+    frame: object,
+    columns: Iterable[str],
+    counts: object,
+    listed: object,
+    where: object,
+    design: Design,
 ) -> tuple[Question, Sheet, int]:
     """Read the question, the reported table and the number of missing answers."""
     if counts is None:
@@ -72,39 +80,31 @@ def _read(
             raise TypeError(f"{must}; got no counts")
         if frame is None:
             raise TypeError("`frame` must be a protected table, or counts be given; got none")
-        question = _read_request(plan, columns, where)
+        question = ask_table(plan, columns, where)
         sheet = read(question, frame, design)
         return question, sheet, sheet.unanswered
     if frame is not None or tuple(columns) or not design.is_plain:
         must = "`counts` must be given without frame, weights, strata and cluster"
         raise TypeError(f"{must}; got both")
     table, names = tabulate.read(plan, counts, listed)
-    question = _read_request(plan, names, where)
+    question = ask_table(plan, names, where)
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
 
 
-def _read_request(plan: Plan, columns: Iterable[str], where: object) -> Question:
-    question = ask(plan, columns, where)
-    if not question.columns:
-        raise ValueError("`columns` must name one or more; got none")
-    return question
-
-
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
-    drawn = design.strata is not None or design.cluster is not None or design.replicates
-    if who == "fixed" and (drawn or design.fpc):
+    if who == "fixed" and design.is_drawn:
         must = "`population` must be sampled if strata, cluster, replicates or fpc are given"
         raise ValueError(f"{must}; got fixed")
     return who
 
 
-def refuse_fixed(who: str, clusters: object) -> None:
+def refuse_fixed(who: str, sample: Sample) -> None:
     """Raise an error for a fixed population whose records share noise: no error is known for it."""
-    if who == "fixed" and clusters is not None:
+    if who == "fixed" and sample.clustered:
         must = "`population` must be sampled for columns that are drawn by unit"
         raise ValueError(f"{must}; got fixed")
 
@@ -112,24 +112,17 @@ def refuse_fixed(who: str, clusters: object) -> None:
 def read_design(plan: Plan, survey: Survey) -> Design:
     """Read the columns of a design, none of which the plan may protect."""
     design = Design.of(**survey)
-    protected = plan._protected
-    named = (
-        ("weights", design.weights),
-        ("strata", design.strata),
-        ("cluster", design.cluster),
-        ("cluster", design.second),
-        *(("fpc", each) for each in design.fpc if isinstance(each, str)),
-        *(("replicates", each) for each in design.replicates),
-    )
-    for name, column in named:
+    for name, column in design.named:
         refuse_undecided(name, plan, column)
-        if column in protected:
+        if column in plan._protected:
             must = f"`{name}` must name unprotected columns"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
     return design
 
 
-def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
+def told_in(
+    found: Estimate, make: Make | None, unanswered: int, more: tuple[str, ...] = ()
+) -> Estimate:
     """Return the estimate in the library of a frame, with notes on missing answers and more."""
     notes = found.notes
     if unanswered:
@@ -138,24 +131,19 @@ def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] =
     return replace(found, _make=make, notes=(*notes, *more))
 
 
-def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
+def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:
     """Make the map from reported tables to the requested one, and its columns."""
-    where_is = {axis.name: i for i, axis in enumerate(sheet.axes)}
+    where_is = {axis.name: i for i, axis in enumerate(given)}
     factors: list[Factor] = []
     names: list[str] = []
-    levels: list[tuple[Any, ...]] = []
-    clear = len(sheet.axes) - len(question.coded)
-    for i, axis in enumerate(sheet.axes[:clear]):
-        if axis.name in question.columns:
-            factors.append(Factor(i))
-            names.append(axis.name)
-            levels.append(axis.values or ())
-        else:
-            # A column that only chooses matrices: its groups are added up.
-            ones = np.ones((1, axis.size))
-            factors.append(Factor(i, (ones,), ones))
-            names.append("")
-            levels.append((None,))
+    levels: list[tuple[object, ...]] = []
+    clear = len(given) - len(question.coded)
+    for i, axis in enumerate(given[:clear]):
+        # A column that only chooses matrices: its groups are added up.
+        asked, ones = axis.name in question.columns, np.ones((1, axis.size))
+        factors.append(Factor(i) if asked else Factor(i, (ones,), ones))
+        names.append(axis.name if asked else "")
+        levels.append(axis.values or () if asked else (None,))
     for i, attribute in enumerate(question.coded, clear):
         by = None if attribute.groups is None else where_is[attribute.groups.column]
         columns, categories, factor = part(question, attribute, i, by)
@@ -167,7 +155,8 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
     order += [i for i, name in enumerate(names) if not name]
     sizes = tuple(max(1, len(each)) for each in levels)
     axes = tuple(Axis(column, levels[places[column]]) for column in question.columns)
-    return Map(sheet.shape, tuple(factors), sizes, tuple(order)), axes
+    shape = tuple(axis.size for axis in given)
+    return Map(shape, tuple(factors), sizes, tuple(order)), axes
 
 
 def of_tallies(
@@ -180,25 +169,26 @@ def of_tallies(
     patience: Patience,
 ) -> Estimate:
     """Estimate from counts: by one matrix if there is one, else cell by cell."""
-    refuse_fixed(who, tallies.pieces)
+    refuse_fixed(who, tallies.sample)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
-    if whole and in_order and tallies.is_plain:
+    if whole and in_order and tallies.sample.is_plain:
         matrix = _product(_matrices(question, back, ()))
-        return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
+        return methods.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
-    notes: tuple[str, ...] = ()
+    notes = []
     if not question.is_exact:
-        linear.shares  # noqa: B018 - a singular matrix is said before the note
-        notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
-        if not linear.total > 0:
-            notes = ("the subgroup is estimated to be empty, so it has no proportions",)
-    if tallies.lost:
-        notes = (*notes, f"no standard errors: {tallies.lost}")
+        notes.append(
+            f"shares are of a domain estimated to hold {linear.total:,.6g}"
+            if linear.total > 0
+            else "the subgroup is estimated to be empty, so it has no proportions"
+        )
+    if tallies.sample.lost:
+        notes.append(f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
-        notes = (*notes, SILENT)
-    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
+        notes.append(SILENT)
+    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
 
 
 def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
@@ -223,9 +213,8 @@ def _fit(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Estimate by another method: the table of all codes, group by group, then the request."""
-    sums = tallies.sums.sum(axis=0).reshape(back.shape)
-    total = float(sums.sum())
-    records = methods.effective(tallies)
+    sums = tallies.whole.reshape(back.shape)
+    total, records = float(sums.sum()), tallies.sample.effective
     groups = len(question.groups)
     found = np.zeros(back.shape)
     gap, steps = 0.0, 0

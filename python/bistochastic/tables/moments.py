@@ -7,7 +7,7 @@ is one more factor that is 1 or 0, so a subgroup has the errors that the whole d
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from bistochastic.tables.sheet import table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
@@ -41,26 +41,165 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Design
 
-_ESTIMATED = "the domain is estimated to hold {:,.6g}"
+# Among the totals of 1, x, y, x y, x x and y y: two numbers and their product.
+_PAIRS = ((1, 2, 3), (1, 1, 4), (2, 2, 5))
+
+
+@dataclass(frozen=True, eq=False)
+class _Subgroup:
+    """Rows, the conditions of a subgroup, and what is estimated from totals over it."""
+
+    name: str
+    rows: Responses
+    who: str
+    domain: Question
+    base: Function
+    """1 inside of the subgroup, 0 elsewhere."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        frame: object,
+        design: Design,
+        who: str,
+        domain: Question,
+        columns: Sequence[str] = (),
+        also: Mapping[str, object] | None = None,
+        given: str = "where",
+    ) -> _Subgroup:
+        """Read the rows with these columns and those of the conditions, and of others ``also``."""
+        where = {**(also or {}), **domain.where}
+        rows = respond(domain.plan, frame, design, name, where, columns)
+        return cls(name, rows, who, domain, rows.inside(domain.where, given))
+
+    @property
+    def sample(self) -> Sample:
+        """The weights and the design of the rows."""
+        return self.rows.sample
+
+    def made(
+        self,
+        value: float,
+        error: float,
+        limits: tuple[float, float] = (-math.inf, math.inf),
+        whole: float = math.nan,
+    ) -> Quantity:
+        """Make a quantity; ``whole`` is the estimated total of the subgroup."""
+        silent = error == math.inf and self.sample.replicates is not None
+        notes = (*self.notes, *[SILENT] * silent)
+        if not self.domain.is_exact:
+            notes = (*notes, f"the domain is estimated to hold {whole:,.6g}")
+        records = self.sample.records
+        return Quantity(
+            self.name, value, error, records, self.who, self.degrees, limits, notes=notes
+        )
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of intervals."""
+        return math.inf if self.who == "fixed" else self.sample.degrees
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the rows."""
+        n = self.rows.unanswered
+        found = (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()
+        return (*found, *self.rows.notes)
+
+    def totals(self, functions: Sequence[Function | Array]) -> tuple[Array, Array, Array]:
+        """Compute functions of every row, their totals, and the covariance matrix of these.
+
+        Arrays are numbers that hold no noise.
+        """
+        rows, sample = self.rows, self.sample
+        values = np.stack([rows.of(f) if isinstance(f, Function) else f for f in functions])
+        totals = sample.totals(values)
+        if self.who == "sampled" and sample.left is None:
+            return values, totals, sample.covariance(values)
+        refuse_fixed(self.who, sample)
+        k = len(functions)
+        products = np.empty((k, k, values.shape[1]))
+        for i, one in enumerate(functions):
+            for j, two in enumerate(functions[: i + 1]):
+                if isinstance(one, Function) and isinstance(two, Function):
+                    products[i, j] = products[j, i] = rows.of(one * two)
+                else:
+                    products[i, j] = products[j, i] = values[i] * values[j]
+        spread = sample.covariance if self.who == "sampled" else sample.noise
+        return values, totals, spread(values, products)
+
+    def ratio(
+        self,
+        top: Function | Array,
+        limits: tuple[float, float] = (-math.inf, math.inf),
+        base: Array | None = None,
+    ) -> Ratio:
+        """Divide a total by that of the subgroup."""
+        values, totals, spread = self.totals([top, self.base if base is None else base])
+        above, below = (float(x) for x in totals)
+        exact = self.domain.is_exact
+        if exact and not below > 0:
+            self._refuse_empty()
+        nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
+        value = above / below if below else math.nan
+        error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
+        if self.sample.replicates is not None and below:
+            error = self.sample.error(value, lambda its: _quotient(its.totals(values)))
+        # If the domain is known, the error of the residuals is the whole error.
+        variances = ((error * below) ** 2, 0.0, 0.0) if exact else (nn, nd, dd)
+        made = vars(self.made(value, error, limits, below))
+        return Ratio(**made, numerator=above, denominator=below, _variances=variances)
+
+    def _refuse_empty(self) -> None:
+        must = f"`{self.name}` must be used with a subgroup with records"
+        raise ValueError(f"{must}; got none in it")
+
+    def centre(self, sample: Sample, values: Array) -> list[float]:
+        """Compute, for each of ``_PAIRS``, the mean of the product less that of the means."""
+        totals = sample.totals(values)
+        whole = float(totals[0])
+        if not whole > 0:
+            self._refuse_empty()
+        found = []
+        for i, j, k in _PAIRS[: len(values) - 3]:
+            product = float(totals[i] * totals[j]) / whole**2
+            if self.domain.is_exact:
+                product = self._product(sample, values, (i, j, k), totals)
+            found.append(float(totals[k]) / whole - product)
+        return found
+
+    def _product(
+        self, sample: Sample, values: Array, at: tuple[int, int, int], totals: Array
+    ) -> float:
+        """Compute the product of two means without bias: remove a record's product with itself.
+
+        In a fixed population the product of its own true values replaces it.
+        """
+        i, j, k = at
+        own = math.fsum(sample.squares * values[i] * values[j])
+        whole = float(totals[0])
+        if self.who == "fixed":
+            truth = math.fsum(sample.squares * values[k])
+            return (float(totals[i] * totals[j]) - own + truth) / whole**2
+        squares = math.fsum(sample.squares * values[0] * values[0])
+        if not whole**2 > squares * (1 + 1e-12):
+            raise ValueError(f"`{self.name}` must be given two or more records; got one")
+        return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
 
 
 @watched("estimating")
 def count(plan: Plan, frame: object, where: object, population: object, survey: Survey) -> Quantity:
     """See :meth:`bistochastic.Plan.count`."""
     design, who = _read_design(plan, population, survey)
-    conditions = ask(plan, (), where).where
-    if not conditions:
-        raise ValueError("`where` must hold one or more conditions; got none")
-    rows = respond(plan, frame, design, "count", conditions)
-    inside = rows.inside(conditions)
-    _, totals, spread = _totals(rows, [inside], who)
-    n = rows.sample.records
-    ends = rows.ends(inside) if design.is_plain else None
-    limits = (0.0, float(n)) if design.is_plain else (0.0, math.inf)
-    return Quantity(
-        "count", float(totals[0]), _root(float(spread[0, 0])), n, who, _degrees(rows, who),
-        limits, ends, _notes(rows),
-    )  # fmt: skip
+    conditions = _required(plan, where)
+    group = _Subgroup.of("count", frame, design, who, ask(plan, (), None), also=conditions)
+    inside = group.rows.inside(conditions)
+    _, totals, spread = group.totals([inside])
+    ends = group.rows.ends(inside) if design.is_plain else None
+    limits = (0.0, float(group.sample.records) if design.is_plain else math.inf)
+    made = group.made(float(totals[0]), _root(float(spread[0, 0])), limits)
+    return replace(made, _ends=ends)
 
 
 @watched("estimating")
@@ -69,13 +208,10 @@ def ratio(
 ) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
     design, who = _read_design(plan, population, survey)
-    above, below = ask(plan, (), where), ask(plan, (), given, "given")
-    if not above.where:
-        raise ValueError("`where` must hold one or more conditions; got none")
-    rows = respond(plan, frame, design, "ratio", {**above.where, **below.where})
-    base = rows.inside(below.where, "given")
-    top = base * rows.inside(above.where)
-    return _ratio("ratio", rows, top, base, who, below, (0.0, 1.0))
+    below = ask(plan, (), given, "given")
+    above = _required(plan, where)
+    group = _Subgroup.of("ratio", frame, design, who, below, also=above, given="given")
+    return group.ratio(group.base * group.rows.inside(above), (0.0, 1.0))
 
 
 @watched("estimating")
@@ -96,13 +232,12 @@ def mean(
     whole = design.is_plain and not domain.where
     if moved is not None and whole and not moved.grouped:
         return _check_kept(plan, frame, design, moved, who, "mean")
-    rows = respond(plan, frame, design, "mean", domain.where, (name,))
-    base = rows.inside(domain.where)
+    group = _Subgroup.of("mean", frame, design, who, domain, (name,))
     if moved is not None and domain.is_exact and (moved.grouped or not can_be_undone(moved)):
         kept = design.weights is None and set(domain.where) <= {moved.within}
-        return _bound(rows, frame, moved, base, who, domain, kept)
-    found = _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
-    if scores is None and (binned := rows.binned(name)) is not None:
+        return _bound(group, frame, moved, kept)
+    found = group.ratio(group.base * group.rows.column(name, scores))
+    if scores is None and isinstance(binned := group.rows.attribute(name), Binned):
         half = binned._bins.widest / 2
         unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
@@ -115,15 +250,7 @@ def mean(
     return found
 
 
-def _bound(
-    rows: Responses,
-    frame: object,
-    attribute: Numeric,
-    base: Function,
-    who: str,
-    domain: Question,
-    kept: bool,
-) -> Quantity:
+def _bound(group: _Subgroup, frame: object, attribute: Numeric, kept: bool) -> Quantity:
     """Bound the mean of permuted numbers in a subgroup or under weights.
 
     Each number of the original is between the least and the largest number that it may have been
@@ -131,12 +258,11 @@ def _bound(
     """
     numbers = attribute._read(opened(table_of(frame)))
     low, high = reach(attribute, numbers)
-    here = rows.of(base)
+    here = group.rows.of(group.base)
     if numbers.missing is not None:
         here = np.where(numbers.missing, 0.0, here)
-    values = rows.numbers[attribute.column]
-    found = _ratio("mean", rows, here * values, here, who, domain)
-    weights = here * rows.sample.sums
+    found = group.ratio(here * group.rows.numbers[attribute.column], base=here)
+    weights = here * group.sample.sums
     some = weights > 0
     ends = [math.fsum(weights[some] * x[some]) / math.fsum(weights) for x in (low, high)]
     notes = found.notes
@@ -170,22 +296,19 @@ def quantile(
         raise ValueError(
             f"`column` must be binned, without a category of missing values; got {got}"
         )
-    rows = respond(plan, frame, design, "quantile", domain.where, (name,))
-    base = rows.inside(domain.where)
+    group = _Subgroup.of("quantile", frame, design, who, domain, (name,))
     places = np.arange(binned.size)
     parts = [
-        _ratio("quantile", rows, base * Function({name: (places <= i).astype(float)}), base, who,
-               domain)
-        for i in places[:-1].tolist()
-    ]  # fmt: skip
+        group.ratio(group.base * Function({name: (places <= i).astype(float)})) for i in places[:-1]
+    ]
     shares = (*(part.value for part in parts), 1.0)
     errors = (*(part.standard_error for part in parts), 0.0)
     likely = estimate(plan, frame, (name,), method="mle", where=where, survey=survey)
     place = min(int(np.searchsorted(np.cumsum(likely.frequencies), level - 1e-12)), binned.size - 1)
     labels = tuple(map(str, binned.categories))
     return Quantile(
-        name, level, labels[place], labels, binned._bins.ends, shares, errors, rows.sample.records,
-        who, _degrees(rows, who), _notes(rows),
+        name, level, labels[place], labels, binned._bins.ends, shares, errors,
+        group.sample.records, who, group.degrees, group.notes,
     )  # fmt: skip
 
 
@@ -202,17 +325,55 @@ def covariance(
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
     design, who = _read_design(plan, population, survey)
-    one, two = _pair(columns)
-    given = _scores(scores, (one, two))
+    listed = names("columns", columns, "be two names")
+    if len(listed) != 2:
+        raise ValueError(f"`columns` must be two names; got {len(listed)}")
+    one, two = listed
+    given = _scores(scores, listed)
     domain = ask(plan, (), where)
     moved = numeric(plan, one)
     plain = design.is_plain and not domain.where
     if moved is not None and one == two and plain and what == "covariance":
         return _check_kept(plan, frame, design, moved, who, what)
-    rows = respond(plan, frame, design, what, domain.where, (one, two))
-    base = rows.inside(domain.where)
-    x, y = rows.column(one, given.get(one)), rows.column(two, given.get(two))
-    return _second(rows, base, (x, y), who, domain, what, same=one == two)
+    group = _Subgroup.of(what, frame, design, who, domain, listed)
+    x, y = (group.rows.column(name, given.get(name)) for name in listed)
+    base, limits = group.base, (0.0 if one == two else -math.inf, math.inf)
+    functions = [base, base * x, base * y, base * x * y]
+    if what == "correlation":
+        functions += [base * x * x, base * y * y]
+        limits = (-1.0, 1.0)
+    values, totals, spread = group.totals(functions)
+
+    def statistic(sample: Sample) -> tuple[float, list[float]]:
+        found = group.centre(sample, values)
+        return (found[0] if what == "covariance" else _correlate(found)), found
+
+    value, found = statistic(group.sample)
+    whole = float(totals[0])
+    m = totals / whole
+    slopes = []
+    for i, j, k in _PAIRS[: len(found)]:
+        slope_ = np.zeros(len(m))
+        slope_[k] += 1 / whole
+        slope_[i] -= m[j] / whole
+        slope_[j] -= m[i] / whole
+        slope_[0] -= (m[k] - 2 * m[i] * m[j]) / whole
+        slopes.append(slope_)
+    gradient = slopes[0]
+    if what == "correlation":
+        _, first, second = found
+        gradient = (
+            slopes[0] / math.sqrt(first * second)
+            - value / 2 * (slopes[1] / first + slopes[2] / second)
+        )  # fmt: skip
+    error = _root(float(gradient @ spread @ gradient)) if np.isfinite(spread).all() else math.inf
+    if group.sample.replicates is not None:
+        error = group.sample.error(value, lambda its: statistic(its)[0])
+    made = group.made(float(value), error, limits, whole)
+    if what == "correlation" and abs(value) > 1:
+        note = "the noise leaves a value beyond 1: the bounds are cut to -1 and 1"
+        return replace(made, notes=(*made.notes, note))
+    return made
 
 
 def _read_design(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
@@ -220,144 +381,17 @@ def _read_design(plan: Plan, population: object, survey: Survey) -> tuple[Design
     return design, people(population, design)
 
 
-def _totals(
-    rows: Responses, functions: Sequence[Function | Array], who: str
-) -> tuple[Array, Array, Array]:
-    """Functions of every row, their totals, and the covariance matrix of these.
-
-    Arrays are numbers that hold no noise.
-    """
-    values = np.stack([rows.of(f) if isinstance(f, Function) else f for f in functions])
-    totals = rows.sample.totals(values)
-    if who == "sampled" and rows.sample.left is None:
-        return values, totals, rows.sample.covariance(values)
-    if who == "fixed":
-        refuse_fixed(who, rows.sample.clusters)
-    k = len(functions)
-    products = np.empty((k, k, values.shape[1]))
-    for i in range(k):
-        for j in range(i, k):
-            one, two = functions[i], functions[j]
-            if isinstance(one, Function) and isinstance(two, Function):
-                products[i, j] = products[j, i] = rows.of(one * two)
-            else:
-                products[i, j] = products[j, i] = values[i] * values[j]
-    if who == "sampled":
-        return values, totals, rows.sample.covariance(values, products)
-    return values, totals, rows.sample.noise(values, products)
-
-
-def _ratio(
-    name: str,
-    rows: Responses,
-    top: Function | Array,
-    base: Function | Array,
-    who: str,
-    domain: Question,
-    limits: tuple[float, float] = (-math.inf, math.inf),
-) -> Ratio:
-    values, totals, spread = _totals(rows, [top, base], who)
-    above, below = (float(x) for x in totals)
-    if domain.is_exact and not below > 0:
-        raise ValueError(f"`{name}` must be used with a subgroup with records; got none in it")
-    nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
-    value = above / below if below else math.nan
-    error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
-    if rows.sample.replicates is not None and below:
-        error = rows.sample.error(value, lambda its: _quotient(its.totals(values)))
-    variances = (nn, nd, dd)
-    if domain.is_exact:
-        # The domain is known: the error of the residuals is the whole error.
-        variances = ((error * below) ** 2, 0.0, 0.0)
-    notes = _notes(rows, error)
-    if not domain.is_exact:
-        notes = (*notes, _ESTIMATED.format(below))
-    return Ratio(
-        name, value, error, rows.sample.records, who, _degrees(rows, who), limits, None, notes,
-        numerator=above, denominator=below, _variances=variances,
-    )  # fmt: skip
+def _required(plan: Plan, where: object) -> dict[str, tuple[object, ...]]:
+    """Read one or more conditions."""
+    found = ask(plan, (), where).where
+    if not found:
+        raise ValueError("`where` must hold one or more conditions; got none")
+    return found
 
 
 def _quotient(totals: Array) -> float:
     """Divide a total by another; NaN if the denominator is not positive."""
     return float(totals[0] / totals[1]) if totals[1] > 0 else math.nan
-
-
-def _second(
-    rows: Responses,
-    base: Function,
-    both: tuple[Function, Function],
-    who: str,
-    domain: Question,
-    what: str,
-    *,
-    same: bool,
-) -> Quantity:
-    """Covariance or correlation: of totals of 1, x, y, x y, and x x and y y for the latter."""
-    x, y = both
-    functions = [base, base * x, base * y, base * x * y]
-    if what == "correlation":
-        functions += [base * x * x, base * y * y]
-    values, totals, spread = _totals(rows, functions, who)
-    pairs = [(1, 2, 3)] if what == "covariance" else [(1, 2, 3), (1, 1, 4), (2, 2, 5)]
-
-    def statistic(sample: Sample) -> tuple[float, list[float]]:
-        found = _centre(sample, values, pairs, who, domain, what)
-        return (found[0] if what == "covariance" else _correlate(found)), found
-
-    value, found = statistic(rows.sample)
-    whole = float(totals[0])
-    m = totals / whole
-    slopes = []
-    for i, j, k in pairs:
-        slope_ = np.zeros(len(m))
-        slope_[k] += 1 / whole
-        slope_[i] -= m[j] / whole
-        slope_[j] -= m[i] / whole
-        slope_[0] -= (m[k] - 2 * m[i] * m[j]) / whole
-        slopes.append(slope_)
-    gradient, limits = slopes[0], (0.0 if same else -math.inf, math.inf)
-    if what == "correlation":
-        _, first, second = found
-        limits = (-1.0, 1.0)
-        gradient = (
-            slopes[0] / math.sqrt(first * second)
-            - value / 2 * (slopes[1] / first + slopes[2] / second)
-        )  # fmt: skip
-    error = _root(float(gradient @ spread @ gradient)) if np.isfinite(spread).all() else math.inf
-    if rows.sample.replicates is not None:
-        error = rows.sample.error(value, lambda its: statistic(its)[0])
-    notes = _notes(rows, error)
-    if not domain.is_exact:
-        notes = (*notes, _ESTIMATED.format(whole))
-    if what == "correlation" and abs(value) > 1:
-        notes = (*notes, "the noise leaves a value beyond 1: the bounds are cut to -1 and 1")
-    return Quantity(
-        what, float(value), error, rows.sample.records, who, _degrees(rows, who), limits, None,
-        notes,
-    )  # fmt: skip
-
-
-def _centre(
-    sample: Sample,
-    values: Array,
-    pairs: Sequence[tuple[int, int, int]],
-    who: str,
-    domain: Question,
-    what: str,
-) -> list[float]:
-    """Compute, for each pair of values, the mean of their product less that of their means."""
-    totals = sample.totals(values)
-    whole = float(totals[0])
-    if not whole > 0:
-        raise ValueError(f"`{what}` must be used with a subgroup with records; got none in it")
-    found = []
-    for i, j, k in pairs:
-        product = float(totals[i] * totals[j]) / whole**2
-        if domain.is_exact:
-            product = _product(sample, values, (i, j, k), totals, who, what)
-        found.append(float(totals[k]) / whole - product)
-    return found
 
 
 def _correlate(found: Sequence[float]) -> float:
@@ -366,30 +400,6 @@ def _correlate(found: Sequence[float]) -> float:
         must = "`correlation` must be used with columns that vary"
         raise ValueError(f"{must}; got an estimated variance that is not positive")
     return cross / math.sqrt(first * second)
-
-
-def _product(
-    sample: Sample,
-    values: Array,
-    at: tuple[int, int, int],
-    totals: Array,
-    who: str,
-    what: str,
-) -> float:
-    """Compute the product of two means without bias: remove a record's product with itself.
-
-    In a fixed population the product of its own true values replaces it.
-    """
-    i, j, k = at
-    own = math.fsum(sample.squares * values[i] * values[j])
-    whole = float(totals[0])
-    if who == "fixed":
-        truth = math.fsum(sample.squares * values[k])
-        return (float(totals[i] * totals[j]) - own + truth) / whole**2
-    squares = math.fsum(sample.squares * values[0] * values[0])
-    if not whole**2 > squares * (1 + 1e-12):
-        raise ValueError(f"`{what}` must be given two or more records; got one")
-    return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
 
 
 def _check_kept(
@@ -421,14 +431,7 @@ def _check_kept(
     )  # fmt: skip
 
 
-def _pair(columns: object) -> tuple[str, str]:
-    listed = names("columns", columns, "be two names")
-    if len(listed) != 2:
-        raise ValueError(f"`columns` must be two names; got {len(listed)}")
-    return listed[0], listed[1]
-
-
-def _scores(scores: Any, columns: tuple[str, str]) -> dict[str, Any]:
+def _scores(scores: Any, columns: Sequence[str]) -> dict[str, object]:
     if scores is None:
         return {}
     if not hasattr(scores, "items"):
@@ -444,14 +447,3 @@ def _scores(scores: Any, columns: tuple[str, str]) -> dict[str, Any]:
 
 def _root(variance: float) -> float:
     return math.sqrt(max(0.0, variance)) if variance == variance else math.inf
-
-
-def _degrees(rows: Responses, who: str) -> float:
-    return math.inf if who == "fixed" else rows.sample.degrees
-
-
-def _notes(rows: Responses, error: float = 0.0) -> tuple[str, ...]:
-    n = rows.unanswered
-    found = (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()
-    silent = error == math.inf and rows.sample.replicates is not None
-    return (*found, *rows.notes, *([SILENT] if silent else []))

@@ -15,7 +15,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
+from bistochastic.plan.attributes import Categorical, Joint, about, named
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Question:
 
     plan: Plan
     columns: tuple[str, ...]
-    where: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    where: dict[str, tuple[object, ...]] = field(default_factory=dict)
 
     @property
     def coded(self) -> tuple[Coded, ...]:
@@ -47,17 +47,12 @@ class Question:
     @property
     def groups(self) -> dict[str, Labels]:
         """The columns that choose the matrices of these attributes, with their possible values."""
-        found = {}
-        for each in self.coded:
-            if each.groups is not None:
-                found[each.groups.column] = each.groups.labels
-        return found
+        return {e.groups.column: e.groups.labels for e in self.coded if e.groups is not None}
 
     @property
     def all_groups(self) -> dict[str, Labels]:
         """All columns that choose matrices of the plan, with their possible values."""
-        every = self.plan.attributes
-        return {e.groups.column: e.groups.labels for e in every if e.groups is not None}
+        return Question(self.plan, tuple(self.plan._protected)).groups
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -101,6 +96,14 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
     return Question(plan, listed, conditions)
 
 
+def ask_table(plan: Plan, columns: Iterable[object], where: object = None) -> Question:
+    """Do the same for a table, which has a column at least."""
+    question = ask(plan, columns, where)
+    if not question.columns:
+        raise ValueError("`columns` must name one or more; got none")
+    return question
+
+
 def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
     """Raise an error for a column of which the plan does not say yet what happens to it."""
     if column in plan.undecided:
@@ -127,17 +130,16 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     must = f"`{name}` must be a dict from columns to lists of their categories"
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
-    labels: dict[str, tuple[Labels, bool]] = {}
+    groups = Question(plan, tuple(plan._protected)).groups
+    labels = {column: (values, False) for column, values in groups.items()}
     for each in plan._coded:
-        if each.groups is not None:
-            labels[each.groups.column] = each.groups.labels, False
         for column, axis in zip(each.columns, each.axes, strict=True):
             labels[column] = axis, each.missing == "category"
-    found: dict[str, tuple[Any, ...]] = {}
+    found: dict[str, tuple[object, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)
         _check_known(name, plan, column)
-        listed = _list_categories(name, levels)
+        listed = _list_categories(name, levels, must)
         if column in labels:
             axis, missing = labels[column]
             for i, level in enumerate(listed):
@@ -153,7 +155,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     return found
 
 
-def _list_categories(name: str, given: object) -> list[Any]:
+def _list_categories(name: str, given: object, must: str) -> list[object]:
     """List one category, or the categories in a container, each in a Python type."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
@@ -161,7 +163,6 @@ def _list_categories(name: str, given: object) -> list[Any]:
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:
-            must = f"`{name}` must be a dict from columns to lists of their categories"
             raise TypeError(f"{must}; got a list of {type(level).__name__}")
     return found
 
@@ -237,14 +238,10 @@ def reports_of(attribute: Coded, column: str) -> tuple[Any, ...]:
     return (*levels_of(attribute, column), *more)
 
 
-def _over_reports(attribute: Coded, rows: Array) -> Array:
-    """Extend rows over the codes that can be true by 0 at codes that are only reported."""
-    return np.pad(rows, ((0, 0), (0, attribute.matrices[0].padding)))
-
-
 def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
-    """Pseudo-responses of rows of scores over the codes, for the matrix of every group."""
-    found, scores = [], _over_reports(attribute, scores)
+    """Pseudo-responses of rows of scores over the true codes, for the matrix of every group."""
+    # Codes that are only reported have no score.
+    found, scores = [], np.pad(scores, ((0, 0), (0, attribute.matrices[0].padding)))
     for matrix in attribute.matrices:
         with about(attribute.columns), operators.said_of(what, matrix):
             found.append(operators.solve_back(matrix, scores))
@@ -253,18 +250,17 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
 
 def part(
     question: Question, attribute: Coded, axis: int, by: int | None
-) -> tuple[list[str], list[tuple[Any, ...]], Factor]:
+) -> tuple[list[str], list[tuple[object, ...]], Factor]:
     """Find the columns of one attribute, their categories, and the way back from its reports."""
     asked = [column for column in attribute.columns if column in question.columns]
     conditions = {k: v for k, v in question.where.items() if k in attribute.columns}
     whole = tuple(asked) == attribute.columns and not conditions and not attribute.impossible
     if whole and attribute.matrix is not None:
-        whole_levels = [levels_of(attribute, column) for column in asked]
-        return asked, whole_levels, Factor(axis, matrix=attribute.matrix)
-    inside = allowed(attribute, conditions)
-    places = digits(attribute)
+        every_level = [levels_of(attribute, column) for column in asked]
+        return asked, every_level, Factor(axis, matrix=attribute.matrix)
+    inside, places = allowed(attribute, conditions), digits(attribute)
     told = inside[None].astype(float)
-    found: list[tuple[Any, ...]] = []
+    found: list[tuple[object, ...]] = []
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)
@@ -275,11 +271,5 @@ def part(
         is_level = (places[at][None] == np.array(kept)[:, None]).astype(float)
         told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
     back = pseudo(attribute, told, "estimate")
-    told = _over_reports(attribute, told)
+    told = np.pad(told, ((0, 0), (0, attribute.matrices[0].padding)))
     return asked, found, Factor(axis, back, told, by)
-
-
-__all__ = [
-    "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
-    "pseudo", "refuse_absent", "refuse_undecided", "reports_of",
-]  # fmt: skip

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments, structure
-from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
 from bistochastic.plan.carried import certificate_of
@@ -34,13 +32,14 @@ from bistochastic.tables.question import (
     refuse_absent,
     refuse_undecided,
 )
-from bistochastic.tables.sheet import read, shared_noise, table_of
+from bistochastic.tables.sheet import read, read_numbers, require, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bistochastic.arguments import Array
+    from bistochastic.estimate.sample import Sample
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
@@ -73,12 +72,12 @@ class Responses:
 
     question: Question
     sample: Sample
-    axes: dict[str, tuple[Any, ...] | None]
+    axes: dict[str, tuple[object, ...] | None]
     codes: dict[str, np.ndarray]
     numbers: dict[str, Array]
     unanswered: int
     what: str
-    known: dict[str, tuple[Any, ...]]
+    known: dict[str, tuple[object, ...]]
     notes: tuple[str, ...]
     """Notes on the errors."""
 
@@ -86,7 +85,7 @@ class Responses:
         """Compute the pseudo-response of every row."""
         found = np.ones(len(self.sample.sums))
         for name, scores in function.scores.items():
-            codes, attribute = self.codes[name], self._attribute(name)
+            codes, attribute = self.codes[name], self.attribute(name)
             if attribute is None:
                 found = found * self._moved_back(name, scores[codes])
                 continue
@@ -101,16 +100,9 @@ class Responses:
             found = found * self._moved_back(name, self.numbers[name] ** power)
         return found
 
-    def binned(self, name: str) -> Binned | None:
-        """Return the binned attribute of that name; None if it is not binned."""
-        found = self._attribute(name)
-        return found if isinstance(found, Binned) else None
-
-    def _attribute(self, name: str) -> Coded | None:
-        for attribute in self.question.coded:
-            if _axis(attribute) == name:
-                return attribute
-        return None
+    def attribute(self, name: str) -> Coded | None:
+        """Return the protected attribute of an axis; None if it is not protected."""
+        return next((each for each in self.question.coded if _axis(each) == name), None)
 
     def _moved_back(self, name: str, values: Array) -> Array:
         """Functions of a permuted number without the part that other records have in them.
@@ -127,11 +119,10 @@ class Responses:
         """Find the least and the most that a row can add."""
         least = most = 1.0
         for name, scores in function.scores.items():
-            attribute = self._attribute(name)
+            attribute = self.attribute(name)
             tables = (scores,) if attribute is None else pseudo(attribute, scores[None], self.what)
-            low = min(float(table.min()) for table in tables)
-            high = max(float(table.max()) for table in tables)
-            corners = [x * y for x in (least, most) for y in (low, high)]
+            ends = np.min(tables), np.max(tables)
+            corners = [float(x * y) for x in (least, most) for y in ends]
             least, most = min(corners), max(corners)
         return least, most
 
@@ -152,7 +143,7 @@ class Responses:
                 found = found * Function({column: np.array(met or [0.0])})
         return found
 
-    def column(self, name: str, given: Any) -> Function:
+    def column(self, name: str, given: object) -> Function:
         """Return the scores of a column of categories, or the numbers of another."""
         for attribute in self.question.coded:
             if name in attribute.columns:
@@ -270,7 +261,14 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
-    sheet = _sheet(question, frame, design)
+    if isinstance(frame, Counts):
+        if not design.is_plain:
+            must = "`frame` must be a table if weights, strata or cluster are given"
+            raise TypeError(f"{must}; got Counts")
+        counts, _ = tabulate.read(plan, frame, question.columns)
+        sheet = tabulate.as_sheet(question, counts)
+    else:
+        sheet = read(question, frame, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None
@@ -283,30 +281,15 @@ def respond(
     )
 
 
-def _sheet(question: Question, frame: object, design: Design) -> Sheet:
-    if not isinstance(frame, Counts):
-        return read(question, frame, design)
-    if not design.is_plain:
-        must = "`frame` must be a table if weights, strata or cluster are given"
-        raise TypeError(f"{must}; got Counts")
-    counts, _ = tabulate.read(question.plan, frame, question.columns)
-    return tabulate.as_sheet(question, counts)
-
-
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:
     """Return the numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
-    if name not in table.names:
-        raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
+    require(table, "frame", name)
     attribute = numeric(plan, name)
     if attribute is not None:
         return np.asarray(attribute._read(table).values, dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
-    try:
-        values, missing = table.numbers(name)
-    except WrongType as error:
-        kind = error.kind
-        raise TypeError(f"{must}; got {shown(kind)}") from None
+    values, missing = read_numbers(table, name, must)
     found = np.asarray(values, dtype=np.float64)
     if missing is not None or not np.isfinite(found).all():
         at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))
@@ -316,44 +299,15 @@ def numbers_of(plan: Plan, table: Any, name: str) -> Array:
 
 
 def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
-    """Return the sample, and the codes of every axis on its rows."""
+    """Return the sample, and the codes of every axis on its rows; cells are rows if few."""
     names = [axis.name for axis in sheet.axes]
-    cells = math.prod(sheet.shape)
-    few = sheet.clusters is None and not sheet.replicates and not sheet.fractions
-    if together and few and cells <= _CELLS:
-        tallies = sheet.tallies()
-        count = len(tallies.units)
-        seen = np.flatnonzero(tallies.squares.reshape(-1))
-        places = np.unravel_index(seen, (count, *sheet.shape))
-        sample = Sample(
-            tallies.records, tallies.sums.reshape(-1)[seen], tallies.squares.reshape(-1)[seen],
-            tallies.units, tallies.weighted, np.asarray(places[0]) if count > 1 else None,
-        )  # fmt: skip
-        return sample, {name: np.asarray(p) for name, p in zip(names, places[1:], strict=True)}
-    weights = sheet.weighed()
-    codes = {axis.name: axis.codes for axis in sheet.axes}
-    units, clusters = np.array([sheet.rows]), None
-    if sheet.is_plain:
-        # Records outside of a known domain are none of the sample.
-        units = np.array([sheet.records])
-    if sheet.clusters is not None:
-        strata, which, _ = sheet.nested()
-        clusters, units = (which, strata), np.bincount(strata)
-    elif sheet.strata is not None:
-        units = np.bincount(sheet.strata)
-    replicates = None
-    if sheet.replicates:
-        inside = 1.0 if sheet.inside is None else sheet.inside
-        replicates = np.stack([each * inside for each in sheet.replicates])
-    sample = Sample(
-        sheet.records, weights, weights**2, units, sheet.weights is not None, sheet.strata,
-        clusters, replicates, sheet.scale,
+    if not (together and sheet.is_counted and math.prod(sheet.shape) <= _CELLS):
+        return sheet.sample(), {axis.name: axis.codes for axis in sheet.axes}
+    sample = sheet.tallies().sample
+    stage, seen = sample.stages[0], np.flatnonzero(sample.squares)
+    strata, *places = np.unravel_index(seen, (len(stage.many), *sheet.shape))
+    found = replace(
+        sample, sums=sample.sums[seen], squares=sample.squares[seen],
+        stages=(replace(stage, groups=strata),),
     )  # fmt: skip
-    stages = sheet.stages()
-    if stages:
-        inner = [(each.units, each.group_of_units(), each.factors()) for each in stages[1:]]
-        sample = replace(
-            sample, factors=stages[0].factors(), left=sheet.left(),
-            second=inner[0] if inner else None,
-        )  # fmt: skip
-    return sample, codes
+    return found, dict(zip(names, places, strict=True))

@@ -9,7 +9,7 @@ how many records have both categories, because attributes are randomized indepen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -75,25 +75,28 @@ def _correct(attribute: Categorical | Joint) -> Iterator[str]:
             wanted.append((f"{column}={_spoken(level)}", (place == code).astype(float)))
         if all(type(level) is int for level in levels):
             wanted.append((f"{column} score", np.array(levels, float)[place]))
+    # The column and the category of every column of each code.
+    every = [
+        [(column, levels_of(attribute, column)[at]) for at in place]
+        for column, place in zip(attribute.columns, places, strict=True)
+    ]
+    codes = list(zip(*every, strict=True))
     if len(attribute.columns) > 1:
-        all_levels = [levels_of(attribute, column) for column in attribute.columns]
-        for code in range(len(places[0])):
-            cell = zip(attribute.columns, all_levels, places, strict=True)
-            name = ", ".join(f"{c}={_spoken(every[at[code]])}" for c, every, at in cell)
-            wanted.append((name, (np.arange(len(places[0])) == code).astype(float)))
+        units = np.eye(len(codes))
+        names = [", ".join(f"{c}={_spoken(level)}" for c, level in cell) for cell in codes]
+        wanted += zip(names, units, strict=True)
     found = pseudo(attribute, np.stack([scores for _, scores in wanted]), "sql")
-    conditions = [_condition(attribute, code, places) for code in range(len(places[0]))]
+    conditions = [" AND ".join(_equals(*each) for each in cell) for cell in codes]
     # A missing value that is published as such has no corrected value, which sums leave out.
-    gone = f"WHEN t.{_quote(attribute.columns[0])} IS NULL THEN NULL"
+    gone = f"WHEN {_equals(attribute.columns[0], None)} THEN NULL"
     unanswered = [gone] * (attribute.missing == "keep")
     for row, (name, _) in enumerate(wanted):
         cases = [_cases(unanswered, conditions, table[row]) for table in found]
         whole = cases[0]
         if attribute.groups is not None:
-            by = _quote(attribute.groups.column)
-            values = attribute.groups.labels.values
-            pairs = zip(values, cases, strict=True)
-            whole = " ".join(f"WHEN t.{by} = {_literal(v)} THEN {case}" for v, case in pairs)
+            by = attribute.groups.column
+            pairs = zip(attribute.groups.labels.values, cases, strict=True)
+            whole = " ".join(f"WHEN {_equals(by, v)} THEN {case}" for v, case in pairs)
             whole = f"CASE {whole} END"
         yield f"{whole} AS {_quote(name)}"
 
@@ -116,24 +119,20 @@ def _number(value: float) -> str:
     return repr(value) if "e" in repr(value) else f"{value!r}e0"
 
 
-def _condition(attribute: Categorical | Joint, code: int, places: list[NDArray[np.intp]]) -> str:
-    parts = []
-    for column, place in zip(attribute.columns, places, strict=True):
-        level = levels_of(attribute, column)[place[code]]
-        test = "IS NULL" if level is None else f"= {_literal(level)}"
-        parts.append(f"t.{_quote(column)} {test}")
-    return " AND ".join(parts)
+def _equals(column: str, level: object) -> str:
+    test = "IS NULL" if level is None else f"= {_literal(level)}"
+    return f"t.{_quote(column)} {test}"
 
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value).upper()
 
 
-def _spoken(value: Any) -> str:
+def _spoken(value: object) -> str:
     return "missing" if value is None else shown(str(value))

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.adapters.frames import WrongType, opened
+from bistochastic.adapters.frames import opened
 from bistochastic.adapters.results import opened_rows
-from bistochastic.estimate.axes import Axis
-from bistochastic.estimate.counts import MOST, Counts
+from bistochastic.estimate.counts import MOST, Axis, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import Question, ask, reports_of
+from bistochastic.tables.question import Question, ask, ask_table, reports_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
 
 def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object) -> Counts:
     """See :meth:`bistochastic.Plan.tabulate`."""
-    question = ask(plan, columns, None)
-    if not question.columns:
-        raise ValueError("`columns` must name one or more; got none")
+    question = ask_table(plan, columns)
     column = named("count", count)
     if column in (*question.columns, *beside(question)):
         must = "`count` must name the column of counts"
@@ -64,17 +61,20 @@ def beside(question: Question) -> dict[str, str]:
     return found
 
 
+def known_axes(question: Question) -> dict[str, Axis]:
+    """Return the columns that have declared categories, by name, protected or choosing a matrix."""
+    coded = [(name, reports_of(each, name)) for each in question.coded for name in each.columns]
+    groups = [(name, labels.values) for name, labels in question.groups.items()]
+    return {name: Axis(name, categories) for name, categories in (*groups, *coded)}
+
+
 def _times(table: Table, column: str) -> NDArray[np.float64]:
     """Read the number of records of each row."""
     must = f"{prefix([column])}`count` must hold integers that are not negative"
     if column not in table.names:
         must = f"`rows` must have the column `{shown(column)}`"
         raise ValueError(f"{must}; got none of that name: count= names the column of counts")
-    try:
-        values, missing = table.numbers(column)
-    except WrongType as error:
-        kind = error.kind
-        raise TypeError(f"{must}; got {shown(kind)}") from None
+    values, missing = sheets.read_numbers(table, column, must)
     if missing is not None:
         raise ValueError(f"{must}; got a missing one in row {int(np.argmax(missing))}")
     wide = values.astype(np.float64)
@@ -89,7 +89,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
 
 def place(question: Question, sheet: sheets.Sheet) -> Counts:
     """Make the counted table, an axis for each column, in the requested order."""
-    counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
+    counted = sheet.tallies().whole.astype(np.int64).reshape(sheet.shape)
     clear = len(sheet.axes) - len(question.coded)
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
@@ -124,7 +124,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
     )
 
 
-def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]:
+def read(plan: Plan, given: object, columns: object) -> tuple[Counts, tuple[str, ...]]:
     """Read a caller's counts as a table of the plan, and the requested columns."""
     names = None
     if columns is not None:
@@ -152,7 +152,7 @@ def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]
 def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
     """Return the same as rows, one for each cell that has records."""
     filled = np.nonzero(table.counts)
-    rows: dict[str, Any] = {
+    rows = {
         axis.name: [axis.categories[i] for i in place.tolist()]
         for axis, place in zip(table.axes, filled, strict=True)
     }
@@ -179,17 +179,13 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
     question = ask(plan, names, None)
     for name, why in beside(question).items():
         raise ValueError(f"`columns` must hold `{shown(name)}`{why}; got none of that name")
-    axes = []
+    known = known_axes(question)
     for name in names:
-        for attribute in question.coded:
-            if name in attribute.columns:
-                axes.append(Axis(name, reports_of(attribute, name)))
-        if name not in question.protected:
-            if name not in question.groups:
-                cure = "plan.tabulate finds them"
-                got = f"`{shown(name)}`, whose categories are not declared: {cure}"
-                raise ValueError(f"`columns` must have declared categories in an array; got {got}")
-            axes.append(Axis(name, question.groups[name].values))
+        if name not in known:
+            cure = "plan.tabulate finds them"
+            got = f"`{shown(name)}`, whose categories are not declared: {cure}"
+            raise ValueError(f"`columns` must have declared categories in an array; got {got}")
+    axes = tuple(known[name] for name in names)
     try:
         array = np.asarray(given)
         array.astype(np.float64)
@@ -198,4 +194,4 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
     shape = tuple(len(axis.categories) for axis in axes)
     if array.shape != shape:
         raise ValueError(f"{must}, of shape {shape}; got {array.shape}")
-    return Counts(names, tuple(axes), array)
+    return Counts(names, axes, array)
