@@ -188,10 +188,3 @@ def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:
         want *= factor[int(u), int(v)]
     assert m[5, 7] == pytest.approx(want, rel=1e-14)
     assert bs.kron(bs.uniform(2**26), bs.identity(2**27)).size == 2**53
-
-
-def test_t_transforms_have_the_bits_of_one_coin_in_two_rows() -> None:
-    m = bs.t_transform(10, 3, 7, keep=Fraction(1, 4))
-    h = -(0.25 * math.log2(0.25) + 0.75 * math.log2(0.75))
-    assert m.entropy_rate == pytest.approx(0.2 * h, abs=1e-15)
-    assert bs.t_transform(10, 7, 3, keep=Fraction(1, 4)) == m

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from cases import FAMILIES, of_every_family
+from cases import of_every_family
 
-every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 RNG = np.random.default_rng(20)
 
 
