@@ -27,12 +27,11 @@ const WRITTEN: u64 = 1024;
 enum Step {
     /// Through a map that takes a vector at a time.
     Map(Arc<dyn Operator>),
-    /// Tables through the matrices of their axes; of those that it leaves, see `Last`.
+    /// Tables through the matrices of their axes; of those that it leaves, see `Turn`.
     Axes(Joint),
-    /// An axis with `after` cells after it is moved to the end, so that rows are its vectors.
-    Last { after: usize },
-    /// And back.
-    Home { after: usize },
+    /// An axis with `after` cells after it is moved to the end, so that rows are its vectors, or back. Before,
+    /// every table has `columns` columns.
+    Turn { after: usize, columns: usize },
     /// What `weight` of a matrix and the rest of perfect secrecy took them to, without the latter: sums are
     /// kept, so that what it adds is known, a share of the mean.
     Unmix { weight: f64 },
@@ -181,11 +180,13 @@ impl Program {
             let (after, factor) = (after.product(), each[axis]);
             let mine = factor.family.size() as usize;
             if after > 1 {
-                self.add(mine, Step::Last { after });
+                let columns = after;
+                self.add(mine, Step::Turn { after, columns });
             }
             self.of(factor, true)?;
             if after > 1 {
-                self.add(mine, Step::Home { after });
+                let columns = mine;
+                self.add(mine, Step::Turn { after, columns });
             }
         }
         Ok(())
@@ -265,8 +266,13 @@ impl Walk {
                 std::mem::swap(&mut self.rows, &mut self.other);
             }
             Step::Axes(joint) => joint.run(&mut self.rows),
-            Step::Last { after } => self.turn(size, *after, *after),
-            Step::Home { after } => self.turn(size, *after, size),
+            Step::Turn { after, columns } => {
+                self.spare();
+                let cells = size * after;
+                let tables = self.rows.chunks(cells).zip(self.other.chunks_mut(cells));
+                tables.for_each(|(from, to)| transpose(from, *columns, to));
+                std::mem::swap(&mut self.rows, &mut self.other);
+            }
             Step::Unmix { weight } => {
                 for row in self.rows.chunks_mut(size) {
                     let mean = pairwise(row) / size as f64;
@@ -293,17 +299,6 @@ impl Walk {
             }
             Step::Dense(_) => {}
         }
-    }
-
-    /// Every table of `size` times `after` cells transposed. Before, it has `columns` columns.
-    fn turn(&mut self, size: usize, after: usize, columns: usize) {
-        self.spare();
-        let cells = size * after;
-        let tables = self.rows.chunks(cells).zip(self.other.chunks_mut(cells));
-        for (from, to) in tables {
-            transpose(from, columns, to);
-        }
-        std::mem::swap(&mut self.rows, &mut self.other);
     }
 }
 

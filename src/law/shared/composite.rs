@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::{Composition, Family, Matrix};
-use crate::number::bits::{Bits, Entropy};
+use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::number::entropy;
 use crate::number::lattice::nearest;
-use crate::number::logarithms::{self, LogSum};
+use crate::number::logarithms;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -302,8 +302,7 @@ struct Band {
 }
 
 /// Measures of a matrix from the exact counts of its rows out of `total`, which `fill` writes into
-/// zeroed numbers. Probabilities are rounded to doubles once, which moves the entropy by less than
-/// 2^-50; the extremes of the columns are compared as integers.
+/// zeroed numbers. Probabilities are rounded to doubles once; the extremes of the columns are compared as integers.
 pub fn measures(
     size: usize,
     total: u128,
@@ -361,30 +360,14 @@ pub fn measures(
         })
         .fold(0.0, f64::max);
     let entropy = if epsilon == 0.0 {
-        perfect(size as u64)
+        Entropy::perfect(size as u64)
     } else {
-        rounded_once(bits)
+        Entropy::summed(bits, false)
     };
     Some(Measures {
         entropy,
         epsilon,
         exact: true,
-    })
-}
-
-/// Bits of probabilities that were rounded to doubles once.
-pub fn rounded_once(bits: Dd) -> Entropy {
-    Entropy::Within(Bits {
-        value: bits,
-        error: bits.hi * entropy::RELATIVE_ERROR + 2f64.powi(-50),
-    })
-}
-
-/// All the bits.
-pub fn perfect(size: u64) -> Entropy {
-    Entropy::Exact(LogSum {
-        terms: vec![(1, size.into())],
-        denominator: 1,
     })
 }
 
