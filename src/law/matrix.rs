@@ -1,8 +1,7 @@
 //! A matrix: a family, what was asked for, and what was found out about it, each number once.
 
 use std::any::Any;
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -34,7 +33,6 @@ struct Reported {
     epsilon: Kept<f64>,
     total: Kept<Option<u128>>,
     is_exact: Kept<bool>,
-    hash: Kept<u64>,
     condition: Kept<f64>,
     digest: Kept<[u8; 32]>,
     structure: Kept<Structure>,
@@ -173,18 +171,7 @@ impl Matrix {
 
     /// The distinct matrices in a composite, parts first.
     pub fn below(&self) -> Vec<&Matrix> {
-        let mut order = Vec::new();
-        let mut seen = HashSet::new();
-        let mut stack = vec![(self, false)];
-        while let Some((matrix, opened)) = stack.pop() {
-            if opened {
-                order.push(matrix);
-            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) {
-                stack.push((matrix, true));
-                let parts = composite::parts_of(&*matrix.family);
-                stack.extend(parts.into_iter().rev().map(|part| (part, false)));
-            }
-        }
+        let mut order = composite::distinct(std::slice::from_ref(self));
         // Last comes this matrix itself.
         order.pop();
         order
@@ -241,12 +228,6 @@ impl PartialEq for Matrix {
 
 impl Hash for Matrix {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let own = self.reported.hash.get_or_make(|| {
-            let mut own = DefaultHasher::new();
-            self.family.name().hash(&mut own);
-            self.family.parameters().hash(&mut own);
-            own.finish()
-        });
-        own.hash(state);
+        self.digest().hash(state);
     }
 }

@@ -1,6 +1,5 @@
 //! The parameters of a family by name: what a caller gives, and what a matrix gives back.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -42,25 +41,6 @@ impl Value {
             Value::Reals(_) => "a vector of floats",
             Value::Table(..) => "a table",
             Value::Matrices(_) => "matrices",
-        }
-    }
-}
-
-/// By the bits of doubles, as realised parameters hold none.
-impl Hash for Value {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Value::Whole(n) => n.hash(state),
-            Value::Ratio(n, d) => (n, d).hash(state),
-            Value::Real(x) => x.to_bits().hash(state),
-            Value::Wholes(v) => v.hash(state),
-            Value::Ratios(v) => v.hash(state),
-            Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(state)),
-            Value::Table(rows, columns, cells) => {
-                (rows, columns).hash(state);
-                cells.hash(state);
-            }
-            Value::Matrices(matrices) => matrices.hash(state),
         }
     }
 }
@@ -132,9 +112,12 @@ impl Arguments {
 
     /// The same, if it has to be there.
     pub fn required(&mut self, name: &str) -> Result<Value> {
-        let family = self.family;
-        self.take(name)
-            .ok_or_else(|| Error::type_(name, format!("be given for {family}"), "nothing"))
+        let missing = self.missing(name);
+        self.take(name).ok_or(missing)
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        Error::type_(name, format!("be given for {}", self.family), "nothing")
     }
 
     /// An integer from `low` to `high`, if it is given.
@@ -149,11 +132,15 @@ impl Arguments {
         }
     }
 
+    /// The same, if it has to be there.
+    pub fn required_whole(&mut self, name: &str, low: u64, high: u64) -> Result<u64> {
+        let missing = self.missing(name);
+        self.whole(name, low, high)?.ok_or(missing)
+    }
+
     /// The number of categories.
     pub fn size(&mut self) -> Result<u64> {
-        let family = self.family;
-        self.whole("size", 1, MAX_SIZE)?
-            .ok_or_else(|| Error::type_("size", format!("be given for {family}"), "nothing"))
+        self.required_whole("size", 1, MAX_SIZE)
     }
 
     /// A number as a double, if it is given. A fraction between two doubles is asked for by the

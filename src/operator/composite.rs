@@ -324,7 +324,8 @@ fn pairwise(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{joined, mix, response, sized, table, written};
+    use crate::law::battery::{joined, make, mix, response, sized, table, wholes, with, written};
+    use crate::law::parameters::Value;
 
     fn dense(size: usize) -> Matrix {
         // A circulant that only its entries show: no structure of its own.
@@ -340,17 +341,28 @@ mod tests {
     }
 
     fn composites() -> Vec<Matrix> {
+        let kron = |factors: &[Matrix]| joined("kron", factors);
+        let circle = wholes("circulant", "first_row", &[5, 2, 1]);
+        let swap = wholes("permutation", "targets", &[1, 2, 0]);
+        let ordinal = with("geometric", 20, "temperature", Value::Real(0.7));
+        let alphas = Value::Reals([0.1, 0.2, 0.05].into());
+        let steps = make("tridiagonal", &[("alphas", alphas)]).unwrap();
         let product = joined("product", &[dense(5), rr(5)]);
         let mixed = mix(&[product.clone(), dense(5)]);
-        let wide = joined("kron", &[dense(131), mixed.clone(), rr(2)]);
         vec![
             joined("product", &[product.clone(), dense(5)]),
             mix(&[sized("uniform", 5), dense(5)]),
-            joined("kron", &[rr(3), dense(131)]),
+            kron(&[rr(3), dense(131)]),
+            kron(&[dense(131), mixed.clone(), rr(2)]),
             mixed,
             product,
-            wide,
             dense(600),
+            kron(&[rr(2), rr(3), rr(2)]),
+            kron(&[circle.clone(), swap.clone(), rr(5)]),
+            kron(&[ordinal.clone(), rr(2), rr(2)]),
+            kron(&[rr(3), ordinal]),
+            kron(&[steps.clone(), sized("identity", 4), circle.clone()]),
+            kron(&[kron(&[rr(2), circle]), kron(&[swap, steps])]),
         ]
     }
 
@@ -383,8 +395,14 @@ mod tests {
                             Way::Forth => sum(row, &|u| entries[u * n + v]),
                             Way::Back => sum(row, &|u| entries[v * n + u]),
                         };
-                        assert!((got - want).abs() < 1e-12, "{matrix:?} {got} {want}");
+                        assert!((got - want).abs() < 1e-11, "{matrix:?} {got} {want}");
                     }
+                }
+                if tables.is_empty() {
+                    let inverse = Program::new(&matrix, way, true).unwrap();
+                    walk.run(&inverse, &[]);
+                    let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-8;
+                    assert!(walk.rows.iter().zip(&rows).all(near), "{matrix:?}");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What mix and product share: exact counts of a composite row by row, and its measures from them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -103,22 +103,32 @@ impl Nesting {
     }
 }
 
-/// How many different matrices there are among these and in them.
-fn different(parts: &[Matrix]) -> usize {
-    let mut found = HashMap::new();
-    let mut stack: Vec<&Matrix> = parts.iter().gather();
-    while let Some(matrix) = stack.pop() {
-        let place = Arc::as_ptr(&matrix.family).cast::<()>();
-        if found.insert(place, matrix).is_none() {
-            stack.extend(parts_of(&*matrix.family));
+/// The matrices among these and in them, each once, parts first.
+pub fn distinct(matrices: &[Matrix]) -> Vec<&Matrix> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut stack: Vec<(&Matrix, bool)> = matrices.iter().rev().map(|m| (m, false)).gather();
+    while let Some((matrix, opened)) = stack.pop() {
+        if opened {
+            order.push(matrix);
+        } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) {
+            stack.push((matrix, true));
+            let parts = parts_of(&*matrix.family);
+            stack.extend(parts.into_iter().rev().map(|part| (part, false)));
         }
     }
+    order
+}
+
+/// How many different matrices there are among these and in them.
+fn different(parts: &[Matrix]) -> usize {
+    let found = distinct(parts);
     if found.len() <= DIFFERENT {
         return found.len();
     }
     // Some may have been built twice.
     let mut digests: HashSet<&[u8; 32]> = HashSet::new();
-    digests.extend(found.values().map(|matrix| matrix.digest()));
+    digests.extend(found.into_iter().map(Matrix::digest));
     digests.len()
 }
 
