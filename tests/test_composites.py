@@ -149,12 +149,6 @@ def test_long_products_cost_a_row_at_a_time() -> None:
     m = a @ a @ a @ a @ a @ a @ a @ a
     want = np.linalg.matrix_power(a.to_dense(), 8)
     assert np.abs(m.to_dense() - want).max() < 1e-14
-    squared = bs.geometric(3, beta=0.3)
-    for _ in range(16):
-        squared = squared @ squared
-    assert squared[0, 1] == pytest.approx(1 / 3)
-    assert hash(squared) == hash(bs.build("product", **squared.parameters))
-    assert not squared.is_exact
 
 
 def test_what_is_too_large_to_look_at_is_said() -> None:
