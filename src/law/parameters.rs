@@ -1,5 +1,6 @@
 //! The parameters of a family by name: what a caller gives, and what a matrix gives back.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -41,6 +42,25 @@ impl Value {
             Value::Reals(_) => "a vector of floats",
             Value::Table(..) => "a table",
             Value::Matrices(_) => "matrices",
+        }
+    }
+}
+
+/// By the bits of doubles, as realised parameters hold none.
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Value::Whole(n) => n.hash(state),
+            Value::Ratio(n, d) => (n, d).hash(state),
+            Value::Real(x) => x.to_bits().hash(state),
+            Value::Wholes(v) => v.hash(state),
+            Value::Ratios(v) => v.hash(state),
+            Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(state)),
+            Value::Table(rows, columns, cells) => {
+                (rows, columns).hash(state);
+                cells.hash(state);
+            }
+            Value::Matrices(matrices) => matrices.hash(state),
         }
     }
 }
