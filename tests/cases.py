@@ -15,29 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from bistochastic import (
-    Matrix,
-    balance,
-    blocks,
-    circulant,
-    dense,
-    difference_set,
-    geometric,
-    gibbs,
-    identity,
-    k_anonymous,
-    kron,
-    mix,
-    permutation,
-    randomized_response,
-    reflected,
-    t_transform,
-    tridiagonal,
-    uniform,
-)
+import bistochastic as bs
 
 # What makes a matrix: drawn once, it can be made as often as a fresh one is wanted.
-Recipe = Callable[[], Matrix]
+Recipe = Callable[[], bs.Matrix]
 
 
 def child(code: str, **environment: str) -> str:
@@ -47,7 +28,7 @@ def child(code: str, **environment: str) -> str:
     return subprocess.run(python, env=given, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def later(make: Callable[..., Matrix]) -> Callable[..., Recipe]:
+def later(make: Callable[..., bs.Matrix]) -> Callable[..., Recipe]:
     """The same call, to be made later."""
     return functools.partial(functools.partial, make)
 
@@ -108,7 +89,7 @@ def steps(draw: st.DrawFn) -> list[float]:
 
 
 def randomized_responses() -> st.SearchStrategy[Recipe]:
-    made = later(randomized_response)
+    made = later(bs.randomized_response)
     return st.one_of(
         st.builds(made, SIZES, epsilon=st.floats(0, 50)),
         st.builds(made, SIZES, epsilon=st.sampled_from([0, 800, float("inf")])),
@@ -135,7 +116,7 @@ def tables(draw: st.DrawFn) -> Any:
             pattern[np.arange(size), draw(orders(size))] = True
         table = np.where(pattern, table, 0)
     try:
-        balance(table)
+        bs.balance(table)
     except ValueError as error:
         # Some forty of a million such tables are too far apart for scaling, which says so.
         assume("must be balanced by scaling" not in str(error))
@@ -187,8 +168,8 @@ def kernels(draw: st.DrawFn) -> Any:
     return kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])
 
 
-def _shifted(counts: list[int]) -> Matrix:
-    return circulant([counts[0] + 1, *counts[1:]])
+def _shifted(counts: list[int]) -> bs.Matrix:
+    return bs.circulant([counts[0] + 1, *counts[1:]])
 
 
 _MILLIONS = st.integers(0, 10**6)
@@ -197,22 +178,22 @@ _MILLIONS = st.integers(0, 10**6)
 @functools.cache
 def _parts(size: int) -> st.SearchStrategy[Recipe]:
     return st.one_of(
-        st.just(later(identity)(size)),
-        st.just(later(uniform)(size)),
-        st.builds(later(randomized_response), st.just(size), beta=UNITS),
-        st.builds(later(k_anonymous), st.just(size), k=st.integers(1, size)),
+        st.just(later(bs.identity)(size)),
+        st.just(later(bs.uniform)(size)),
+        st.builds(later(bs.randomized_response), st.just(size), beta=UNITS),
+        st.builds(later(bs.k_anonymous), st.just(size), k=st.integers(1, size)),
         st.builds(later(_shifted), so_many(_MILLIONS, size)),
-        st.builds(later(permutation), orders(size)),
-        st.builds(later(geometric), st.just(size), temperature=st.floats(0, 10)),
+        st.builds(later(bs.permutation), orders(size)),
+        st.builds(later(bs.geometric), st.just(size), temperature=st.floats(0, 10)),
     )
 
 
-def _made(recipe: Recipe) -> Matrix:
+def _made(recipe: Recipe) -> bs.Matrix:
     return recipe()
 
 
 @functools.cache
-def parts(size: int) -> st.SearchStrategy[Matrix]:
+def parts(size: int) -> st.SearchStrategy[bs.Matrix]:
     """A matrix of a given size, to compose."""
     return _parts(size).map(_made)
 
@@ -225,8 +206,8 @@ def _up_to_three(size: int) -> st.SearchStrategy[list[Recipe]]:
 _SHARES = st.integers(1, 9)
 
 
-def _mixed(recipes: list[Recipe], weights: list[Any]) -> Matrix:
-    return mix([made() for made in recipes], weights=weights)
+def _mixed(recipes: list[Recipe], weights: list[Any]) -> bs.Matrix:
+    return bs.mix([made() for made in recipes], weights=weights)
 
 
 @st.composite
@@ -240,7 +221,7 @@ def mixtures(draw: st.DrawFn) -> Recipe:
     return later(_mixed)(recipes, [w / sum(weights) for w in weights])
 
 
-def _multiplied(first: Recipe, second: Recipe) -> Matrix:
+def _multiplied(first: Recipe, second: Recipe) -> bs.Matrix:
     return first() @ second()
 
 
@@ -254,8 +235,8 @@ def products(draw: st.DrawFn) -> Recipe:
 _SMALL = st.lists(st.integers(1, 3), min_size=1, max_size=3)
 
 
-def _together(recipes: list[Recipe]) -> Matrix:
-    return kron(*(made() for made in recipes))
+def _together(recipes: list[Recipe]) -> bs.Matrix:
+    return bs.kron(*(made() for made in recipes))
 
 
 @st.composite
@@ -274,71 +255,73 @@ def swaps(draw: st.DrawFn) -> Recipe:
     """Two of several codes are swapped."""
     size = draw(_SEVERAL)
     i, j = draw(orders(size))[:2]
-    return later(t_transform)(size, i, j, keep=draw(_KEPT))
+    return later(bs.t_transform)(size, i, j, keep=draw(_KEPT))
 
 
 @functools.cache
 def anonymous(size: int) -> st.SearchStrategy[Recipe]:
     """Classes of at least so many codes."""
     return st.one_of(
-        st.builds(later(k_anonymous), st.just(size), k=st.integers(1, size)),
-        st.builds(later(k_anonymous), st.just(size), beta=UNITS),
+        st.builds(later(bs.k_anonymous), st.just(size), k=st.integers(1, size)),
+        st.builds(later(bs.k_anonymous), st.just(size), beta=UNITS),
     )
 
 
 @functools.cache
 def permuted(size: int) -> st.SearchStrategy[Recipe]:
     """Codes in another order."""
-    return st.builds(later(permutation), orders(size))
+    return st.builds(later(bs.permutation), orders(size))
 
 
-def _balanced(table: Any) -> Matrix:
-    return dense(balance(table).to_dense())
+def _balanced(table: Any) -> bs.Matrix:
+    return bs.dense(bs.balance(table).to_dense())
 
 
 # Without codes that are never true, which have tests of their own.
 _DESIGNS = st.sampled_from([(3, [0]), (4, [1, 2, 3]), (7, [0, 1, 3]), (13, [0, 1, 3, 9])])
 
 
-def _designed(design: tuple[int, list[int]], **asked: Any) -> Matrix:
-    return difference_set(design[0], set=design, **asked)
+def _designed(design: tuple[int, list[int]], **asked: Any) -> bs.Matrix:
+    return bs.difference_set(design[0], set=design, **asked)
 
 
 RECIPES: dict[str, st.SearchStrategy[Recipe]] = {
-    "balance": st.builds(later(balance), tables()),
+    "balance": st.builds(later(bs.balance), tables()),
     "dense": st.one_of(
-        st.builds(later(dense), whole_tables()), st.builds(later(_balanced), tables())
+        st.builds(later(bs.dense), whole_tables()), st.builds(later(_balanced), tables())
     ),
     "difference_set": st.one_of(
         st.builds(later(_designed), _DESIGNS, epsilon=st.floats(0, 40)),
         st.builds(later(_designed), _DESIGNS, beta=UNITS),
     ),
     "geometric": st.one_of(
-        st.builds(later(geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
-        st.builds(later(geometric), SIZES, beta=UNITS),
-        st.builds(later(geometric), SIZES, epsilon=st.one_of(UNITS, st.floats(0, 40))),
+        st.builds(later(bs.geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
+        st.builds(later(bs.geometric), SIZES, beta=UNITS),
+        st.builds(later(bs.geometric), SIZES, epsilon=st.one_of(UNITS, st.floats(0, 40))),
     ),
-    "gibbs": st.builds(later(gibbs), costs(), temperature=st.floats(0.05, 100)),
+    "gibbs": st.builds(later(bs.gibbs), costs(), temperature=st.floats(0.05, 100)),
     "kron": krons(),
     "mix": mixtures(),
     "product": products(),
-    "reflected": st.builds(later(reflected), kernels()),
+    "reflected": st.builds(later(bs.reflected), kernels()),
     "t_transform": swaps(),
-    "blocks": st.builds(later(blocks), st.lists(st.integers(1, 6), min_size=1, max_size=6)),
-    "circulant": st.builds(later(circulant), rows()),
-    "identity": st.builds(later(identity), SIZES),
+    "blocks": st.builds(later(bs.blocks), st.lists(st.integers(1, 6), min_size=1, max_size=6)),
+    "circulant": st.builds(later(bs.circulant), rows()),
+    "identity": st.builds(later(bs.identity), SIZES),
     "k_anonymous": SIZES.flatmap(anonymous),
     "permutation": SIZES.flatmap(permuted),
     "randomized_response": randomized_responses(),
     "tridiagonal": st.one_of(
-        st.builds(later(tridiagonal), steps()),
-        st.builds(later(tridiagonal), st.floats(0, 0.5), size=SIZES),
+        st.builds(later(bs.tridiagonal), steps()),
+        st.builds(later(bs.tridiagonal), st.floats(0, 0.5), size=SIZES),
         st.builds(
-            later(tridiagonal), st.fractions(0, Fraction(1, 2), max_denominator=10**12), size=SIZES
+            later(bs.tridiagonal),
+            st.fractions(0, Fraction(1, 2), max_denominator=10**12),
+            size=SIZES,
         ),
-        st.builds(later(tridiagonal), size=SIZES, beta=st.floats(0, 0.3)),
+        st.builds(later(bs.tridiagonal), size=SIZES, beta=st.floats(0, 0.3)),
     ),
-    "uniform": st.builds(later(uniform), SIZES),
+    "uniform": st.builds(later(bs.uniform), SIZES),
 }
 FAMILIES = {name: recipes.map(_made) for name, recipes in RECIPES.items()}
 
@@ -358,14 +341,14 @@ def drawn(name: str) -> tuple[tuple[int, Recipe], ...]:
 
 def of_every_family(
     *, some: int | None = None, smallest: int = 1, largest: int = 100
-) -> Callable[[Callable[[str, Matrix], None]], Any]:
+) -> Callable[[Callable[[str, bs.Matrix], None]], Any]:
     """A law of one matrix as a test for each family: of all that are drawn, or ``some`` of them.
 
     They are drawn once for all laws, since to draw takes longer than most laws, and made anew for
     each, so that none finds what another one left. The first that fails is of the smallest size.
     """
 
-    def of_law(law: Callable[[str, Matrix], None]) -> Any:
+    def of_law(law: Callable[[str, bs.Matrix], None]) -> Any:
         def test(name: str) -> None:
             fit = [each for each in drawn(name) if smallest <= each[0] <= largest]
             step = 1 if some is None else max(1, len(fit) // some)

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
@@ -36,45 +36,10 @@ def blocks(sizes: Sequence[int]) -> Array:
     return matrix
 
 
-def k_anonymous_sizes(size: int, k: int) -> list[int]:
-    """The classes of ``k_anonymous``: ``size // k`` of them, the first ones one larger.
-
-    >>> k_anonymous_sizes(11, 4)
-    [6, 5]
-    """
-    classes = size // k
-    return [size // classes + (i < size % classes) for i in range(classes)]
-
-
-def circulant(first_row: ArrayLike) -> Array:
-    """Expression (6): each row is the one above, shifted right by one."""
-    row = np.asarray(first_row, dtype=float)
-    return np.stack([np.roll(row, u) for u in range(len(row))])
-
-
-def tridiagonal(alphas: ArrayLike) -> Array:
-    """Expression (7), with ``size - 1`` alphas."""
-    steps = np.asarray(alphas, dtype=float)
-    matrix = np.diag(steps, 1) + np.diag(steps, -1)
-    return matrix + np.diag(1 - matrix.sum(axis=1))
-
-
-def permutation(targets: Sequence[int]) -> Array:
-    """1 at ``(u, targets[u])``."""
-    matrix = np.zeros((len(targets), len(targets)))
-    matrix[np.arange(len(targets)), np.asarray(targets, dtype=int)] = 1
-    return matrix
-
-
 def entropy_rate(matrix: Array) -> float:
     """Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``, with ``0 log 0 = 0``."""
     positive = matrix[matrix > 0]
     return float(-(positive * np.log2(positive)).sum() / len(matrix))
-
-
-def beta(matrix: Array) -> float:
-    """Definition 1: the entropy rate over ``log2 r``; 1 for one category."""
-    return entropy_rate(matrix) / float(np.log2(len(matrix))) if len(matrix) > 1 else 1.0
 
 
 def epsilon(matrix: Array) -> float:
@@ -95,23 +60,6 @@ def is_ergodic(matrix: Array) -> bool:
     for _ in range((len(matrix) - 1) ** 2):
         power = (power.astype(int) @ step.astype(int)) > 0
     return bool(power.all())
-
-
-def row_entropies(matrix: Array) -> Array:
-    """The bits of every row."""
-    safe = np.where(matrix > 0, matrix, 1)
-    return np.asarray(-(matrix * np.log2(safe)).sum(axis=1))
-
-
-def mutual_information(matrix: Array, prior: Array) -> float:
-    """``H(Y) - H(Y | X)`` in bits.
-
-    >>> mutual_information(np.eye(2), np.array([0.5, 0.5]))
-    1.0
-    """
-    reports = matrix.T @ prior
-    positive = reports[reports > 0]
-    return float(-(positive * np.log2(positive)).sum() - prior @ row_entropies(matrix))
 
 
 def capacity(matrix: Array, steps: int = 20_000) -> tuple[float, float]:

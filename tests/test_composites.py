@@ -149,12 +149,6 @@ def test_long_products_cost_a_row_at_a_time() -> None:
     m = a @ a @ a @ a @ a @ a @ a @ a
     want = np.linalg.matrix_power(a.to_dense(), 8)
     assert np.abs(m.to_dense() - want).max() < 1e-14
-    squared = bs.geometric(3, beta=0.3)
-    for _ in range(16):
-        squared = squared @ squared
-    assert squared[0, 1] == pytest.approx(1 / 3)
-    assert hash(squared) == hash(bs.build("product", **squared.parameters))
-    assert not squared.is_exact
 
 
 def test_what_is_too_large_to_look_at_is_said() -> None:
@@ -188,10 +182,3 @@ def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:
         want *= factor[int(u), int(v)]
     assert m[5, 7] == pytest.approx(want, rel=1e-14)
     assert bs.kron(bs.uniform(2**26), bs.identity(2**27)).size == 2**53
-
-
-def test_t_transforms_have_the_bits_of_one_coin_in_two_rows() -> None:
-    m = bs.t_transform(10, 3, 7, keep=Fraction(1, 4))
-    h = -(0.25 * math.log2(0.25) + 0.75 * math.log2(0.75))
-    assert m.entropy_rate == pytest.approx(0.2 * h, abs=1e-15)
-    assert bs.t_transform(10, 7, 3, keep=Fraction(1, 4)) == m

@@ -15,8 +15,6 @@ from hypothesis import given
 import bistochastic as bs
 from cases import FAMILIES, drawn, of_every_family, parts
 
-every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
-
 
 def written_out(m: bs.Matrix) -> bs.Matrix | None:
     """The same law as a dense matrix, where its denominators are short enough."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -203,22 +200,6 @@ def test_a_kron_of_many_ones_is_its_factor() -> None:
         plain.estimate(counts=[5, 3, 2]).frequencies
     )
     assert not math.isnan(m.condition)
-
-
-def test_more_threads_than_a_machine_has_are_asked_for_in_the_environment() -> None:
-    code = (
-        "import bistochastic as bs, numpy as np;"
-        "print(bs.entropy_rate(np.full((256, 256), 1 / 256)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-        env={**os.environ, "BISTOCHASTIC_THREADS": str(10**9)},
-    )
-    assert done.stdout.strip() == "8.0"
 
 
 def test_a_row_of_a_large_product_goes_through_its_factors_in_turn() -> None:

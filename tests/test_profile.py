@@ -17,9 +17,8 @@ import bistochastic as bs
 import reference
 from bistochastic import measures
 from bistochastic.measures import guaranteed_max_leakage
-from cases import FAMILIES, of_every_family
+from cases import of_every_family
 
-every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 RNG = np.random.default_rng(30)
 
 

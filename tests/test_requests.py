@@ -65,7 +65,7 @@ def test_k_anonymous_by_beta_is_the_smallest_k(size: int, beta: float) -> None:
 def test_k_anonymous_by_share_is_the_smallest_k(size: int, share: float, k: int) -> None:
     assert bs.k_anonymous(size, share=share).parameters["k"] == k
     for bad in (0.0, -0.5, 1.5, math.nan):
-        with pytest.raises(ValueError, match="^`share` must be above 0 and at most 1; got"):
+        with pytest.raises(ValueError, match=r"^`share` must be above 0 and at most 1; got"):
             bs.k_anonymous(size, share=bad)
 
 

@@ -78,16 +78,6 @@ def test_near_permutations_and_tiny_entries(size: int) -> None:
         check(m, np.ones((size, size)))
 
 
-def test_reducible_tables_stay_reducible() -> None:
-    table = np.zeros((7, 7))
-    table[:3, :3] = 1 / 3
-    table[3:, 3:] = 1 / 4
-    m = bs.dense(table)
-    check(m, table)
-    assert not m.is_ergodic
-    assert np.abs(m.to_dense() - table).max() <= 2 / GRID
-
-
 @given(data=st.data())
 def test_what_is_on_the_grid_is_never_moved(data: Any) -> None:
     m = bs.balance(data.draw(tables()))

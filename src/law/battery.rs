@@ -150,7 +150,6 @@ fn some_power_is_positive(f: &dyn Family) -> bool {
 /// Matrices of every family, at the edges of their parameters among others.
 fn cases() -> Vec<Matrix> {
     use Value::{Ratio, Ratios, Real, Reals, Table, Whole, Wholes};
-    let one = |family: &str, name: &str, value: Value| make(family, &[(name, value)]).unwrap();
     let square = |family: &str, name: &str, cells: &[f64], more: &[(&str, Value)]| {
         let size = cells.len().isqrt();
         let cells = Table(size, size, Box::new(Reals(cells.into())));
@@ -188,36 +187,31 @@ fn cases() -> Vec<Matrix> {
         ];
         all.push(make("difference_set", &[given, law].concat()).unwrap());
     }
-    for row in [
-        &[1.0][..],
-        &[0.0, 1.0, 0.0],
-        &[0.5, 0.0, 0.5, 0.0],
-        &[1.0 - 3.0 * tiny, tiny, tiny, tiny],
-    ] {
-        all.push(one("circulant", "first_row", Reals(row.into())));
-    }
-    all.push(one(
-        "circulant",
-        "first_row",
-        Ratios([(1, 3), (1, 6), (1, 2)].into()),
-    ));
-    for alphas in [
-        &[][..],
-        &[1.0],
-        &[0.3, 0.7, 0.3],
-        &[1.0, 0.0, 1.0],
-        &[tiny, 1.0, tiny],
-    ] {
-        all.push(one("tridiagonal", "alphas", Reals(alphas.into())));
-    }
-    for kernel in [
-        &[1.0, 0.0][..],
-        &[0.0, 0.5, 0.0],
-        &[0.0, 0.0, 0.5, 0.0, 0.0],
-        &[0.5, 0.1, 0.1, 0.05, 0.0],
-    ] {
-        all.push(one("reflected", "kernel", Reals(kernel.into())));
-    }
+    let reals = [
+        ("circulant", "first_row", &[1.0][..]),
+        ("circulant", "first_row", &[0.0, 1.0, 0.0]),
+        ("circulant", "first_row", &[0.5, 0.0, 0.5, 0.0]),
+        (
+            "circulant",
+            "first_row",
+            &[1.0 - 3.0 * tiny, tiny, tiny, tiny],
+        ),
+        ("tridiagonal", "alphas", &[]),
+        ("tridiagonal", "alphas", &[1.0]),
+        ("tridiagonal", "alphas", &[0.3, 0.7, 0.3]),
+        ("tridiagonal", "alphas", &[1.0, 0.0, 1.0]),
+        ("tridiagonal", "alphas", &[tiny, 1.0, tiny]),
+        ("reflected", "kernel", &[1.0, 0.0]),
+        ("reflected", "kernel", &[0.0, 0.5, 0.0]),
+        ("reflected", "kernel", &[0.0, 0.0, 0.5, 0.0, 0.0]),
+        ("reflected", "kernel", &[0.5, 0.1, 0.1, 0.05, 0.0]),
+    ];
+    all.extend(
+        reals
+            .map(|(family, name, numbers)| make(family, &[(name, Reals(numbers.into()))]).unwrap()),
+    );
+    let thirds = ("first_row", Ratios([(1, 3), (1, 6), (1, 2)].into()));
+    all.push(make("circulant", &[thirds]).unwrap());
     let whole = [
         ("blocks", "sizes", &[2, 2, 3, 3, 2][..]),
         ("blocks", "sizes", &[1, 1, 5]),

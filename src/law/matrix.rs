@@ -1,7 +1,6 @@
 //! A matrix: a family, what was asked for, and what was found out about it, each number once.
 
 use std::any::Any;
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -173,18 +172,7 @@ impl Matrix {
 
     /// The distinct matrices in a composite, parts first.
     pub fn below(&self) -> Vec<&Matrix> {
-        let mut order = Vec::new();
-        let mut seen = HashSet::new();
-        let mut stack = vec![(self, false)];
-        while let Some((matrix, opened)) = stack.pop() {
-            if opened {
-                order.push(matrix);
-            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) {
-                stack.push((matrix, true));
-                let parts = composite::parts_of(&*matrix.family);
-                stack.extend(parts.into_iter().rev().map(|part| (part, false)));
-            }
-        }
+        let mut order = composite::distinct(std::slice::from_ref(self));
         // Last comes this matrix itself.
         order.pop();
         order

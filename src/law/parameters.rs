@@ -132,9 +132,12 @@ impl Arguments {
 
     /// The same, if it has to be there.
     pub fn required(&mut self, name: &str) -> Result<Value> {
-        let family = self.family;
-        self.take(name)
-            .ok_or_else(|| Error::type_(name, format!("be given for {family}"), "nothing"))
+        let missing = self.missing(name);
+        self.take(name).ok_or(missing)
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        Error::type_(name, format!("be given for {}", self.family), "nothing")
     }
 
     /// An integer from `low` to `high`, if it is given.
@@ -149,11 +152,15 @@ impl Arguments {
         }
     }
 
+    /// The same, if it has to be there.
+    pub fn required_whole(&mut self, name: &str, low: u64, high: u64) -> Result<u64> {
+        let missing = self.missing(name);
+        self.whole(name, low, high)?.ok_or(missing)
+    }
+
     /// The number of categories.
     pub fn size(&mut self) -> Result<u64> {
-        let family = self.family;
-        self.whole("size", 1, MAX_SIZE)?
-            .ok_or_else(|| Error::type_("size", format!("be given for {family}"), "nothing"))
+        self.required_whole("size", 1, MAX_SIZE)
     }
 
     /// A number as a double, if it is given. A fraction between two doubles is asked for by the

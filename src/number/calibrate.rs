@@ -30,19 +30,3 @@ pub fn largest(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 
     }
     low
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_edge_is_found_wherever_it_is() {
-        for edge in 0..=20 {
-            assert_eq!(smallest(0, 20, |n| n >= edge), edge);
-            assert_eq!(largest(0, 20, |n| n <= edge), edge);
-        }
-        assert_eq!(smallest(3, 9, |_| false), 9);
-        assert_eq!(largest(3, 9, |_| false), 3);
-        assert_eq!(smallest(0, u64::MAX, |n| n >= u64::MAX - 1), u64::MAX - 1);
-    }
-}

@@ -59,25 +59,3 @@ pub fn modulo_prime(counts: &[i64], size: usize) -> usize {
     }
     rank
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_of_known_matrices() {
-        assert_eq!(modulo_prime(&[1, 1, 1, 1], 2), 1);
-        assert_eq!(modulo_prime(&[2, 1, 1, 2], 2), 2);
-        assert_eq!(modulo_prime(&[0, 1, 1, 0], 2), 2);
-        assert_eq!(modulo_prime(&[1, 1, 0, 0, 1, 1, 1, 0, 1], 3), 3);
-        // Rows 0 + 1 = rows 2 + 3.
-        assert_eq!(
-            modulo_prime(&[2, 1, 1, 0, 0, 1, 1, 2, 1, 2, 0, 1, 1, 0, 2, 1], 4),
-            3
-        );
-        let ones = vec![7; 60 * 60];
-        assert_eq!(modulo_prime(&ones, 60), 1);
-        assert_eq!(multiply(P - 1, P - 1), 1);
-        assert_eq!(multiply(inverse(12345), 12345), 1);
-    }
-}

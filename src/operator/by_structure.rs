@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::direct::{Means, Scatter, Shift, Swap};
 use super::map::Operator;
 use super::spectral::Spectrum;
-use super::tridiagonal::{Source, Tridiagonal};
+use super::tridiagonal::Tridiagonal;
 use crate::law::{Alphas, Matrix, Shelf, Shelved, Structure};
 use crate::number::dd::Dd;
 use crate::number::lattice::{gcd, nearest};
@@ -130,11 +130,10 @@ fn operator(matrix: &Matrix) -> Option<Arc<dyn Operator>> {
         Structure::Certain(Some(targets)) => Some(Arc::new(Scatter {
             targets: Arc::clone(targets),
         })),
-        Structure::Neighbours { alphas, total, .. } => Some(Arc::new(Tridiagonal::new(Source {
-            alphas: alphas.stored().gather(),
-            size: size as usize,
-            total: *total,
-        }))),
+        Structure::Neighbours { alphas, total, .. } => {
+            let alphas = alphas.stored().gather();
+            Some(Arc::new(Tridiagonal::new(alphas, size as usize, *total)))
+        }
         &Structure::Swap {
             i, j, stay, sum, ..
         } => {

@@ -27,12 +27,11 @@ const WRITTEN: u64 = 1024;
 enum Step {
     /// Through a map that takes a vector at a time.
     Map(Arc<dyn Operator>),
-    /// Tables through the matrices of their axes; of those that it leaves, see `Last`.
+    /// Tables through the matrices of their axes; of those that it leaves, see `Turn`.
     Axes(Joint),
-    /// An axis with `after` cells after it is moved to the end, so that rows are its vectors.
-    Last { after: usize },
-    /// And back.
-    Home { after: usize },
+    /// An axis with `after` cells after it is moved to the end, so that rows are its vectors, or back. Before,
+    /// every table has `columns` columns.
+    Turn { after: usize, columns: usize },
     /// What `weight` of a matrix and the rest of perfect secrecy took them to, without the latter: sums are
     /// kept, so that what it adds is known, a share of the mean.
     Unmix { weight: f64 },
@@ -181,11 +180,13 @@ impl Program {
             let (after, factor) = (after.product(), each[axis]);
             let mine = factor.family.size() as usize;
             if after > 1 {
-                self.add(mine, Step::Last { after });
+                let columns = after;
+                self.add(mine, Step::Turn { after, columns });
             }
             self.of(factor, true)?;
             if after > 1 {
-                self.add(mine, Step::Home { after });
+                let columns = mine;
+                self.add(mine, Step::Turn { after, columns });
             }
         }
         Ok(())
@@ -265,8 +266,13 @@ impl Walk {
                 std::mem::swap(&mut self.rows, &mut self.other);
             }
             Step::Axes(joint) => joint.run(&mut self.rows),
-            Step::Last { after } => self.turn(size, *after, *after),
-            Step::Home { after } => self.turn(size, *after, size),
+            Step::Turn { after, columns } => {
+                self.spare();
+                let cells = size * after;
+                let tables = self.rows.chunks(cells).zip(self.other.chunks_mut(cells));
+                tables.for_each(|(from, to)| transpose(from, *columns, to));
+                std::mem::swap(&mut self.rows, &mut self.other);
+            }
             Step::Unmix { weight } => {
                 for row in self.rows.chunks_mut(size) {
                     let mean = pairwise(row) / size as f64;
@@ -294,17 +300,6 @@ impl Walk {
             Step::Dense(_) => {}
         }
     }
-
-    /// Every table of `size` times `after` cells transposed. Before, it has `columns` columns.
-    fn turn(&mut self, size: usize, after: usize, columns: usize) {
-        self.spare();
-        let cells = size * after;
-        let tables = self.rows.chunks(cells).zip(self.other.chunks_mut(cells));
-        for (from, to) in tables {
-            transpose(from, columns, to);
-        }
-        std::mem::swap(&mut self.rows, &mut self.other);
-    }
 }
 
 /// The sum by halves, down to a few numbers eight at a time: NumPy's order, so that its numbers come out.
@@ -329,7 +324,8 @@ fn pairwise(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::{joined, mix, response, sized, table, written};
+    use crate::law::battery::{joined, make, mix, response, sized, table, wholes, with, written};
+    use crate::law::parameters::Value;
 
     fn dense(size: usize) -> Matrix {
         // A circulant that only its entries show: no structure of its own.
@@ -345,17 +341,28 @@ mod tests {
     }
 
     fn composites() -> Vec<Matrix> {
+        let kron = |factors: &[Matrix]| joined("kron", factors);
+        let circle = wholes("circulant", "first_row", &[5, 2, 1]);
+        let swap = wholes("permutation", "targets", &[1, 2, 0]);
+        let ordinal = with("geometric", 20, "temperature", Value::Real(0.7));
+        let alphas = Value::Reals([0.1, 0.2, 0.05].into());
+        let steps = make("tridiagonal", &[("alphas", alphas)]).unwrap();
         let product = joined("product", &[dense(5), rr(5)]);
         let mixed = mix(&[product.clone(), dense(5)]);
-        let wide = joined("kron", &[dense(131), mixed.clone(), rr(2)]);
         vec![
             joined("product", &[product.clone(), dense(5)]),
             mix(&[sized("uniform", 5), dense(5)]),
-            joined("kron", &[rr(3), dense(131)]),
+            kron(&[rr(3), dense(131)]),
+            kron(&[dense(131), mixed.clone(), rr(2)]),
             mixed,
             product,
-            wide,
             dense(600),
+            kron(&[rr(2), rr(3), rr(2)]),
+            kron(&[circle.clone(), swap.clone(), rr(5)]),
+            kron(&[ordinal.clone(), rr(2), rr(2)]),
+            kron(&[rr(3), ordinal]),
+            kron(&[steps.clone(), sized("identity", 4), circle.clone()]),
+            kron(&[kron(&[rr(2), circle]), kron(&[swap, steps])]),
         ]
     }
 
@@ -388,8 +395,14 @@ mod tests {
                             Way::Forth => sum(row, &|u| entries[u * n + v]),
                             Way::Back => sum(row, &|u| entries[v * n + u]),
                         };
-                        assert!((got - want).abs() < 1e-12, "{matrix:?} {got} {want}");
+                        assert!((got - want).abs() < 1e-11, "{matrix:?} {got} {want}");
                     }
+                }
+                if tables.is_empty() {
+                    let inverse = Program::new(&matrix, way, true).unwrap();
+                    walk.run(&inverse, &[]);
+                    let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-8;
+                    assert!(walk.rows.iter().zip(&rows).all(near), "{matrix:?}");
                 }
             }
         }

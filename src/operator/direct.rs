@@ -111,32 +111,28 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    fn scatter(&self, x: &[f64], out: &mut [f64]) {
-        for (x, &v) in x.iter().zip(&*self.targets) {
-            out[v as usize] = *x;
-        }
-    }
-
-    fn gather(&self, x: &[f64], out: &mut [f64]) {
-        for (out, &v) in out.iter_mut().zip(&*self.targets) {
-            *out = x[v as usize];
+    /// Every number to the target of its place, or from there.
+    fn run(&self, way: Way, x: &[f64], out: &mut [f64]) {
+        let targets = self.targets.iter().map(|&v| v as usize);
+        match way {
+            Way::Forth => targets.zip(x).for_each(|(v, x)| out[v] = *x),
+            Way::Back => targets.zip(out).for_each(|(v, out)| *out = x[v]),
         }
     }
 }
 
 impl Operator for Scatter {
     fn apply(&self, way: Way, x: &[f64], out: &mut [f64], _: &mut Scratch) {
-        match way {
-            Way::Forth => self.scatter(x, out),
-            Way::Back => self.gather(x, out),
-        }
+        self.run(way, x, out);
     }
 
     fn solve(&self, way: Way, y: &[f64], out: &mut [f64], _: &mut Scratch) {
-        match way {
-            Way::Forth => self.gather(y, out),
-            Way::Back => self.scatter(y, out),
-        }
+        let other = if way == Way::Forth {
+            Way::Back
+        } else {
+            Way::Forth
+        };
+        self.run(other, y, out);
     }
 
     fn least(&self) -> f64 {

@@ -19,7 +19,7 @@ pub use direct::{Means, Scatter, Shift, Swap};
 pub use joint::Joint;
 pub use map::{LEAST, Operator, Scratch, Way, run};
 pub use spectral::{Spectral, Spectrum};
-pub use tridiagonal::{Source, Tridiagonal};
+pub use tridiagonal::Tridiagonal;
 
 /// The position of the first number that is not finite.
 pub fn not_finite(x: &[f64]) -> Option<usize> {

@@ -8,23 +8,12 @@ use crate::system::stop::Paced;
 /// A symmetric tridiagonal matrix with line sums 1.
 #[derive(Debug)]
 pub struct Tridiagonal {
+    /// One alpha repeated, or all of them, as counts out of `total`.
+    alphas: Vec<u64>,
     size: usize,
-    /// One alpha repeated, whose eigenvalues are known.
-    constant: Option<f64>,
+    total: u64,
     lines: Kept<Lines>,
     factors: Kept<Factors>,
-    source: Source,
-}
-
-/// What the lines are made from when they are first needed.
-#[derive(Debug)]
-pub struct Source {
-    /// One alpha repeated, or all of them, as counts out of `total`.
-    pub alphas: Vec<u64>,
-    /// Number of categories.
-    pub size: usize,
-    /// The total of every line.
-    pub total: u64,
 }
 
 #[derive(Debug)]
@@ -49,23 +38,42 @@ enum Factors {
 }
 
 impl Tridiagonal {
-    /// From counts; one alpha for all if there is just one and the size is above 2.
-    pub fn new(source: Source) -> Self {
-        let constant = match source.alphas[..] {
-            [alpha] => Some(alpha as f64 / source.total as f64),
-            _ => None,
-        };
+    /// From counts out of `total`: one alpha for all, or one each.
+    pub fn new(alphas: Vec<u64>, size: usize, total: u64) -> Self {
         Tridiagonal {
-            size: source.size,
-            constant,
+            alphas,
+            size,
+            total,
             lines: Kept::new(),
             factors: Kept::new(),
-            source,
         }
     }
 
+    /// One alpha repeated, whose eigenvalues are known.
+    fn constant(&self) -> Option<f64> {
+        match self.alphas[..] {
+            [alpha] => Some(alpha as f64 / self.total as f64),
+            _ => None,
+        }
+    }
+
+    /// Made when they are first needed.
     fn lines(&self) -> &Lines {
-        self.lines.get_or_make(|| Lines::new(&self.source))
+        self.lines.get_or_make(|| {
+            let total = self.total as f64;
+            let alpha = |i: Option<usize>| match (i, &self.alphas[..]) {
+                (Some(i), _) if i + 1 >= self.size => 0,
+                (None, _) => 0,
+                (_, [alpha]) => *alpha,
+                (Some(i), alphas) => alphas[i],
+            };
+            let stays = |u: usize| self.total - alpha(u.checked_sub(1)) - alpha(Some(u));
+            let beside = (0..self.size - 1).map(|i| alpha(Some(i)) as f64 / total);
+            Lines {
+                diagonal: (0..self.size).map(|u| stays(u) as f64 / total).gather(),
+                beside: beside.gather(),
+            }
+        })
     }
 
     fn factors(&self) -> &Factors {
@@ -77,26 +85,6 @@ impl Tridiagonal {
                 pivoted(diagonal, beside)
             }
         })
-    }
-}
-
-impl Lines {
-    fn new(source: &Source) -> Self {
-        let total = source.total as f64;
-        let alpha = |i: Option<usize>| match (i, &source.alphas[..]) {
-            (Some(i), _) if i + 1 >= source.size => 0,
-            (None, _) => 0,
-            (_, [alpha]) => *alpha,
-            (Some(i), alphas) => alphas[i],
-        };
-        Lines {
-            diagonal: (0..source.size)
-                .map(|u| (source.total - alpha(u.checked_sub(1)) - alpha(Some(u))) as f64 / total)
-                .gather(),
-            beside: (0..source.size - 1)
-                .map(|i| alpha(Some(i)) as f64 / total)
-                .gather(),
-        }
     }
 }
 
@@ -244,7 +232,7 @@ impl Operator for Tridiagonal {
     /// between `-t` and `t`, four candidates a pass.
     fn least(&self) -> f64 {
         let n = self.size;
-        let least = match self.constant {
+        let least = match self.constant() {
             _ if n == 1 => 1.0,
             Some(alpha) => {
                 // The eigenvalues fall with k; 0 lies between two neighbours, or beyond the last.
@@ -278,7 +266,7 @@ impl Operator for Tridiagonal {
     }
 
     fn is_singular(&self) -> bool {
-        match (self.constant, self.size) {
+        match (self.constant(), self.size) {
             (Some(_), _) | (_, 1) => self.least() < LEAST,
             // Positive definite where every diagonal entry is above 1/2, else one count tells.
             _ => match self.factors() {
@@ -290,7 +278,7 @@ impl Operator for Tridiagonal {
 
     fn rank(&self) -> u64 {
         let n = self.size as u64;
-        match self.constant {
+        match self.constant() {
             // The eigenvalues are all different.
             Some(alpha) if alpha > 0.0 => n - u64::from(self.least() == 0.0),
             Some(_) => n,

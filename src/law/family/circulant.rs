@@ -9,7 +9,7 @@ use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
 use crate::number::bits::{self, Entropy};
 use crate::number::lattice::{gcd, nearest};
-use crate::number::logarithms::{self, LogSum};
+use crate::number::logarithms;
 use crate::system::memory::Gather;
 
 /// # Law
@@ -94,10 +94,7 @@ impl Family for Circulant {
         let (low, high) = self.range();
         if low == high {
             // Perfect secrecy, said without rounding at any length.
-            return Entropy::Exact(LogSum {
-                terms: vec![(1, self.size().into())],
-                denominator: 1,
-            });
+            return Entropy::perfect(self.size());
         }
         let row = &*self.first_row;
         bits::of_counts(1, self.total, 1, row.len(), |i| row[i] as u64)

@@ -52,7 +52,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     match wanted {
         Wanted::Temperature(t) => {
             let (cost, t) = comparable(size, &cost, t)?;
-            let mut state = Potentials::new(size, &cost);
+            let mut state = Potentials::new(size, &cost, f64::INFINITY);
             state.settle(t, DONE);
             rounded(arguments, &state)
         }
@@ -90,13 +90,8 @@ fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]
         return Ok((Cow::Borrowed(cost), t));
     }
     if largest / t <= NEAR {
-        // Powers of two change nothing but the exponent.
-        let by = match assignment::exponent(t) {
-            -900..900 => return Ok((Cow::Borrowed(cost), t)),
-            e => -e,
-        };
-        let cost = cost.iter().map(|&c| assignment::scaled(c, by)).gather();
-        return Ok((cost.into(), assignment::scaled(t, by)));
+        let (cost, by) = moderate(cost, t);
+        return Ok((cost, assignment::scaled(t, by)));
     }
     let e = assignment::exponent(t);
     let bounded = assignment::bounded(cost, size, reach(size) * t);
@@ -107,6 +102,18 @@ fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]
         .iter()
         .map(|&c| if c.is_finite() { c.min(most) } else { c });
     Ok((left.gather().into(), assignment::scaled(t, -e)))
+}
+
+/// Costs times a power of two, and its exponent, if `x` times that power is far from the ends of doubles: it changes
+/// nothing but the exponents.
+fn moderate(cost: &[f64], x: f64) -> (Cow<'_, [f64]>, i32) {
+    match assignment::exponent(x) {
+        -900..900 => (Cow::Borrowed(cost), 0),
+        e => {
+            let scaled = cost.iter().map(|&c| assignment::scaled(c, -e));
+            (scaled.gather().into(), -e)
+        }
+    }
 }
 
 fn largest(cost: &[f64]) -> f64 {
@@ -153,20 +160,7 @@ fn rounded(arguments: &mut Arguments, state: &Potentials<'_>) -> Result<Dense> {
 /// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the
 /// temperature; if that turns out to be far below the costs, they are reduced first.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
-    let (top, e) = (largest(cost), assignment::exponent(largest(cost)));
-    let by = if top == 0.0 || (-900..900).contains(&e) {
-        0
-    } else {
-        -e
-    };
-    let moderate: Cow<'_, [f64]> = match by {
-        0 => Cow::Borrowed(cost),
-        by => cost
-            .iter()
-            .map(|&c| assignment::scaled(c, by))
-            .gather()
-            .into(),
-    };
+    let (moderate, by) = moderate(cost, largest(cost));
     let near = Search {
         size,
         cost: &moderate,
@@ -242,7 +236,7 @@ impl Search<'_> {
             state.settle(t, target);
             state.bits() - wanted
         };
-        let mut state = Potentials::within(size, cost, self.reach);
+        let mut state = Potentials::new(size, cost, self.reach);
         let largest = state.largest;
         let forbidden = cost.iter().any(|c| c.is_infinite());
         if forbidden || largest == 0.0 {
@@ -257,7 +251,7 @@ impl Search<'_> {
             if largest == 0.0 || beta == most {
                 return Ok(Some(hottest));
             }
-            state = Potentials::within(size, cost, self.reach);
+            state = Potentials::new(size, cost, self.reach);
         }
         let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
         let mut high = low;
@@ -295,7 +289,7 @@ impl Search<'_> {
         }
         if near && frozen && far {
             let (cost, t) = comparable(size, cost, low.0)?;
-            let mut state = Potentials::new(size, &cost);
+            let mut state = Potentials::new(size, &cost, f64::INFINITY);
             state.settle(t, DONE);
             let law = rounded(arguments, &state)?;
             if rate::beta(&law) >= beta {

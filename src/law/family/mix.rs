@@ -113,6 +113,18 @@ impl Mix {
         Dd::from(u128::from(weight)) / Dd::from(u128::from(self.sum))
     }
 
+    /// The weighted sum of one row of each part.
+    fn blend(&self, row: impl Fn(&dyn Family) -> Vec<Dd>) -> Vec<Dd> {
+        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(row(&*part.family)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
+    }
+
     fn measures(&self) -> &Measures {
         self.measures.get_or_make(|| {
             collapse::mix(&self.weighted(), self.sum)
@@ -136,7 +148,7 @@ impl Mix {
             .map(|(w, part)| part.entropy().scaled(self.share(*w)));
         let entropy = entropy
             .reduce(|a, b| a + b)
-            .unwrap_or_else(|| composite::perfect(1));
+            .unwrap_or_else(|| Entropy::perfect(1));
         let largest = parts
             .iter()
             .map(|(_, part)| part.epsilon())
@@ -176,14 +188,7 @@ impl Joined for Mix {
     }
 
     fn join_precise(&self, u: u64) -> Vec<Dd> {
-        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
-        for (w, part) in self.weighted() {
-            let share = self.share(w);
-            for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
-                *s = *s + share * p;
-            }
-        }
-        sum
+        self.blend(|part| part.precise_row(u))
     }
 }
 
@@ -258,14 +263,7 @@ impl Family for Mix {
     }
 
     fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
-        let mut sum = memory::filled(Dd::ZERO, weights.len());
-        for (w, part) in self.weighted() {
-            let share = self.share(w);
-            for (s, p) in sum.iter_mut().zip(part.family.precise_through(weights)) {
-                *s = *s + share * p;
-            }
-        }
-        sum
+        self.blend(|part| part.precise_through(weights))
     }
 
     fn knows_ergodic(&self) -> bool {

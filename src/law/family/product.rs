@@ -94,6 +94,11 @@ impl Product {
         }
     }
 
+    /// Those of the two matrices, and their product.
+    fn totals(&self) -> Option<(u128, u128, u128)> {
+        Some((self.pair[0].total()?, self.pair[1].total()?, self.total()?))
+    }
+
     fn measures(&self) -> &Measures {
         self.measures.get_or_make(|| {
             collapse::product(&self.pair[0], &self.pair[1])
@@ -177,8 +182,7 @@ impl Joined for Product {
     /// The row of the first matrix, then of the second for each code it leads to. A product of many
     /// matrices so costs a row at a time, not a path at a time.
     fn join_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
-        let (Some(a), Some(b), Some(own)) = totals else {
+        let Some((a, b, own)) = self.totals() else {
             return false;
         };
         // `total` may be a multiple of the product's own.
@@ -244,8 +248,7 @@ impl Family for Product {
 
     /// First through the one, then through the other.
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
-        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
-        let (Some(a), Some(b), Some(own)) = totals else {
+        let Some((a, b, own)) = self.totals() else {
             return false;
         };
         let mut between = memory::zeros(out.len());

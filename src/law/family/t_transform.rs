@@ -31,12 +31,8 @@ pub struct TTransform {
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     arguments.known(&["size", "i", "j", "keep"])?;
     let size = arguments.size()?;
-    let mut code = |name: &str| {
-        arguments
-            .whole(name, 0, size - 1)?
-            .ok_or_else(|| Error::type_(name, "be given for t_transform", "nothing"))
-    };
-    let (i, j) = (code("i")?, code("j")?);
+    let i = arguments.required_whole("i", 0, size - 1)?;
+    let j = arguments.required_whole("j", 0, size - 1)?;
     if i == j {
         return Err(Error::value("j", "differ from i", j));
     }

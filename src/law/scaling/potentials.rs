@@ -50,8 +50,9 @@ pub struct Potentials<'a> {
 }
 
 impl<'a> Potentials<'a> {
-    /// Before any temperature; `cost` is non-negative, infinite where nothing is allowed.
-    pub fn new(size: usize, cost: &'a [f64]) -> Self {
+    /// Before any temperature; `cost` is non-negative, infinite where nothing is allowed, and counts as `reach`
+    /// temperatures if it is more.
+    pub fn new(size: usize, cost: &'a [f64], reach: f64) -> Self {
         let finite = cost.iter().copied().filter(|c| c.is_finite());
         Potentials {
             size,
@@ -61,19 +62,12 @@ impl<'a> Potentials<'a> {
             kernel: memory::zeros(size * size),
             temperature: f64::INFINITY,
             largest: finite.fold(0.0, f64::max),
-            reach: f64::INFINITY,
+            reach,
             most: f64::INFINITY,
             raised: 0.0,
             passes: 0,
             off: f64::INFINITY,
         }
-    }
-
-    /// The same, if a cost of more than `reach` temperatures counts as that.
-    pub fn within(size: usize, cost: &'a [f64], reach: f64) -> Self {
-        let mut potentials = Potentials::new(size, cost);
-        potentials.reach = reach;
-        potentials
     }
 
     /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one

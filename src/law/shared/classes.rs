@@ -175,14 +175,8 @@ impl Family for Classes {
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let smallest = self.runs.iter().min_by_key(|run| run.class_size)?;
         let largest = self.runs.iter().map(|run| run.class_size).max()?;
-        let bits = |n: u64| LogSum {
-            terms: vec![(1, n.into())],
-            denominator: 1,
-        };
-        let worst = (
-            smallest.start,
-            Entropy::Exact(bits(smallest.class_size)).bits_down(),
-        );
+        let bits = Entropy::perfect(smallest.class_size).bits_down();
+        let worst = (smallest.start, bits);
         let row_bits = if smallest.class_size == largest {
             RowBits::Same(worst.1)
         } else {

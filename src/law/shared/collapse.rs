@@ -3,10 +3,11 @@
 //! Only the measures collapse. The composite stays what it is and is drawn part by part.
 
 use crate::law::family::randomized_response::RandomizedResponse;
-use crate::law::shared::composite::{self, Measures, common};
+use crate::law::shared::composite::{Measures, common};
 use crate::law::shared::kernel::Kernel;
 use crate::law::structure::Structure;
 use crate::law::{Family, Matrix};
+use crate::number::bits::Entropy;
 use crate::number::entropy;
 use crate::number::lattice::nearest;
 use crate::number::logarithms;
@@ -74,14 +75,14 @@ fn of_row(row: &[u128], total: u128) -> Measures {
         .iter()
         .fold((u128::MAX, 0), |(low, high), &c| (low.min(c), high.max(c)));
     let entropy = if low == high {
-        composite::perfect(row.len() as u64)
+        Entropy::perfect(row.len() as u64)
     } else {
         let bits = entropy::sum_of_terms(row.len(), |start, out| {
             for (x, &c) in out.iter_mut().zip(&row[start..]) {
                 *x = c as f64 / total as f64;
             }
         });
-        composite::rounded_once(bits)
+        Entropy::summed(bits, false)
     };
     Measures {
         entropy,

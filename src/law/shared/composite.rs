@@ -1,15 +1,15 @@
 //! What mix and product share: exact counts of a composite row by row, and its measures from them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::{Composition, Family, Matrix};
-use crate::number::bits::{Bits, Entropy};
+use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::number::entropy;
 use crate::number::lattice::nearest;
-use crate::number::logarithms::{self, LogSum};
+use crate::number::logarithms;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -103,22 +103,32 @@ impl Nesting {
     }
 }
 
-/// How many different matrices there are among these and in them.
-fn different(parts: &[Matrix]) -> usize {
-    let mut found = HashMap::new();
-    let mut stack: Vec<&Matrix> = parts.iter().gather();
-    while let Some(matrix) = stack.pop() {
-        let place = Arc::as_ptr(&matrix.family).cast::<()>();
-        if found.insert(place, matrix).is_none() {
-            stack.extend(parts_of(&*matrix.family));
+/// The matrices among these and in them, each once, parts first.
+pub fn distinct(matrices: &[Matrix]) -> Vec<&Matrix> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut stack: Vec<(&Matrix, bool)> = matrices.iter().rev().map(|m| (m, false)).gather();
+    while let Some((matrix, opened)) = stack.pop() {
+        if opened {
+            order.push(matrix);
+        } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) {
+            stack.push((matrix, true));
+            let parts = parts_of(&*matrix.family);
+            stack.extend(parts.into_iter().rev().map(|part| (part, false)));
         }
     }
+    order
+}
+
+/// How many different matrices there are among these and in them.
+fn different(parts: &[Matrix]) -> usize {
+    let found = distinct(parts);
     if found.len() <= DIFFERENT {
         return found.len();
     }
     // Some may have been built twice.
     let mut digests: HashSet<&[u8; 32]> = HashSet::new();
-    digests.extend(found.values().map(|matrix| matrix.digest()));
+    digests.extend(found.into_iter().map(Matrix::digest));
     digests.len()
 }
 
@@ -302,8 +312,7 @@ struct Band {
 }
 
 /// Measures of a matrix from the exact counts of its rows out of `total`, which `fill` writes into
-/// zeroed numbers. Probabilities are rounded to doubles once, which moves the entropy by less than
-/// 2^-50; the extremes of the columns are compared as integers.
+/// zeroed numbers. Probabilities are rounded to doubles once; the extremes of the columns are compared as integers.
 pub fn measures(
     size: usize,
     total: u128,
@@ -361,30 +370,14 @@ pub fn measures(
         })
         .fold(0.0, f64::max);
     let entropy = if epsilon == 0.0 {
-        perfect(size as u64)
+        Entropy::perfect(size as u64)
     } else {
-        rounded_once(bits)
+        Entropy::summed(bits, false)
     };
     Some(Measures {
         entropy,
         epsilon,
         exact: true,
-    })
-}
-
-/// Bits of probabilities that were rounded to doubles once.
-pub fn rounded_once(bits: Dd) -> Entropy {
-    Entropy::Within(Bits {
-        value: bits,
-        error: bits.hi * entropy::RELATIVE_ERROR + 2f64.powi(-50),
-    })
-}
-
-/// All the bits.
-pub fn perfect(size: u64) -> Entropy {
-    Entropy::Exact(LogSum {
-        terms: vec![(1, size.into())],
-        denominator: 1,
     })
 }
 

@@ -1,11 +1,10 @@
 //! The entropy rate of a reflected kernel: streamed, short if the kernel is flat, or bounded.
 
 use super::{Count, Kernel, QUICK, TERMS};
-use crate::number::bits::{self, Bits, Entropy};
+use crate::number::bits::{self, Entropy};
 use crate::number::dd::Dd;
 use crate::number::entropy;
 use crate::number::lattice;
-use crate::number::logarithms::LogSum;
 use crate::system::memory::{self};
 use crate::system::pool;
 use crate::system::stop::Paced;
@@ -35,10 +34,7 @@ impl<K: Count> Kernel<'_, K> {
         let (flat, terms) = self.plan();
         if flat == Some(0) {
             // Constant throughout: perfect secrecy.
-            return Entropy::Exact(LogSum {
-                terms: vec![(1, r as u128)],
-                denominator: 1,
-            });
+            return Entropy::perfect(r as u64);
         }
         let sum = match flat {
             Some(w) => self.with_flat_tail(w, terms <= most),
@@ -47,11 +43,7 @@ impl<K: Count> Kernel<'_, K> {
         };
         let value = sum / Dd::from(r as f64);
         let exact = self.total.is_power_of_two() && self.total <= u128::from(lattice::GRID);
-        let slack = if exact { 0.0 } else { 2f64.powi(-50) };
-        Entropy::Within(Bits {
-            value,
-            error: value.hi.abs() * entropy::RELATIVE_ERROR + slack,
-        })
+        Entropy::summed(value, exact)
     }
 
     /// `H(c) - 1`: folding maps at most two places of the cycle to one.

@@ -25,23 +25,18 @@ impl<K: Count> Kernel<'_, K> {
         let total = self.total;
         let count = |j: usize| self.counts[j].whole();
         let scale = total as f64;
-        let bits_of = |values: &[f64]| {
-            let sum = entropy::sum_of_terms(values.len(), |start, out| {
-                out.copy_from_slice(&values[start..start + out.len()]);
-            });
-            (sum.hi * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50)).max(0.0)
-        };
         let falls = self.counts.windows(2).all(|w| w[0] >= w[1]);
-        let worst = if falls {
-            let row: Vec<f64> = (0..r).map(|v| self.count(0, v) as f64 / scale).gather();
-            (0, bits_of(&row))
+        let bits = if falls {
+            entropy::sum_of_terms(r, |start, out| {
+                for (v, x) in (start..).zip(out) {
+                    *x = self.count(0, v) as f64 / scale;
+                }
+            })
         } else {
-            let bits = self.kernel_bits_less_one().hi;
-            (
-                0,
-                (bits * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50)).max(0.0),
-            )
+            self.kernel_bits_less_one()
         };
+        let bits = bits.hi * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50);
+        let worst = (0, bits.max(0.0));
         let diagonal = |v: usize| count(0) + count(self.image(v));
         let (peaks, peaks_exact) = match self.envelope() {
             Some((_, bulge)) => {
