@@ -77,8 +77,11 @@ fn less((a, b): (u128, u128), (c, d): (u128, u128)) -> bool {
     a * d < c * b
 }
 
-/// Sums, bits, epsilon, truthfulness, ergodicity and the round trip, for sizes up to some 30.
+/// Sums, bits, epsilon, truthfulness, ergodicity, the linear map, the survey and the round trip, for sizes up to
+/// some 30.
 pub fn check_laws(matrix: &Matrix) {
+    crate::operator::laws::check_operator(matrix);
+    crate::measure::survey::laws::check_survey(matrix);
     let f = &*matrix.family;
     let size = f.size();
     let entry = |u, v| f.entry(u, v).unwrap();

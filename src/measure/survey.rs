@@ -257,3 +257,60 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
             .map(|(v, c)| (c.high.0, c.low.0, v)),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod laws {
+    //! A closed form says what looking at every entry says.
+
+    use super::*;
+    use crate::law::Matrix;
+
+    pub fn check_survey(matrix: &Matrix) {
+        let gammas = [1.0, 1.5, 2.0, 1e6, f64::INFINITY];
+        let Some(short) = matrix.family.short_survey(&gammas) else {
+            return;
+        };
+        let long = by_table(&*matrix.family, &gammas);
+        agree(&*matrix.family, &short, &long);
+    }
+
+    /// Exact numbers are equal, bounds are on the safe side.
+    pub fn agree(family: &dyn Family, short: &Survey, long: &Survey) {
+        let value = |(n, d): (u128, u128)| n as f64 / d as f64;
+        for (a, b) in [
+            (short.worst_row, long.worst_row),
+            (short.worst_column, long.worst_column),
+        ] {
+            assert!(a.1 <= b.1 + 1e-14, "{a:?} {b:?}");
+            assert!(!short.worst_exact || b.1 - a.1 < 1e-12, "{a:?} {b:?}");
+        }
+        let (a, b) = (value(short.peaks), value(long.peaks));
+        assert!(a >= b * (1.0 - 1e-15), "{a} {b}");
+        assert!(!short.peaks_exact || a - b < 1e-14 * b, "{a} {b}");
+        let (a, b) = (value(short.least_diagonal), value(long.least_diagonal));
+        assert!((a - b).abs() < 1e-15, "{a} {b}");
+        for (a, b) in short.deniability.iter().zip(&long.deniability) {
+            assert!(a.0 <= b.0 && (!a.1 || a.0 == b.0), "{a:?} {b:?}");
+        }
+        let ratio =
+            |(u, w, v): (u64, u64, u64)| (family.probability(u, v) / family.probability(w, v)).ln();
+        if let Some(found) = short.witness {
+            let widest = long.witness.map_or(0.0, ratio);
+            let found = ratio(found);
+            assert!(
+                found == widest || (found - widest).abs() < 1e-12 * widest,
+                "{found} {widest}"
+            );
+        }
+        let size = family.size() as usize;
+        let RowBits::Each(want) = &long.row_bits else {
+            return;
+        };
+        let got = match &short.row_bits {
+            RowBits::Same(bits) => vec![*bits; size],
+            RowBits::Each(each) => each.clone(),
+            RowBits::Unknown => return,
+        };
+        assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}

@@ -33,3 +33,51 @@ pub fn not_finite(x: &[f64]) -> Option<usize> {
         x.iter().position(|x| !x.is_finite())
     }
 }
+
+#[cfg(test)]
+pub(crate) mod laws {
+    //! What every operator obeys, against the entries of its family.
+
+    use super::*;
+    use crate::law::Matrix;
+
+    fn numbers(n: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| ((i * 7919 + 13) % 101) as f64 / 10.0 - 3.0)
+            .collect()
+    }
+
+    /// `apply` against the sum over entries both ways, `solve` against `apply`, up to rounding.
+    pub fn check_operator(matrix: &Matrix) {
+        let family = &*matrix.family;
+        let Some(operator) = matrix.operator() else {
+            return;
+        };
+        let n = family.size() as usize;
+        let x = numbers(n);
+        for way in [Way::Forth, Way::Back] {
+            let mut out = vec![f64::NAN; n];
+            run(operator, way, false, n, &x, &mut out);
+            for (v, got) in out.iter().enumerate() {
+                let want: f64 = (0..n)
+                    .map(|u| match way {
+                        Way::Forth => x[u] * family.probability(u as u64, v as u64),
+                        Way::Back => x[u] * family.probability(v as u64, u as u64),
+                    })
+                    .sum();
+                assert!((got - want).abs() < 1e-13 * 10.0, "{way:?} {got} {want}");
+            }
+            assert_eq!(operator.is_singular(), operator.least() < LEAST);
+            if operator.least() > 0.0 {
+                assert_eq!(operator.rank(), n as u64);
+                let mut again = vec![f64::NAN; n];
+                run(operator, way, true, n, &out, &mut again);
+                for (a, b) in again.iter().zip(&x) {
+                    assert!((a - b).abs() * operator.least() < 1e-13 * 10.0, "{a} {b}");
+                }
+            } else {
+                assert!(operator.rank() < n as u64);
+            }
+        }
+    }
+}
