@@ -783,12 +783,13 @@ def test_beyond_20_000_records_2_000_are_traced() -> None:
     assert int(chosen.max()) < 20_001
 
 
-def test_groups_of_columns_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_of_the_list_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     table = people(400)
     plan = plan_of(SEX, JOB, INCOME)
     release = plan.protect(table)
     whole = bs.audit(table, release, plan)
     monkeypatch.setattr(linkage, "_GROUP", 2)
+    monkeypatch.setattr(linkage, "_PIECE", 7)
     cut = bs.audit(table, release, plan)
     for one, other in zip(whole.linkages, cut.linkages, strict=True):
         assert one.first.observed == pytest.approx(other.first.observed, abs=1e-12)

@@ -324,11 +324,7 @@ def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
 
 
 def cut(values: Array, most: int) -> Codes:
-    """Classes of neighbouring ranks, at most so many; equal numbers stay together.
-
-    >>> cut(np.array([5.0, 1.0, 1.0, 9.0]), 2)
-    array([1, 0, 0, 1])
-    """
+    """Classes of neighbouring ranks, at most so many; equal numbers stay together."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) > most:
         before = np.cumsum(counts) - counts

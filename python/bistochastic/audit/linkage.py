@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from bistochastic.audit.attack import Steps
     from bistochastic.audit.evidence import Channel, Codes
 
-# Codes of a group stay in the cache of a processor.
+# Codes of a group stay in the cache of a processor, and so do pieces of the list of people.
 _GROUP = 1 << 14
+_PIECE = 1 << 16
 # Products of doubles end at exp(-745).
 _SMALL = -600.0
 FEW = 5
@@ -187,36 +187,47 @@ def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[f
     else:
         own = math.prod(each)
         high, low = own * (1 + TIES), own * (1 - TIES)
-    parts = [table.take(codes[start:stop], mode="clip")
-             for table, codes in zip(tables, everybody.codes, strict=True)]  # fmt: skip
     join = np.add if logs else np.multiply
-    scores = reduce(join, parts) if parts else np.ones(stop - start)
-    weights = everybody.weights[start:stop]
-    # Mostly few, so that these alone are looked up.
-    above = float(weights[np.flatnonzero(scores > high)].sum())
-    level = float(weights[np.flatnonzero(scores >= low)].sum()) - above
-    if logs:
-        peak = float(scores.max())
-        scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
-    # Not by BLAS: its threads wait for each other longer than such a sum takes.
-    total = float(np.einsum("i,i", scores, weights))
-    best = _best(scores)
+    # All logs at once, as the largest of them has to be known.
+    step = stop - start if logs else _PIECE
+    above = level = total = 0.0
+    tops, often = [], []
+    for begin in range(start, stop, step):
+        piece = slice(begin, min(begin + step, stop))
+        scores = np.ones(piece.stop - begin)
+        for i, (table, codes) in enumerate(zip(tables, everybody.codes, strict=True)):
+            chances = table.take(codes[piece], mode="clip")
+            scores = chances if i == 0 else join(scores, chances, out=scores)
+        weights = everybody.weights[piece]
+        # Mostly few, so that these alone are looked up.
+        over = float(weights[np.flatnonzero(scores > high)].sum())
+        above += over
+        level += float(weights[np.flatnonzero(scores >= low)].sum()) - over
+        if logs:
+            peak = float(scores.max())
+            scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
+        # Not by BLAS: its threads wait for each other longer than such a sum takes.
+        total += float(np.einsum("i,i", scores, weights))
+        best = _best(scores)
+        tops.append(scores[best])
+        often.append(weights[best])
+    top, many = np.concatenate(tops), np.concatenate(often)
+    best = _best(top)
+    top, many = top[best], many[best]
     expected = []
     for few in (1, FEW):
-        before = np.cumsum(weights[best]) - weights[best]
-        taken = np.clip(few - before, 0.0, weights[best]) @ scores[best]
-        expected.append(min(1.0, float(taken) / total) if total > 0 else 0.0)
+        taken = float(np.clip(few - (np.cumsum(many) - many), 0.0, many) @ top)
+        expected.append(min(1.0, taken / total) if total > 0 else 0.0)
     return [*(place_among(above, level, few) for few in (1, FEW)), *expected]
 
 
 def _best(scores: Array) -> Codes:
     """The places of the largest scores, in their order."""
-    chosen = np.arange(len(scores))
-    if len(scores) > 64 * FEW:
-        # A sixteenth of them has its own few, and all that belong are not below these.
-        some = scores[::16]
-        least = np.partition(some, len(some) - FEW)[len(some) - FEW]
-        chosen = np.r_[np.flatnonzero(scores > least), np.flatnonzero(scores == least)[:FEW]]
+    # Some of them have their own few, and all that belong are not below these.
+    some = scores[:: max(1, len(scores) // 1024)]
+    last = max(0, len(some) - FEW)
+    least = np.partition(some, last)[last]
+    chosen = np.r_[np.flatnonzero(scores > least), np.flatnonzero(scores == least)[:FEW]]
     return np.asarray(chosen[np.argsort(-scores[chosen], kind="stable")[:FEW]])
 
 

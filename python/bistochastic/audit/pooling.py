@@ -32,11 +32,7 @@ _PIECE = 1 << 22
 
 
 def agreement(groups: Codes, truths: Codes) -> float:
-    """How often records of a group share their value, beyond chance; between 0 and 1.
-
-    >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
-    1.0
-    """
+    """How often records of a group share their value, beyond chance; between 0 and 1."""
 
     def pairs(codes: Codes) -> float:
         counts = np.unique(codes, return_counts=True)[1].astype(np.float64)

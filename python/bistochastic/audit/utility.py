@@ -28,11 +28,7 @@ _LEVELS = 100
 
 
 def distance(one: Array, other: Array) -> float:
-    """Total variation.
-
-    >>> distance(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
-    0.25
-    """
+    """Total variation."""
     return float(np.abs(one - other).sum() / 2)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,11 +146,9 @@ class Grid:
 
     def matrices(self, name: str) -> NDArray[np.intp]:
         """Find the matrix of an attribute for each row of the grid."""
-        attribute, rows = self.records.attributes[name], len(self.across)
-        if attribute.groups is None:
-            return np.zeros(rows, np.intp)
-        found = np.zeros(rows, np.intp)
-        found[self.rows] = self.records.responses.codes[attribute.groups.column]
+        groups, found = self.records.attributes[name].groups, np.zeros(len(self.across), np.intp)
+        if groups is not None:
+            found[self.rows] = self.records.responses.codes[groups.column]
         return found
 
     @kept
@@ -175,10 +174,7 @@ class Grid:
         """Return one matrix over all cells from a matrix of every attribute."""
         attributes = [self.records.attributes[name] for name in self.axes]
         parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
-        found: Array = np.ones((1, 1))
-        for part in parts:
-            found = np.asarray(np.kron(found, part), dtype=np.float64)
-        return found
+        return reduce(lambda one, other: np.kron(one, other).astype(float), parts, np.ones((1, 1)))
 
     def second(self, weights: Array, part: slice) -> Array:
         """Compute ``sum over rows and cells of weight D D^T``."""
@@ -253,11 +249,8 @@ class Corrected:
             found -= float(np.vdot(self.table(part, sample), self.chances(theta, part)[1]))
         return found
 
-    def slopes(self, theta: Array) -> tuple[Array, Array]:
+    def slopes(self, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the corrected score, and the information."""
-        return self._slopes(theta, None)
-
-    def _slopes(self, theta: Array, weights: Array | None) -> tuple[Array, Array]:
         gradient, information = self.moments.ravel().copy(), np.zeros((self.size, self.size))
         for part, sample in self.grid.batches():
             first, second = self.sums(theta, self.table(part, sample, weights), part)
@@ -282,7 +275,7 @@ class Corrected:
 
     def spread(self, theta: Array, squares: Array) -> Array:
         """Compute the covariance of the total score without noise, if the model is true."""
-        return self._slopes(theta, squares)[1]
+        return self.slopes(theta, squares)[1]
 
     def scores(self, theta: Array) -> Array:
         """Return the corrected score of every row of the sample."""
@@ -335,5 +328,4 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
     return Fitted(
         theta, information, model.scores(theta),
         model.spread(theta, records.sample.squares), steps, model.negative(),
-        model.grid.cells * len(model.grid.across),
     )  # fmt: skip

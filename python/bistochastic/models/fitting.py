@@ -37,7 +37,6 @@ class Fitted:
     steps: int
     negative: float = 0.0
     """The negative part of the corrected table, relative to its total."""
-    cells: int = 0
     log_likelihood: float | None = None
     notes: tuple[str, ...] = ()
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.frames import Table
     from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
@@ -96,9 +97,7 @@ class Transitions:
         """Each row of :attr:`counts` divided by its sum; NaN if that is not positive."""
         rows = self.table.frequencies.reshape(self.shape)
         sums = rows.sum(axis=1, keepdims=True)
-        found = np.full_like(rows, np.nan)
-        np.divide(rows, sums, out=found, where=sums > 0)
-        return found
+        return np.asarray(np.divide(rows, sums, out=np.full_like(rows, np.nan), where=sums > 0))
 
     @kept
     def rate_errors(self) -> Array:
@@ -120,7 +119,7 @@ class Transitions:
 
         return framed(self._columns(), self.table._make, library)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> dict[str, object]:
         more = {"rate": self.rates.ravel(), "rate_error": self.rate_errors.ravel()}
         return {**self.table._levels(), **self.table._columns(), **more}
 
@@ -141,10 +140,10 @@ class _Wave:
 
     name: str
     plan: Plan
-    frame: Any
-    table: Any
+    frame: object
+    table: Table
     certificate: Certificate | None
-    ids: Any
+    ids: np.ndarray
 
     @classmethod
     def of(cls, name: str, plan: Plan, given: object, column: str) -> _Wave:
@@ -168,16 +167,13 @@ def _waves(
     plan: Plan, plan2: object, wave1: object, wave2: object, id_column: object, pseudonym: object
 ) -> tuple[_Wave, _Wave, str]:
     """Read both waves and the column of ids; the second has ``plan2``, or its release's plan."""
-    from bistochastic.plan.plan import Plan
-
-    given = {"id_column": id_column, "pseudonym": pseudonym}
-    said = [name for name, value in given.items() if value is not None]
-    if len(said) != 1:
-        got = "both" if said else "neither"
+    if (id_column is None) == (pseudonym is None):
+        got = "neither" if id_column is None else "both"
         raise TypeError(f"`id_column` must name the column of ids, or pseudonym; got {got}")
-    if plan2 is not None and not isinstance(plan2, Plan):
+    if plan2 is not None and not isinstance(plan2, type(plan)):
         raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
-    column = named(said[0], given[said[0]])
+    name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
+    column = named(name, given)
     second = certificate_of(wave2)
     other = plan2 or (plan if second is None else second.plan)
     one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
@@ -331,7 +327,7 @@ class _Pair:
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
         """Make the map from the table of reported pairs to the table of true ones."""
         factors, shape = [], []
-        columns: list[tuple[str, int, tuple[Any, ...]]] = []
+        columns: list[tuple[str, int, tuple[object, ...]]] = []
         for i, name in enumerate(self._choosing):
             size = self._axis(name).size
             factors.append(Factor(i, (np.ones((1, size)),), np.ones((1, size))))
@@ -450,12 +446,11 @@ def change(
         _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
     # The contributions of a person, or a cluster, in both waves count as one: both repeat.
-    labels = _together([one.ids, two.ids])
-    if survey.get("cluster") is not None:
-        labels = _together([_labels(wave, survey["cluster"]) for wave in (one, two)])
-    strata = np.zeros(len(labels), np.intp)
-    if survey.get("strata") is not None:
-        strata = _together([_labels(wave, survey["strata"]) for wave in (one, two)])
+    labels = _labels((one, two), survey.get("cluster"))
+    if labels is None:
+        labels = _together([one.ids, two.ids])
+    strata = _labels((one, two), survey.get("strata"))
+    strata = np.zeros(len(labels), np.intp) if strata is None else strata
     keys, which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)
     stratum, ones = keys // (labels.max() + 1), np.ones(len(labels))
     sample = Sample(len(ones), ones, ones, np.bincount(stratum), clusters=(which, stratum))
@@ -491,17 +486,22 @@ def _residuals(
     return value, (top - value * below) / total
 
 
-def _labels(wave: _Wave, column: object) -> Any:
-    """Return the values of an unprotected column, of every row."""
-    sheets.require(wave.table, wave.name, named("cluster", column))
-    codes, values = levels(wave.table, named("cluster", column))
-    return np.array(values, object)[codes]
+def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:
+    """Return the codes of an unprotected column, of every row of all waves; None without one."""
+    if column is None:
+        return None
+    parts = []
+    for wave in waves:
+        sheets.require(wave.table, wave.name, named("cluster", column))
+        codes, values = levels(wave.table, named("cluster", column))
+        parts.append(np.array(values, object)[codes])
+    return _together(parts)
 
 
-def _together(parts: Sequence[Any]) -> Places:
+def _together(parts: Sequence[np.ndarray]) -> Places:
     """Give one code to each different value, over all waves."""
     if all(part.dtype != object for part in parts):
         return np.unique(np.concatenate(parts), return_inverse=True)[1]
-    known: dict[Any, int] = {}
+    known: dict[object, int] = {}
     listed = [each for part in parts for each in part.tolist()]
     return np.array([known.setdefault(each, len(known)) for each in listed])

@@ -66,15 +66,8 @@ class Block:
     def responses(self, theta: Array, rows: slice, order: int) -> list[Array]:
         """Pseudo-responses of ``exp(eta)`` times 1, one function, and two: ``order`` of them."""
         grid = self.grid
-        inside = [grid.possible[:, None]]
-        across = [np.ones((len(grid.across), 1))]
-        if order > 0:
-            inside.append(grid.inside)
-            across.append(grid.across)
-        if order > 1:
-            (_, times, both) = grid.pairs
-            inside.append(both)
-            across.append(times)
+        inside = [grid.possible[:, None], grid.inside, grid.pairs[2]][: order + 1]
+        across = [np.ones((len(grid.across), 1)), grid.across, grid.pairs[1]][: order + 1]
         place, at = self.place[rows], grid.rows[rows]
         if self.alike:
             eta = grid.inside @ (theta * grid.across[0])
@@ -136,22 +129,18 @@ class Corrected:
             found -= float(self._weights[rows] @ self._parts(theta, rows, 0)[1])
         return found
 
-    def slopes(self, theta: Array) -> tuple[Array, Array]:
+    def slopes(self, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the corrected score, and the information."""
-        gradient = self.moments.copy()
-        information = np.zeros((self.size, self.size))
+        gradient, information = self.moments.copy(), np.zeros((self.size, self.size))
         for rows in self._batches(2):
-            first, second = self._sums(theta, rows, self._weights)
+            first, second = self._sums(theta, rows, self._weights if weights is None else weights)
             gradient -= first
             information += second
         return gradient, information
 
     def spread(self, theta: Array, squares: Array) -> Array:
         """Compute the covariance of the total score without noise, if the model is true."""
-        return sum(
-            (self._sums(theta, rows, squares)[1] for rows in self._batches(2)),
-            np.zeros((self.size, self.size)),
-        )
+        return self.slopes(theta, squares)[1]
 
     def _sums(self, theta: Array, rows: slice, weights: Array) -> tuple[Array, Array]:
         parts, _ = self._parts(theta, rows, 2)
