@@ -87,12 +87,42 @@ def attack(
             data = released.data if isinstance(released, Release) else released
             formula, model = (named(name, asked[name]) for name in ("formula", "model"))
             fitted = compare(plan, original, data, formula, model)
-        made = _attack(pairs, evidence, plan, level, many, rng, steps)
+        per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
+        guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
+                   for channel in steps.over("guess", evidence.channels)]  # fmt: skip
+        chosen = _targets(evidence.rows, many, rng)
+        links, notes = _linkages(evidence, chosen, level, per_person, steps)
+        given = giveaways.given_away(evidence, level, steps)
+        links += numbers.by_distance(evidence, chosen, level, steps)
+        tables, more = utility.pair_tables(evidence, rng, steps)
+        score = propensity(evidence, rng)
         chosen = _targets(evidence.rows, many, rng)
         found = [scenarios.run(evidence, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
-        pooled = _pooled(pairs, evidence, others, level, rng, steps)
-        made = replace(made, scenarios=tuple(found), pooled=tuple(pooled), coefficients=fitted)
+        made = Audit(
+            plan=plan.name,
+            records=evidence.rows,
+            matched=pairs.how,
+            confidence=level,
+            guesses=tuple(each for each in guessed if each is not None),
+            linkages=tuple(links),
+            giveaways=tuple(given),
+            neighbours=tuple(giveaways.neighbours(evidence)),
+            repeats=giveaways.repeats(pairs, evidence),
+            disclosures=tuple(
+                d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
+            ),
+            marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
+            pairs=tuple(tables),
+            correlations=tuple(utility.correlations(evidence)),
+            propensity=score,
+            notes=(*evidence.notes, *notes, *more),
+            unforeseen=evidence.unforeseen,
+            scenarios=tuple(found),
+            pooled=tuple(_pooled(pairs, evidence, others, level, rng, steps)),
+            means=tuple(utility.group_means(evidence)),
+            coefficients=fitted,
+        )
         if tell is not None:
             tell(1.0)
         return _predicted_only(made) if pairs.how == "nothing" else made
@@ -186,41 +216,6 @@ def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list
         return same_people(every), shared
     rows = np.arange(pairs.original.rows)
     return [rows if each.places is None else each.places for each in every], shared
-
-
-def _attack(
-    pairs: Pairs, evidence: Evidence, plan: Plan, level: float, many: int | None,
-    rng: np.random.Generator, steps: Steps,
-) -> Audit:  # fmt: skip
-    per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
-    found = [guesses.guess(channel, level, max(per_person, channel.sharing))
-             for channel in steps.over("guess", evidence.channels)]  # fmt: skip
-    chosen = _targets(evidence.rows, many, rng)
-    links, notes = _linkages(evidence, chosen, level, per_person, steps)
-    given = giveaways.given_away(evidence, level, steps)
-    links += numbers.by_distance(evidence, chosen, level, steps)
-    tables, more = utility.pair_tables(evidence, rng, steps)
-    return Audit(
-        plan=plan.name,
-        records=evidence.rows,
-        matched=pairs.how,
-        confidence=level,
-        guesses=tuple(each for each in found if each is not None),
-        linkages=tuple(links),
-        giveaways=tuple(given),
-        neighbours=tuple(giveaways.neighbours(evidence)),
-        repeats=giveaways.repeats(pairs, evidence),
-        disclosures=tuple(
-            d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
-        ),
-        marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
-        pairs=tuple(tables),
-        correlations=tuple(utility.correlations(evidence)),
-        propensity=propensity(evidence, rng),
-        notes=(*evidence.notes, *notes, *more),
-        unforeseen=evidence.unforeseen,
-        means=tuple(utility.group_means(evidence)),
-    )
 
 
 def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:

@@ -372,8 +372,3 @@ def together(columns: Sequence[Codes]) -> Codes:
         if int(found.max()) > 4 * len(found):
             found = np.unique(found, return_inverse=True)[1].astype(np.intp)
     return found
-
-
-def position_classes(rows: int) -> int:
-    """How many classes a long list of numbers is cut into: twenty records each, at most 1,000."""
-    return max(2, min(1000, rows // 20))

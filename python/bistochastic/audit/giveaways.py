@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.audit.evidence import cut, position_classes, together
+from bistochastic.audit.evidence import cut, together
 from bistochastic.audit.guesses import count_hits, rate
 from bistochastic.audit.results import Giveaway, Neighbours, Repeats
 
@@ -29,11 +29,7 @@ ALL = "all unprotected columns together"
 
 
 def left_out_hits(seen: Codes, truths: Codes) -> tuple[float, float]:
-    """How many values are guessed from the others with the same entry, and from all others.
-
-    >>> left_out_hits(np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1, 0]))
-    (6.0, 4.0)
-    """
+    """How many values are guessed from the others with the same entry, and from all others."""
     kinds = int(truths.max()) + 1
     cells, number = np.unique(seen.astype(np.int64) * kinds + truths, return_counts=True)
     entry, truth = np.divmod(cells, kinds)
@@ -89,7 +85,8 @@ def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
 
     Columns with few records for each value are pooled elsewhere.
     """
-    most = position_classes(evidence.rows)
+    # Long lists of numbers are cut into classes of twenty records each, at most 1,000.
+    most = max(2, min(1000, evidence.rows // 20))
     found: list[tuple[str, Codes, Codes | None]] = []
     short: list[tuple[str, Codes, None]] = []
     for column in (*evidence.clear, *evidence.added):
@@ -132,9 +129,6 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
 
     The number of agreements is the number of rows less the number of runs, whose mean and variance
     under all orders are known (Mood, 1940).
-
-    >>> agreement(np.array([0, 0, 0, 0, 1, 1, 1, 1]))
-    (0.857..., 0.428..., 2.29...)
     """
     n = len(truths)
     counts = np.bincount(truths).astype(np.float64)

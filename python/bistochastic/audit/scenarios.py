@@ -174,12 +174,8 @@ class Search:
         if view.truths[target] == view.kinds:
             return np.asarray(seen == view.law.shape[1], float)
         weights = self._cells(part, known, target)
-        ratio = np.append((weights / weights.sum()) @ self._ratio(view), 0.0)
+        ratio = np.append((weights / weights.sum()) @ view.ratio, 0.0)
         return np.asarray(ratio[seen])
-
-    def _ratio(self, view: View) -> Array:
-        overall = view.overall
-        return np.asarray(view.law / np.where(overall > 0, overall, 1.0))
 
     def _cells(self, part: int, known: list[str], target: int) -> Array:
         """How common each cell is, of those that the target may be in."""
@@ -213,7 +209,7 @@ class Search:
                 return 0.0
             wide = view.law.shape[1]
             seen = np.bincount(view.seen[self.rows], weights, minlength=wide)[:wide]
-            cells = self._cells(part, list(self._asked.knows), target) * (self._ratio(view) @ seen)
+            cells = self._cells(part, list(self._asked.knows), target) * (view.ratio @ seen)
             odds = np.bincount(places[column], cells)
             truth = places[column][view.truths[target]]
         else:

@@ -65,6 +65,12 @@ class View:
         return np.asarray(self.shares @ self.law)
 
     @property
+    def ratio(self) -> Array:
+        """How much likelier each category makes what is seen."""
+        overall = self.overall
+        return np.asarray(self.law / np.where(overall > 0, overall, 1.0))
+
+    @property
     def chance(self) -> float:
         """How often the commonest category is right."""
         return float(self.shares.max())

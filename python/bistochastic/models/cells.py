@@ -21,7 +21,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.kept import kept
-from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
+from bistochastic.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -273,10 +273,6 @@ class Corrected:
                 second[b, :, a] = second[a, :, b]
         return first.ravel(), second.reshape(m * k, m * k)
 
-    def spread(self, theta: Array, squares: Array) -> Array:
-        """Compute the covariance of the total score without noise, if the model is true."""
-        return self.slopes(theta, squares)[1]
-
     def scores(self, theta: Array) -> Array:
         """Return the corrected score of every row of the sample."""
         grid, k = self.grid, len(self.design.functions)
@@ -322,10 +318,7 @@ def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
 def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
     """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, classes)
-    most = np.tile(limits(model.grid.scales(model.design)), len(classes))
+    scales = np.tile(model.grid.scales(model.design), len(classes))
     raw = replace(records, raw=True)
-    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, classes), most)
-    return Fitted(
-        theta, information, model.scores(theta),
-        model.spread(theta, records.sample.squares), steps, model.negative(),
-    )  # fmt: skip
+    found = fit_corrected(model, lambda: Corrected(raw, terms, classes), scales, records.sample)
+    return replace(found, negative=model.negative())

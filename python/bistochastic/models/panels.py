@@ -156,9 +156,8 @@ class _Wave:
         ids = read_ids(table, column, 0)
         if not isinstance(ids, np.ndarray):
             ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
-        ordered = np.sort(ids) if ids.dtype != object else np.arange(len(set(ids.tolist())))
-        many = len(ids) - len(ordered) + int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-        if many:
+        different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
+        if many := len(ids) - len(different):
             raise ValueError(f"`{name}` must have one row per id; got {many:,} more rows than ids")
         return cls(name, plan, frame, table, certificate, ids)
 
@@ -356,9 +355,10 @@ class _Pair:
         if len(chosen) > 1:
             must = "`columns` must have their matrices chosen by one column in both waves"
             raise ValueError(f"{must}; got two")
+        sizes = [sum(a.size for a in sheet.axes if a.name in chosen) for sheet in self.tables]
         laws = [
-            each.matrices * (self._sizes(chosen[0])[w] if chosen and each.groups is None else 1)
-            for w, each in enumerate((mine, theirs))
+            each.matrices * (size if chosen and each.groups is None else 1)
+            for size, each in zip(sizes, (mine, theirs), strict=True)
         ]
         back = []
         for i, first in enumerate(laws[0]):
@@ -368,9 +368,6 @@ class _Pair:
                 with about(mine.columns):
                     back.append(told @ pair_responses(first, second, memo))
         return Factor(axis, tuple(back), told, self._choosing.index(chosen[0]) if chosen else None)
-
-    def _sizes(self, name: str) -> list[int]:
-        return [next(a.size for a in sheet.axes if a.name == name) for sheet in self.tables]
 
 
 def _digests(attribute: Coded) -> list[object]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.models.cells import Grid
-from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
+from bistochastic.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -138,10 +138,6 @@ class Corrected:
             information += second
         return gradient, information
 
-    def spread(self, theta: Array, squares: Array) -> Array:
-        """Compute the covariance of the total score without noise, if the model is true."""
-        return self.slopes(theta, squares)[1]
-
     def _sums(self, theta: Array, rows: slice, weights: Array) -> tuple[Array, Array]:
         parts, _ = self._parts(theta, rows, 2)
         k = len(self.design.functions)
@@ -198,8 +194,5 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
         k = len(block.functions)
         own = block.grid.scales(Expanded(model.design.functions[:k], np.arange(k), k))
         np.add.at(scales, model.design.to[block.functions], own)
-    most = limits(scales)
     raw = replace(records, raw=True)
-    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, outcome), most)
-    spread = model.spread(theta, records.sample.squares)
-    return Fitted(theta, information, model.scores(theta), spread, steps)
+    return fit_corrected(model, lambda: Corrected(raw, terms, outcome), scales, records.sample)
