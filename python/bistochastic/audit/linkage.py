@@ -191,7 +191,7 @@ def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[f
     # All logs at once, as the largest of them has to be known.
     step = stop - start if logs else _PIECE
     above = level = total = 0.0
-    tops, often = [], []
+    best: list[tuple[float, float]] = []
     for begin in range(start, stop, step):
         piece = slice(begin, min(begin + step, stop))
         scores = np.ones(piece.stop - begin)
@@ -200,35 +200,41 @@ def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[f
             scores = chances if i == 0 else join(scores, chances, out=scores)
         weights = everybody.weights[piece]
         # Mostly few, so that these alone are looked up.
-        over = float(weights[np.flatnonzero(scores > high)].sum())
+        near = np.flatnonzero(scores >= low)
+        people = weights[near]
+        over = float(people[scores[near] > high].sum())
         above += over
-        level += float(weights[np.flatnonzero(scores >= low)].sum()) - over
+        level += float(people.sum()) - over
         if logs:
             peak = float(scores.max())
             scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
         # Not by BLAS: its threads wait for each other longer than such a sum takes.
         total += float(np.einsum("i,i", scores, weights))
-        best = _best(scores)
-        tops.append(scores[best])
-        often.append(weights[best])
-    top, many = np.concatenate(tops), np.concatenate(often)
-    best = _best(top)
-    top, many = top[best], many[best]
-    expected = []
+        floor = best[-1][0] if len(best) == FEW else -1.0
+        best = sorted([*best, *_best(scores, weights, floor)], reverse=True)[:FEW]
+    found = [place_among(above, level, few) for few in (1, FEW)]
     for few in (1, FEW):
-        taken = float(np.clip(few - (np.cumsum(many) - many), 0.0, many) @ top)
-        expected.append(min(1.0, taken / total) if total > 0 else 0.0)
-    return [*(place_among(above, level, few) for few in (1, FEW)), *expected]
+        taken, left = 0.0, float(few)
+        for score, weight in best:
+            some = min(left, weight)
+            taken += some * score
+            left -= some
+        found.append(min(1.0, taken / total) if total > 0 else 0.0)
+    return found
 
 
-def _best(scores: Array) -> Codes:
-    """The places of the largest scores, in their order."""
-    # Some of them have their own few, and all that belong are not below these.
-    some = scores[:: max(1, len(scores) // 1024)]
-    last = max(0, len(some) - FEW)
-    least = np.partition(some, last)[last]
-    chosen = np.r_[np.flatnonzero(scores > least), np.flatnonzero(scores == least)[:FEW]]
-    return np.asarray(chosen[np.argsort(-scores[chosen], kind="stable")[:FEW]])
+def _best(scores: Array, weights: Array, floor: float) -> list[tuple[float, float]]:
+    """The largest scores above a floor, as many as are needed, and how often each counts."""
+    least = floor
+    if floor < 0 and len(scores) > 64 * FEW:
+        # A sixteenth of them has its own few, and all that belong are not below these.
+        some = scores[::16]
+        least = float(np.partition(some, len(some) - FEW)[len(some) - FEW])
+    chosen = np.flatnonzero(scores > least)
+    if least > floor:
+        chosen = np.concatenate([chosen, np.flatnonzero(scores == least)[:FEW]])
+    chosen = chosen[np.argsort(-scores[chosen])[:FEW]]
+    return list(zip(scores[chosen].tolist(), weights[chosen].tolist(), strict=True))
 
 
 def place_among(above: float, level: float, few: int) -> float:
