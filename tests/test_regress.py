@@ -575,27 +575,3 @@ def test_separated_outcomes_are_refused() -> None:
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
     with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
         plan.regress(frame, "y ~ x", model="logistic")
-
-
-def test_intervals_cover_the_coefficients_of_the_original() -> None:
-    """A small case of ``make study``: false alarm below 1e-6 over all, for intervals of 95%."""
-    frame = made(2000, 12)
-    plan = plan_of(frame, lambda size: bs.randomized_response(size, beta=0.5))
-    tries, models = 60, {"linear": "number", "logistic": "bit", "poisson": "count"}
-    hits = {kind: np.zeros(4) for kind in models}
-    truths = {
-        kind: regress(plan, frame, f"{outcome} ~ x + s", kind, None, {}, raw=True).coefficients
-        for kind, outcome in models.items()
-    }
-    rng = np.random.default_rng(12)
-    key = key_of("cover")
-    for i in range(tries):
-        drawn = frame.iloc[rng.integers(0, len(frame), len(frame))].reset_index(drop=True)
-        data = plan.protect(drawn, key=key, release_name=f"r{i}", allow_insecure=True).data
-        for kind, outcome in models.items():
-            found = plan.regress(data, f"{outcome} ~ x + s", model=kind)  # type: ignore[arg-type]
-            low, high = found.interval().T
-            hits[kind] += (low <= truths[kind]) & (truths[kind] <= high)
-    for kind, each in hits.items():
-        assert (stats.binom.cdf(each, tries, 0.95) > 1e-6 / 12).all(), (kind, each)
-        assert each.sum() < 4 * tries

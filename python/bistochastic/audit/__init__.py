@@ -1,12 +1,12 @@
 """Attacks on one's own release: the only room that sees original and release together.
 
 ``pairing`` which row is whose, ``evidence`` both tables as codes, ``views`` columns one by one and
-the releases that could have been, ``guesses`` the best guess of an attribute, ``linkage`` whose row
-is this, ``scenarios`` intruders, ``pooling`` records that belong together, ``giveaways`` what
-unprotected columns and the order of rows tell, ``numbers`` columns of numbers, ``utility`` and
-``propensity`` what is still right, ``rates`` intervals, ``risk`` the original by itself,
-``results`` what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown,
-``attack`` all of it.
+the releases that could have been, ``guesses`` the best guess of an attribute, and rates,
+``linkage`` whose row is this, ``scenarios`` intruders, ``pooling`` records that belong together,
+``giveaways`` what unprotected columns and the order of rows tell, ``numbers`` columns of numbers,
+``utility`` and ``propensity`` what is still right, ``risk`` the original by itself, ``results``
+what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown, ``attack`` all
+of it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
 room, so this file imports nothing that the package would have to wait for.
@@ -81,24 +81,9 @@ def audit(
     """
     from bistochastic.audit.attack import attack
 
-    return attack(
-        original,
-        released,
-        plan,
-        knows=knows,
-        wants=wants,
-        also=also,
-        formula=formula,
-        model=model,
-        id_column=id_column,
-        pseudonym=pseudonym,
-        key=key,
-        shuffled=shuffled,
-        confidence=confidence,
-        targets=targets,
-        seed=seed,
-        progress=progress,
-    )
+    matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
+    asked = {"knows": knows, "wants": wants, "also": also, "formula": formula, "model": model}
+    return attack(original, released, plan, matching, asked, confidence, targets, seed, progress)
 
 
 __all__ = ["audit"]

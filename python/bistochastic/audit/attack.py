@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.audit import (
-    giveaways,
-    guesses,
-    linkage,
-    numbers,
-    pooling,
-    scenarios,
-    utility,
-)
+from bistochastic.audit import giveaways, guesses, linkage, numbers, pooling, scenarios, utility
 from bistochastic.audit.evidence import gather_evidence, moved_among_classes
 from bistochastic.audit.findings import OTHER
 from bistochastic.audit.pairing import pair_rows, same_people
 from bistochastic.audit.propensity import propensity
-from bistochastic.audit.results import Audit
+from bistochastic.audit.results import Audit, Part, Rate
 from bistochastic.audit.views import releases
 from bistochastic.models.regression import compare
 from bistochastic.plan.attributes import named, prefix
@@ -30,16 +22,14 @@ from bistochastic.plan.protect import Release
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from bistochastic.audit.evidence import Channel, Clear, Evidence
+    from bistochastic.audit.evidence import Channel, Clear, Codes, Evidence
     from bistochastic.audit.pairing import Pairs
-    from bistochastic.audit.results import Linkage, Pooled, Rate
+    from bistochastic.audit.results import Linkage, Pooled
     from bistochastic.progress import Told
 
-    Codes = NDArray[np.intp]
+T = TypeVar("T")
 
 # Up to so many records everyone is a target, beyond it so many are.
 EVERYONE = 20_000
@@ -47,54 +37,31 @@ SAMPLED = 2_000
 # Records are pooled by columns with fewer records for each value than this, on average.
 MANY = 20
 # How much of the time each step takes, about.
-_STEPS = {"read": 0.1, "guess": 0.05, "trace": 0.3, "clear": 0.15, "seen": 0.1, "distance": 0.05,
-          "use": 0.1, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
+_STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotected columns": 0.15,
+          "seen": 0.1, "distance": 0.05, "use": 0.1, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
 
 
-class _Progress:
+class Steps:
     """Tells how much is done of all steps together."""
 
-    def __init__(self, given: Told | None) -> None:
-        self._given = given
+    def __init__(self, told: Told | None) -> None:
+        self._told = told or (lambda share: None)
         self._done = 0.0
 
-    def step(self, name: str) -> Callable[[float], None]:
-        """What the step of that name is told by."""
+    def over(self, name: str, items: Sequence[T]) -> Iterator[T]:
+        """Give the items of a step one after the other, and tell how many are done."""
         start, whole = self._done, _STEPS[name]
         self._done += whole
-
-        def tell(share: float) -> None:
-            if self._given is not None:
-                self._given(min(1.0, start + whole * share))
-
-        tell(0.0)
-        return tell
-
-    def end(self) -> None:
-        """All is done."""
-        if self._given is not None:
-            self._given(1.0)
+        for done, item in enumerate(items):
+            self._told(min(1.0, start + whole * done / len(items)))
+            yield item
 
 
 def attack(
-    original: object,
-    released: object,
-    plan: object,
-    *,
-    knows: object,
-    wants: object,
-    also: object,
-    formula: object,
-    model: object,
-    id_column: object,
-    pseudonym: object,
-    key: object,
-    shuffled: object,
-    confidence: object,
-    targets: object,
-    seed: object,
+    original: object, released: object, plan: object, matching: Mapping[str, object],
+    asked: Mapping[str, object], confidence: object, targets: object, seed: object,
     progress: object,
-) -> Audit:
+) -> Audit:  # fmt: skip
     """See :func:`bistochastic.audit`."""
     if not isinstance(plan, Plan):
         raise TypeError(f"`plan` must be a Plan; got {type(plan).__name__}")
@@ -104,64 +71,86 @@ def attack(
         raise ValueError(f"`confidence` must be between 0 and 1; got {level:g}")
     many = None if targets is None else _core.as_whole("targets", targets, 1)
     rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
-    matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
     with watched("auditing", progress) as tell:
-        told = _Progress(tell)
-        step = told.step("read")
+        steps = Steps(tell)
         pairs = pair_rows(original, released, plan, **matching)
-        evidence = gather_evidence(pairs, plan, step)
+        evidence = gather_evidence(pairs, plan, steps)
         if pairs.how == "nothing":
             for channel in evidence.channels:
                 guesses.refuse_other_counts(channel)
             [(_, drawn), *_] = releases(evidence.channels, rng)
             evidence = replace(evidence, channels=tuple(drawn))
-        asked = scenarios.read(evidence, knows, wants)
-        others = _others(original, also, pairs, plan, matching)
+        intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
+        others = _others(original, asked["also"], pairs, plan, matching)
         fitted = None
-        if formula is not None:
+        if asked["formula"] is not None:
             data = released.data if isinstance(released, Release) else released
-            fitted = compare(plan, original, data, named("formula", formula), named("model", model))
-        made = _attack(pairs, evidence, plan, level, many, rng, told)
+            formula, model = (named(name, asked[name]) for name in ("formula", "model"))
+            fitted = compare(plan, original, data, formula, model)
+        per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
+        guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
+                   for channel in steps.over("guess", evidence.channels)]  # fmt: skip
         chosen = _targets(evidence.rows, many, rng)
-        step = told.step("scenarios")
-        found = []
-        for done, each in enumerate(asked):
-            step(done / len(asked))
-            found.append(scenarios.run(evidence, each, chosen, level, rng))
-        pooled = _pooled(pairs, evidence, others, level, rng, told.step("pool"))
-        made = replace(made, scenarios=tuple(found), pooled=tuple(pooled), coefficients=fitted)
-        told.end()
+        links, notes = _linkages(evidence, chosen, level, per_person, steps)
+        given = giveaways.given_away(evidence, level, steps)
+        links += numbers.by_distance(evidence, chosen, level, steps)
+        tables, more = utility.pair_tables(evidence, rng, steps)
+        score = propensity(evidence, rng)
+        chosen = _targets(evidence.rows, many, rng)
+        found = [scenarios.run(evidence, each, chosen, level, rng)
+                 for each in steps.over("scenarios", intruders)]  # fmt: skip
+        made = Audit(
+            plan=plan.name,
+            records=evidence.rows,
+            matched=pairs.how,
+            confidence=level,
+            guesses=tuple(each for each in guessed if each is not None),
+            linkages=tuple(links),
+            giveaways=tuple(given),
+            neighbours=tuple(giveaways.neighbours(evidence)),
+            repeats=giveaways.repeats(pairs, evidence),
+            disclosures=tuple(
+                d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
+            ),
+            marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
+            pairs=tuple(tables),
+            correlations=tuple(utility.correlations(evidence)),
+            propensity=score,
+            notes=(*evidence.notes, *notes, *more),
+            unforeseen=evidence.unforeseen,
+            scenarios=tuple(found),
+            pooled=tuple(_pooled(pairs, evidence, others, level, rng, steps)),
+            means=tuple(utility.group_means(evidence)),
+            coefficients=fitted,
+        )
+        if tell is not None:
+            tell(1.0)
         return _predicted_only(made) if pairs.how == "nothing" else made
 
 
 def _predicted_only(audit: Audit) -> Audit:
     """Show what is predicted in the place of what another draw would give."""
 
-    def only(rate: Rate) -> Rate:
-        if rate.predicted is None:
-            return rate
-        return replace(rate, observed=rate.predicted, low=rate.predicted, high=rate.predicted)
+    def only(part: T) -> T:
+        if isinstance(part, Rate):
+            mean = part.predicted
+            return part if mean is None else replace(part, observed=mean, low=mean, high=mean)
+        if isinstance(part, tuple):
+            return type(part)(map(only, part))
+        if isinstance(part, Part | Audit):
+            changed = {each.name: only(getattr(part, each.name)) for each in fields(part)}
+            return replace(part, **changed)
+        return part
 
-    return replace(
-        audit,
-        guesses=tuple(replace(e, rate=only(e.rate)) for e in audit.guesses),
-        linkages=tuple(replace(e, first=only(e.first), five=only(e.five)) for e in audit.linkages),
-        scenarios=tuple(
-            replace(e, first=only(e.first), five=only(e.five),
-                    disclosed=tuple(map(only, e.disclosed)))
-            for e in audit.scenarios
-        ),
-        pooled=tuple(
-            replace(e, rate=only(e.rate), all_share=only(e.all_share),
-                    single=only(e.worst).observed if e.single >= e.worst.observed else e.single)
-            for e in audit.pooled
-        ),
-        repeats=None,
-    )  # fmt: skip
+    pooled = [
+        replace(e, single=only(e.worst).observed if e.single >= e.worst.observed else e.single)
+        for e in audit.pooled
+    ]
+    return replace(only(replace(audit, pooled=tuple(pooled))), repeats=None)
 
 
 def _others(
-    original: object, also: object, pairs: Pairs, plan: Plan, matching: dict[str, Any]
+    original: object, also: object, pairs: Pairs, plan: Plan, matching: Mapping[str, object]
 ) -> list[tuple[Pairs, Evidence]]:
     """Other releases: of the same file, or a pair of another wave and its release."""
     found = []
@@ -177,36 +166,32 @@ def _others(
             raise ValueError("`also` must hold rows that can be paired; got shuffled rows")
         if wave is not original and (pairs.id_column is None or paired.id_column is None):
             raise ValueError("`id_column` must match the people of both waves; got none")
-        evidence = gather_evidence(paired, own, lambda _: None)
+        evidence = gather_evidence(paired, own, Steps(None))
         for channel in evidence.channels:
-            guesses.refuse_unlikely(channel, guesses.count_hits(channel), channel.sharing)
+            # It raises an error for reports that the plan does not give.
+            guesses.guess(channel, 0.5, channel.sharing)
         found.append((paired, evidence))
     return found
 
 
 def _pooled(
     pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
-    rng: np.random.Generator, tell: Callable[[float], None],
+    rng: np.random.Generator, steps: Steps,
 ) -> list[Pooled]:  # fmt: skip
     """Pool records by each unprotected column that groups few of them, and several releases."""
-    grouping = [(c.name, c.codes) for c in (*evidence.clear, *evidence.added)
-                if evidence.rows / MANY < c.size < evidence.rows]  # fmt: skip
-    if pairs.people is not None and pairs.shows_people:
+    grouping = {c.name: c.codes for c in (*evidence.clear, *evidence.added)
+                if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
+    people = pairs.people
+    if people is not None and pairs.shows_people and int(people.max()) < evidence.rows - 1:
         name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
-        if (
-            name not in {each for each, _ in grouping}
-            and int(pairs.people.max()) < evidence.rows - 1
-        ):
-            grouping.append((name, pairs.people))
+        grouping.setdefault(name, people)
     found = []
-    for done, (by, codes) in enumerate(grouping):
-        for i, channel in enumerate(evidence.channels):
-            made = pooling.pool([channel], [codes], by, level, rng)
-            if channel.attribute is not None and channel.attribute.unit == by:
-                # One draw for all of them: pooling cannot gain anything.
-                made = [replace(each, single=each.worst.observed) for each in made]
-            found += made
-            tell((done + i / len(evidence.channels)) / (len(grouping) + 1))
+    for by, channel in steps.over("pool", [(b, c) for b in grouping for c in evidence.channels]):
+        made = pooling.pool([channel], [grouping[by]], by, level, rng)
+        if channel.attribute.unit == by:
+            # One draw for all of them: pooling cannot gain anything.
+            made = [replace(each, single=each.worst.observed) for each in made]
+        found += made
     if others:
         groups, shared = _people_of(pairs, others)
         for channel in evidence.channels:
@@ -215,19 +200,11 @@ def _pooled(
                 every = [channel, *same]
                 if not shared:
                     # Numbers of draws of different releases must differ.
-                    starts = np.cumsum([0, *(int(c.truths.size) + _most(c) for c in every)])
-                    every = [replace(c, draws=_own(c) + start)
+                    starts = np.cumsum([0, *(int(c.draws.max()) + 1 for c in every)])
+                    every = [replace(c, draws=c.draws + start)
                              for c, start in zip(every, starts.tolist(), strict=False)]  # fmt: skip
                 found += pooling.pool(every, groups, OTHER, level, rng, shared_noise=shared)
     return found
-
-
-def _own(channel: Channel) -> Codes:
-    return np.arange(len(channel.truths)) if channel.draws is None else channel.draws
-
-
-def _most(channel: Channel) -> int:
-    return 0 if channel.draws is None else int(channel.draws.max()) + 1
 
 
 def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list[Codes], bool]:
@@ -241,49 +218,6 @@ def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list
     return [rows if each.places is None else each.places for each in every], shared
 
 
-def _attack(
-    pairs: Pairs,
-    evidence: Evidence,
-    plan: Plan,
-    level: float,
-    many: int | None,
-    rng: np.random.Generator,
-    told: _Progress,
-) -> Audit:
-    per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
-    tell = told.step("guess")
-    found = []
-    for done, channel in enumerate(evidence.channels):
-        found.append(guesses.guess(channel, level, max(per_person, channel.sharing)))
-        tell(done / len(evidence.channels))
-    chosen = _targets(evidence.rows, many, rng)
-    links, notes = _linkages(evidence, chosen, level, per_person, told)
-    given = giveaways.given_away(evidence, level, told.step("seen"))
-    links += numbers.by_distance(evidence, chosen, level, told.step("distance"))
-    tables, more = utility.pair_tables(evidence, rng, told.step("use"))
-    return Audit(
-        plan=plan.name,
-        records=evidence.rows,
-        matched=pairs.how,
-        confidence=level,
-        guesses=tuple(each for each in found if each is not None),
-        linkages=tuple(links),
-        giveaways=tuple(given),
-        neighbours=tuple(giveaways.neighbours(evidence)),
-        repeats=giveaways.repeats(pairs, evidence),
-        disclosures=tuple(
-            d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
-        ),
-        marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
-        pairs=tuple(tables),
-        correlations=tuple(utility.correlations(evidence)),
-        propensity=propensity(evidence, rng),
-        notes=(*evidence.notes, *notes, *more),
-        unforeseen=evidence.unforeseen,
-        means=tuple(utility.group_means(evidence)),
-    )
-
-
 def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
     """The rows that are traced: all, or a random sample."""
     wanted = (rows if rows <= EVERYONE else SAMPLED) if many is None else min(many, rows)
@@ -293,11 +227,7 @@ def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
 
 
 def _linkages(
-    evidence: Evidence,
-    targets: Codes,
-    confidence: float,
-    per_person: int,
-    told: _Progress,
+    evidence: Evidence, targets: Codes, confidence: float, per_person: int, steps: Steps
 ) -> tuple[list[Linkage], list[str]]:
     """By the protected attributes alone, and together with the unprotected columns."""
     channels: list[Channel] = list(evidence.channels)
@@ -311,35 +241,28 @@ def _linkages(
     # Columns that choose laws, and who is missing, are seen by everybody and belong to the law.
     always = [c for c in evidence.clear if c.name in evidence.laws_of]
     absent = [(~channel.answered).astype(np.intp) for channel in channels
-              if channel.answered is not None]  # fmt: skip
+              if not channel.answered.all()]  # fmt: skip
     # Rows of permuted numbers, or of one person, do not stray independently.
-    shared = any(channel.sharing > 1 for channel in channels)
+    shared = any(channel.sharing > 1 for channel in evidence.channels)
     independent = not evidence.numbers and per_person == 1 and not shared
     # The columns that say most about their true values, and the unprotected ones of most values.
     left = {c.columns: max(m.max_bits - m.entropy_rate for m in c.attribute.matrices)
-            for c in channels if c.attribute is not None}  # fmt: skip
+            for c in evidence.channels}  # fmt: skip
     telling = [c for each in sorted(left, key=lambda e: -left[e])[:2] for c in each]
     wide = sorted(evidence.clear, key=lambda column: -column.size)[:3]
-    names = tuple(column for channel in channels for column in channel.columns)
-
-    def traced(
-        attack: str, clear: list[Clear], seen: tuple[str, ...], step: str, causes: list[str]
-    ) -> Linkage:
-        keys = [*absent, *(column.codes for column in clear)]
-        return linkage.link(
-            channels, keys, targets, evidence.rows, attack=attack, columns=seen,
-            confidence=confidence, independent=independent, tell=told.step(step),
-            causes=tuple(causes),
-        )  # fmt: skip
-
     found = []
+    attacks: list[tuple[str, Sequence[Clear], list[str]]] = []
     if channels:
-        seen = (*names, *(column.name for column in always))
-        found.append(traced("protected columns", always, seen, "trace", telling))
+        attacks.append(("protected columns", always, telling))
     if evidence.clear:
-        seen = (*names, *(column.name for column in evidence.clear))
         causes = [column.name for column in wide if column.size > 1]
-        found.append(
-            traced("with unprotected columns", list(evidence.clear), seen, "clear", causes)
-        )
+        attacks.append(("with unprotected columns", evidence.clear, causes))
+    for attack, clear, causes in attacks:
+        found.append(linkage.link(
+            channels, [*absent, *(column.codes for column in clear)], targets, evidence.rows,
+            steps, attack=attack, confidence=confidence, independent=independent,
+            columns=(*(c for channel in channels for c in channel.columns),
+                     *(column.name for column in clear)),
+            causes=tuple(causes),
+        ))  # fmt: skip
     return found, notes

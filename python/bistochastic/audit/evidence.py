@@ -7,28 +7,29 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import structure
 from bistochastic.adapters.results import levels
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
+from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import digits
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
+    from bistochastic.arguments import Array
+    from bistochastic.audit.attack import Steps
     from bistochastic.audit.pairing import Pairs
-    from bistochastic.matrix import Matrix
     from bistochastic.plan.plan import Plan
+    from bistochastic.tables.question import Coded
 
-    Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
     Mask = NDArray[np.bool_]
 
@@ -48,28 +49,21 @@ UNPAIRED = (
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One attribute: from truths, numbered as they occur, to reports, by the law of a group."""
+    """From truths, numbered as they occur, to reports, by the law of a group."""
 
     columns: tuple[str, ...]
     occurring: Codes
     """The code of each truth that occurs."""
     truths: Codes
     reports: Codes
-    answered: Mask | None
-    groups: Codes | None
+    answered: Mask
+    """Which records are not missing."""
+    groups: Codes
     size: int
     tables: Array | None
     """Per group, truths that occur by reports."""
     two: tuple[tuple[float, float], ...]
     """Per group the entry on the diagonal and elsewhere, if there is no table."""
-    attribute: Categorical | Joint | None = None
-    draws: Codes | None = None
-    """Records with the same number share their noise; None if every record has its own."""
-
-    @property
-    def sharing(self) -> int:
-        """How many records share one draw of the noise, at most."""
-        return 1 if self.draws is None else int(np.bincount(self.draws).max())
 
     @property
     def kinds(self) -> int:
@@ -86,21 +80,37 @@ class Channel:
         if self.tables is not None:
             return np.asarray(self.tables[group, :, report])
         on, off = self.two[group]
-        found = np.full(self.kinds, off)
-        place = int(np.searchsorted(self.occurring, report))
-        if place < self.kinds and self.occurring[place] == report:
-            found[place] = on
+        return np.where(self.occurring == report, on, off)
+
+    def rows(self, records: Codes | Mask) -> Array:
+        """The chance of every report under the truth of each of these records."""
+        groups, truths = self.groups[records], self.truths[records]
+        if self.tables is not None:
+            return np.asarray(self.tables[groups, truths])
+        entries = np.array(self.two)[groups]
+        found = np.repeat(entries[:, 1:], self.size, axis=1)
+        found[np.arange(len(truths)), self.occurring[truths]] = entries[:, 0]
         return found
 
-    def own(self) -> Array:
-        """The chance of each report under the truth of its row, if there is an answer."""
-        inside = slice(None) if self.answered is None else self.answered
-        truths, reports = self.truths[inside], self.reports[inside]
-        groups = 0 if self.groups is None else self.groups[inside]
-        if self.tables is not None:
-            return np.asarray(self.tables[groups, truths, reports])
-        entries = np.array(self.two)[groups]
-        return np.where(self.occurring[truths] == reports, entries[..., 0], entries[..., 1])
+
+@dataclass(frozen=True, eq=False)
+class Protected(Channel):
+    """One attribute; records with the same number in ``draws`` share their noise."""
+
+    attribute: Coded
+    draws: Codes
+
+    @property
+    def sharing(self) -> int:
+        """How many records share one draw of the noise, at most."""
+        return int(np.bincount(self.draws).max())
+
+    @property
+    def places(self) -> dict[str, Codes]:
+        """The category of every code, by column."""
+        single = len(self.columns) == 1
+        places = [np.arange(self.size)] if single else digits(self.attribute)
+        return dict(zip(self.columns, places, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +142,7 @@ class Evidence:
     """All that is attacked."""
 
     rows: int
-    channels: tuple[Channel, ...]
+    channels: tuple[Protected, ...]
     clear: tuple[Clear, ...]
     numbers: tuple[Numbers, ...]
     laws_of: tuple[str, ...]
@@ -146,48 +156,42 @@ class Evidence:
     """Whether the order of the rows is that of the release."""
 
 
-def gather_evidence(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
+def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
     """Read both tables. Rows that nothing pairs are read from the original, to be drawn anew."""
-    rows = pairs.original.rows
-    notes: list[str] = []
-    if pairs.how == "nothing":
-        notes.append(UNPAIRED)
+    paired = pairs.how != "nothing"
+    notes = [UNPAIRED] * (not paired)
     channels, numbers = [], []
     _present(pairs, plan)
-    for done, attribute in enumerate(plan.attributes):
-        tell(done / len(plan.attributes))
-        if attribute.whole_column:
-            if pairs.how == "nothing":
-                notes.append(f"{prefix(attribute.columns)}numbers in an unknown order")
+    for attribute in steps.over("read", plan.attributes):
+        if not attribute.whole_column:
+            made = _channel(pairs, attribute)
+            if made is None:
+                notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
             else:
-                numbers.append(_numbers(pairs, attribute))
-            continue
-        made = _channel(pairs, attribute)
-        if made is None:
-            notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
+                channels.append(made)
+        elif paired:
+            numbers.append(_numbers(pairs, attribute))
         else:
-            channels.append(made)
-    protected = plan._protected
+            notes.append(f"{prefix(attribute.columns)}numbers in an unknown order")
     clear, added, unforeseen = [], [], []
     for name in pairs.released.names:
-        if name in protected or name == pairs.pseudonym:
+        if name in plan._protected or name == pairs.pseudonym:
             continue
-        if name not in pairs.original.names:
-            if pairs.how != "nothing":
-                added.append(_read_seen(name, *levels(pairs.released, name)))
-            unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
-            continue
-        clear.append(_clear(pairs, name))
-        if name in plan.drop:
-            unforeseen.append(f"`{shown(name)}` is in the release, though the plan leaves it out")
-        elif plan.keep != "*" and name not in plan.keep:
-            unforeseen.append(
-                f"`{shown(name)}` is in the release, though the plan does not keep it"
+        if name in pairs.original.names:
+            clear.append(_clear(pairs, name))
+            what = (
+                "" if plan.keep == "*" or name in plan.keep else "though the plan does not keep it"
             )
+            what = "though the plan leaves it out" if name in plan.drop else what
+        else:
+            what = "but not in the original"
+            if paired:
+                added.append(_read_seen(name, *levels(pairs.released, name)))
+        unforeseen += [f"`{shown(name)}` is in the release, {what}"] * bool(what)
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
-        rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
-        tuple(notes), tuple(added), tuple(unforeseen), pairs.how != "nothing",
+        pairs.original.rows, tuple(channels), tuple(clear), tuple(numbers),
+        tuple(dict.fromkeys(groups)), tuple(notes), tuple(added), tuple(unforeseen), paired,
     )  # fmt: skip
 
 
@@ -195,13 +199,10 @@ def _present(pairs: Pairs, plan: Plan) -> None:
     """Both tables have the columns of the plan."""
     for table, where in ((pairs.original, "original"), (pairs.released, "released")):
         for attribute in plan.attributes:
-            needed = list(attribute.columns)
-            if attribute.groups is not None:
-                needed.append(attribute.groups.column)
-            if attribute.unit is not None and table is pairs.original:
-                needed.append(attribute.unit)
-            for column in needed:
-                if column not in table.names:
+            chosen = None if attribute.groups is None else attribute.groups.column
+            unit = attribute.unit if table is pairs.original else None
+            for column in (*attribute.columns, chosen, unit):
+                if column is not None and column not in table.names:
                     raise ValueError(
                         f"{prefix([column])}must be in `{where}`; got none of that name"
                     )
@@ -240,49 +241,44 @@ def _far(values: Array) -> int:
     return -exponent if abs(exponent) > 400 else 0
 
 
-def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
+def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
-    after = before
-    if pairs.how != "nothing":
-        with _meant("released"):
-            after = attribute._encode(pairs.released, released=True)
-    truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
-    none = np.zeros(len(truths), bool)
-    differ = (none if missing is None else missing) != (
-        none if after.missing is None else after.missing
-    )
+    with _meant("released"):
+        after = attribute._encode(pairs.released, released=True)
+    # The reports of rows that nothing pairs are counted, and then drawn anew.
+    beside = before if pairs.how == "nothing" else after
+    none = np.zeros(pairs.original.rows, bool)
+    missing = none if before.missing is None else pairs.moved(before.missing)
+    differ = missing != (none if beside.missing is None else beside.missing)
     if differ.any():
         must = "must be missing in the same rows of `original` and `released`"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
-    occurring, codes = np.unique(truths, return_inverse=True)
-    groups = None if after.groups is None else after.groups.astype(np.intp)
+    occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
+    groups = none if beside.groups is None else beside.groups
     tables, two = None, []
     if len(attribute.matrices) * len(occurring) * attribute.size <= _ENTRIES:
-        tables = np.stack([_table(matrix, occurring) for matrix in attribute.matrices])
+        tables = np.stack([
+            matrix.to_dense()[occurring] if matrix.size <= 4096
+            else np.stack([matrix.row(int(u)) for u in occurring])
+            for matrix in attribute.matrices
+        ])  # fmt: skip
     else:
         found = [structure.two_valued(matrix) for matrix in attribute.matrices]
-        pairs_seen = len(occurring) * len(np.unique(after.codes))
-        if any(each is None for each in found) or pairs_seen > _PAIRS:
-            return None
         two = [each for each in found if each is not None]
-    return Channel(
-        attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
-        after.codes.astype(np.intp), None if missing is None else ~missing, groups,
-        attribute.size, tables, tuple(two), attribute, _draws(pairs, attribute),
-    )  # fmt: skip
-
-
-def _draws(pairs: Pairs, attribute: Categorical | Joint) -> Codes | None:
+        pairs_seen = len(occurring) * len(np.unique(after.codes))
+        if len(two) < len(found) or pairs_seen > _PAIRS:
+            return None
+    draws = np.arange(len(codes))
     if attribute.unit is not None:
-        return np.asarray(pairs.moved(levels(pairs.original, attribute.unit)[0]), np.intp)
-    return pairs.people if pairs.memoised else None
-
-
-def _table(matrix: Matrix, occurring: np.ndarray) -> Array:
-    if matrix.size <= 4096:
-        return np.asarray(matrix.to_dense()[occurring])
-    return np.stack([matrix.row(int(u)) for u in occurring])
+        draws = pairs.moved(levels(pairs.original, attribute.unit)[0])
+    elif pairs.memoised and pairs.people is not None:
+        draws = pairs.people
+    return Protected(
+        attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
+        after.codes.astype(np.intp), ~missing, groups.astype(np.intp), attribute.size, tables,
+        tuple(two), attribute, draws,
+    )  # fmt: skip
 
 
 def _others(differ: Mask) -> str:
@@ -327,24 +323,8 @@ def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
     return Clear(name, codes, max(1, len(values)), numbers)
 
 
-def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:
-    """List the columns of an attribute: the category of each true value, and the number of them."""
-    attribute = channel.attribute
-    if attribute is None or len(attribute.columns) == 1:
-        return [(channel.columns[0], np.arange(channel.kinds), channel.kinds)]
-    places = digits(attribute)
-    return [
-        (name, place[channel.occurring], size)
-        for name, place, size in zip(attribute.columns, places, attribute.shape, strict=True)
-    ]
-
-
 def cut(values: Array, most: int) -> Codes:
-    """Classes of neighbouring ranks, at most so many; equal numbers stay together.
-
-    >>> cut(np.array([5.0, 1.0, 1.0, 9.0]), 2)
-    array([1, 0, 0, 1])
-    """
+    """Classes of neighbouring ranks, at most so many; equal numbers stay together."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) > most:
         before = np.cumsum(counts) - counts
@@ -363,7 +343,8 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
     if attribute.how != "permute" or attribute.order is None:
         return None
     rows = len(numbers.true)
-    law: Any = attribute.for_records(rows).matrix
+    law = attribute.for_records(rows).matrix
+    assert law is not None
     truths = cut(numbers.true, CLASSES)
     kinds = int(truths.max()) + 1
     # The largest value of each class says which class a released value is of.
@@ -378,11 +359,16 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
         table[0, :, d] = np.bincount(places, reached, minlength=kinds) / counts
     # Sums of differences may end a hair below 0.
     return Channel(
-        (attribute.column,), np.arange(kinds), truths, reports, None, None, kinds,
-        np.clip(table, 0.0, 1.0), (),
+        (attribute.column,), np.arange(kinds), truths, reports, np.ones(rows, bool),
+        np.zeros(rows, np.intp), kinds, np.clip(table, 0.0, 1.0), (),
     )  # fmt: skip
 
 
-def position_classes(rows: int) -> int:
-    """How many classes a long list of numbers is cut into: twenty records each, at most 1,000."""
-    return max(2, min(1000, rows // 20))
+def together(columns: Sequence[Codes]) -> Codes:
+    """Number the combinations that occur."""
+    found = np.zeros(len(columns[0]), np.intp)
+    for codes in columns:
+        found = found * (int(codes.max()) + 1) + codes
+        if int(found.max()) > 4 * len(found):
+            found = np.unique(found, return_inverse=True)[1].astype(np.intp)
+    return found

@@ -41,6 +41,13 @@ def _tells(rate: Rate, least: float) -> bool:
     return rate.low > rate.chance and rate.gain >= least
 
 
+def _of(
+    kind: str, columns: tuple[str, ...], tried: str, rate: Rate, fix: str, detail: str = ""
+) -> Finding:
+    found = rate.observed, rate.chance, rate.predicted
+    return Finding(kind, columns, tried, *found, fix, detail)
+
+
 def _plan(audit: Audit) -> Iterator[Finding]:
     fix = "drop it, or change the plan"
     for sentence in audit.unforeseen:
@@ -48,40 +55,34 @@ def _plan(audit: Audit) -> Iterator[Finding]:
     for guess in audit.guesses:
         if guess.rate.agrees is False:
             tried = f"Guesses of {_names(guess.columns)} are not as often right as the matrix says"
-            yield Finding("mismatch", guess.columns, tried, guess.rate.observed, guess.rate.chance,
-                          guess.rate.predicted,
-                          "check that plan and files belong together")  # fmt: skip
+            fix = "check that plan and files belong together"
+            yield _of("mismatch", guess.columns, tried, guess.rate, fix)
 
 
 def _people(audit: Audit, least: float) -> Iterator[Finding]:
     links = [link for link in audit.linkages if not link.attack.endswith("before")]
     if links:
         worst = max(links, key=lambda link: link.first.observed)
-        rate = worst.first
-        if _tells(rate, least):
+        if _tells(worst.first, least):
             tried = "An attacker who knows everyone's true values re-identifies records"
-            fix = (
-                f"protect, coarsen or drop {_names(worst.causes)}" if worst.causes else "raise beta"
-            )
-            if worst.attack == "protected columns":
-                fix = f"raise beta of {_names(worst.causes)}"
-            yield Finding("linkage", worst.columns, tried, rate.observed, rate.chance,
-                          rate.predicted, fix, worst.attack)  # fmt: skip
+            protected = worst.attack == "protected columns"
+            how = "raise beta of" if protected else "protect, coarsen or drop"
+            fix = f"{how} {_names(worst.causes)}" if worst.causes or protected else "raise beta"
+            yield _of("linkage", worst.columns, tried, worst.first, fix, worst.attack)
     for scenario in audit.scenarios:
         known = _names(scenario.knowledge) or "only that the person is in the release"
+        who = f"An intruder who knows {known} of a person"
         parts = sorted(zip(scenario.contributions, scenario.knows, strict=True), reverse=True)
         cause = [column for share, column in parts[:2] if share > 0]
         if _tells(scenario.first, least):
-            tried = f"An intruder who knows {known} of a person finds the person's row"
             fix = f"{_protect(audit, cause)}, which distinguish people most"
-            yield Finding("scenario", scenario.knows, tried, scenario.first.observed,
-                          scenario.first.chance, scenario.first.predicted, fix)  # fmt: skip
+            tried = f"{who} finds the person's row"
+            yield _of("scenario", scenario.knows, tried, scenario.first, fix)
         for column, rate in zip(scenario.wants, scenario.disclosed, strict=True):
             if _tells(rate, least):
-                tried = f"An intruder who knows {known} of a person guesses `{shown(column)}`"
+                tried = f"{who} guesses `{shown(column)}`"
                 fix = _protect(audit, [column, *cause])
-                yield Finding("disclosure", (column,), tried, rate.observed, rate.chance,
-                              rate.predicted, fix)  # fmt: skip
+                yield _of("disclosure", (column,), tried, rate, fix)
 
 
 def _protect(audit: Audit, columns: Iterable[str]) -> str:
@@ -108,11 +109,10 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
             fix = f"drop {seen}, or replace it by a pseudonym"
         elif each.seen in numbers:
             fix = f"drop {seen}, or move its values further"
-        own = None if each.reported_rate is None else percent(each.reported_rate)
-        yield Finding("giveaway", (each.column,),
-                      f"An attacker who sees {seen} guesses `{shown(each.column)}`",
-                      each.rate.observed, each.rate.chance, None, fix,
-                      f"from the reported value: {own}" if own else "")  # fmt: skip
+        own = each.reported_rate
+        detail = "" if own is None else f"from the reported value: {percent(own)}"
+        tried = f"An attacker who sees {seen} guesses `{shown(each.column)}`"
+        yield _of("giveaway", (each.column,), tried, each.rate, fix, detail)
     for pooled in audit.pooled:
         rate = pooled.worst
         if not pooled.beats_reported_value or rate.gain < least:
@@ -127,15 +127,13 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
             tried = f"An attacker who pools several releases guesses {column}"
         elif audit.repeats is not None and pooled.by == audit.repeats.column:
             fix = f"protect by ids, or drop {by}"
-        yield Finding("pooled", (pooled.column,), tried, rate.observed, rate.chance, rate.predicted,
-                      fix, f"from one reported value: {percent(pooled.single)}")  # fmt: skip
+        detail = f"from one reported value: {percent(pooled.single)}"
+        yield _of("pooled", (pooled.column,), tried, rate, fix, detail)
     for near in audit.disclosures:
         # Numbers are always near their originals now and then.
         if near.rate.observed > 0.5 and near.rate.gain > 5 * least:
-            yield Finding("numbers", (near.column,),
-                          f"`{shown(near.column)}` is revealed to within {near.interval}",
-                          near.rate.observed, near.rate.chance, near.rate.predicted,
-                          "move its values further")  # fmt: skip
+            tried = f"`{shown(near.column)}` is revealed to within {near.interval}"
+            yield _of("numbers", (near.column,), tried, near.rate, "move its values further")
 
 
 def _order(audit: Audit, least: float) -> Iterator[Finding]:
@@ -158,9 +156,8 @@ def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
     for guess in audit.guesses:
         if _tells(guess.rate, least):
             tried = f"An attacker who sees a reported value guesses {_names(guess.columns)}"
-            rate, fix = guess.rate, f"raise beta of {_names(guess.columns)}"
-            yield Finding("guess", guess.columns, tried, rate.observed, rate.chance, rate.predicted,
-                          fix)  # fmt: skip
+            fix = f"raise beta of {_names(guess.columns)}"
+            yield _of("guess", guess.columns, tried, guess.rate, fix)
 
 
 # What stands for the name of a column if several releases are pooled.

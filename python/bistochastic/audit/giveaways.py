@@ -1,6 +1,6 @@
 """What everybody sees beside the reports: unprotected columns, permuted numbers, the order of rows.
 
-A value is count_hits as the commonest one among the other records with the same entry. The record
+A value is guessed as the commonest one among the other records with the same entry. The record
 itself is left out, so that entries that nobody shares tell nothing, as they should: for them the
 guess is the commonest value of all.
 """
@@ -8,69 +8,49 @@ guess is the commonest value of all.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.audit.evidence import columns_of, cut, position_classes
-from bistochastic.audit.guesses import count_hits
-from bistochastic.audit.rates import rate
+from bistochastic.audit.evidence import cut, together
+from bistochastic.audit.guesses import count_hits, rate
 from bistochastic.audit.results import Giveaway, Neighbours, Repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from bistochastic.arguments import Array
+    from bistochastic.audit.attack import Steps
     from bistochastic.audit.evidence import Codes, Evidence
     from bistochastic.audit.pairing import Pairs
-
-    Array = NDArray[np.float64]
-    Tell = Callable[[float], None]
 
 ORDER = "the order of the rows"
 ALL = "all unprotected columns together"
 
 
 def left_out_hits(seen: Codes, truths: Codes) -> tuple[float, float]:
-    """How many values are count_hits from the others with the same entry, and from all others.
-
-    >>> left_out_hits(np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1, 0]))
-    (6.0, 4.0)
-    """
+    """How many values are guessed from the others with the same entry, and from all others."""
     kinds = int(truths.max()) + 1
     cells, number = np.unique(seen.astype(np.int64) * kinds + truths, return_counts=True)
-    entry, truth = cells // kinds, cells % kinds
+    entry, truth = np.divmod(cells, kinds)
     whole = np.bincount(truths, minlength=kinds)
     alone = _one_out(np.zeros(kinds, np.int64), whole)
-    by_entry = _one_out(entry, number)
-    starts = np.flatnonzero(np.r_[True, entry[1:] != entry[:-1]])
-    sizes = np.add.reduceat(number, starts)
-    lonely = np.repeat(sizes, np.diff(np.r_[starts, len(entry)])) == 1
-    shares = np.where(lonely, alone[truth], by_entry)
+    lonely = np.bincount(seen)[entry] == 1
+    shares = np.where(lonely, alone[truth], _one_out(entry, number))
     return float(number @ shares), float(whole @ alone)
 
 
 def _one_out(entry: NDArray[np.int64], number: NDArray[np.int64]) -> Array:
     """For each cell: how often the commonest of its entry is right, with one record left out.
 
-    Cells of an entry stand together.
+    Only the commonest is ever guessed right: without its record, it is still the commonest, or
+    shares that place with those that have one record less.
     """
-    starts = np.flatnonzero(np.r_[True, entry[1:] != entry[:-1]])
-    lengths = np.diff(np.r_[starts, len(entry)])
-    top = np.maximum.reduceat(number, starts)
-    is_top = number == np.repeat(top, lengths)
-    tops = np.add.reduceat(is_top.astype(np.int64), starts)
-    second = np.maximum.reduceat(np.where(is_top, -1, number), starts)
-    seconds = np.add.reduceat((number == np.repeat(second, lengths)).astype(np.int64), starts)
-    unique_top = is_top & np.repeat(tops == 1, lengths)
-    # The largest of the others, and how many others have it.
-    rival = np.where(unique_top, np.repeat(second, lengths), np.repeat(top, lengths))
-    rivals = np.where(unique_top, np.repeat(seconds, lengths), np.repeat(tops, lengths) - is_top)
-    own = number - 1
-    shared = np.where(own == rival, 1 / (rivals + 1.0), 0.0)
-    return np.where((own > rival) & (own > 0), 1.0, np.where(own > 0, shared, 0.0))
+    top = np.zeros(int(entry.max()) + 1, np.int64)
+    np.maximum.at(top, entry, number)
+    is_top = number == top[entry]
+    tops, rivals = (np.bincount(entry, each)[entry] for each in (is_top, number + 1 == top[entry]))
+    return np.where(is_top & (tops == 1) & (number > 1), 1 / (rivals + 1), 0.0)
 
 
 def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
@@ -85,15 +65,14 @@ def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
     whole = np.bincount(truths, minlength=kinds)
     classes = np.zeros((int(seen.max()) + 1, kinds))
     np.add.at(classes, (seen, truths), 1.0)
-    order = np.argsort(values, kind="stable")
-    number = np.cumsum(np.r_[0, values[order][1:] != values[order][:-1]])
+    different, number = np.unique(values, return_inverse=True)
+    order = np.argsort(number, kind="stable")
     hits, step = 0.0, max(1, (1 << 22) // kinds)
-    for start in range(0, int(number[-1]) + 1, step):
-        inside = order[slice(*np.searchsorted(number, [start, start + step]))]
-        place = number[np.searchsorted(number, start) :][: len(inside)] - start
-        own = np.zeros((int(place[-1]) + 1, kinds))
+    for start in range(0, len(different), step):
+        inside = order[slice(*np.searchsorted(number[order], [start, start + step]))]
+        _, first, place = np.unique(number[inside], return_index=True, return_inverse=True)
+        own = np.zeros((len(first), kinds))
         np.add.at(own, (place, truths[inside]), 1.0)
-        first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
         others = classes[seen[inside[first]]] - own
         others = np.where(others.sum(axis=1, keepdims=True) > 0, others, whole - own)
         best = (others == others.max(axis=1, keepdims=True)) & (others > 0)
@@ -101,56 +80,47 @@ def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
     return hits
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """Something that everyone sees, as codes; ``values`` if these are classes of values."""
+def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
+    """List what everyone sees as codes, with the values themselves if these are classes of values.
 
-    name: str
-    codes: Codes
-    values: Codes | None = None
-
-
-def visible(evidence: Evidence) -> list[Seen]:
-    """List what everyone sees; columns with few records for each value are pooled elsewhere."""
-    most = position_classes(evidence.rows)
-    found, short = [], []
+    Columns with few records for each value are pooled elsewhere.
+    """
+    # Long lists of numbers are cut into classes of twenty records each, at most 1,000.
+    most = max(2, min(1000, evidence.rows // 20))
+    found: list[tuple[str, Codes, Codes | None]] = []
+    short: list[tuple[str, Codes, None]] = []
     for column in (*evidence.clear, *evidence.added):
         if column.size <= most:
-            short.append(Seen(column.name, column.codes))
+            short.append((column.name, column.codes, None))
         elif column.numbers is not None:
-            found.append(Seen(column.name, cut(column.numbers, most), column.codes))
+            found.append((column.name, cut(column.numbers, most), column.codes))
     if len(short) > 1:
-        together = np.zeros(evidence.rows, np.int64)
-        for each in short:
-            joined = together * (int(each.codes.max()) + 1) + each.codes
-            together = np.unique(joined, return_inverse=True)[1]
-        found.append(Seen(ALL, together))
+        found.append((ALL, together([codes for _, codes, _ in short]), None))
     found += short
-    found += [Seen(each.name, cut(each.released, most)) for each in evidence.numbers]
+    found += [(each.name, cut(each.released, most), None) for each in evidence.numbers]
     if evidence.ordered:
-        found.append(Seen(ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most)))
+        found.append((ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most), None))
     return found
 
 
-def given_away(evidence: Evidence, confidence: float, tell: Tell) -> list[Giveaway]:
+def given_away(evidence: Evidence, confidence: float, steps: Steps) -> list[Giveaway]:
     """Everything that is seen against every protected column of categories, the worst first."""
     found = []
     seen = visible(evidence)
-    for done, channel in enumerate(evidence.channels):
-        inside = slice(None) if channel.answered is None else channel.answered
-        truths = channel.truths[inside]
-        if len(truths) < 2:
+    for channel in steps.over("seen", evidence.channels):
+        inside = channel.answered
+        n = int(inside.sum())
+        if n < 2:
             continue
-        for column, level, _size in columns_of(channel):
-            hits = count_hits(channel, level)
-            report = hits.hits / hits.records
-            for each in seen:
-                right, alone = left_out_hits(each.codes[inside], level[truths])
-                if each.values is not None:
-                    right = left_out_values(each.codes[inside], level[truths], each.values[inside])
-                made = rate(right, len(truths), confidence, alone / len(truths))
-                found.append(Giveaway(each.name, column, made, report))
-        tell(done / len(evidence.channels))
+        for column, place in channel.places.items():
+            level = np.unique(place[channel.occurring], return_inverse=True)[1]
+            report, truths = count_hits(channel, level) / n, level[channel.truths[inside]]
+            for name, codes, values in seen:
+                right, alone = left_out_hits(codes[inside], truths)
+                if values is not None:
+                    right = left_out_values(codes[inside], truths, values[inside])
+                made = rate(right, n, confidence, alone / n)
+                found.append(Giveaway(name, column, made, report))
     return sorted(found, key=lambda each: -each.rate.gain)
 
 
@@ -159,9 +129,6 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
 
     The number of agreements is the number of rows less the number of runs, whose mean and variance
     under all orders are known (Mood, 1940).
-
-    >>> agreement(np.array([0, 0, 0, 0, 1, 1, 1, 1]))
-    (0.857..., 0.428..., 2.29...)
     """
     n = len(truths)
     counts = np.bincount(truths).astype(np.float64)
@@ -173,7 +140,8 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
     return same / (n - 1), expected / (n - 1), far
 
 
-def _ranks(values: Array) -> Array:
+def mean_ranks(values: Array) -> Array:
+    """Ranks from 1; equal values share the mean of theirs."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[codes])
 
@@ -184,13 +152,11 @@ def neighbours(evidence: Evidence) -> list[Neighbours]:
         return []
     found = []
     for channel in evidence.channels:
-        truths = channel.truths
-        if channel.answered is not None:
-            truths = truths[channel.answered]
+        truths = channel.truths[channel.answered]
         if len(truths) > 2:
             found.append(Neighbours(channel.columns, *agreement(truths)))
     for each in evidence.numbers:
-        ranks = _ranks(each.true)
+        ranks = mean_ranks(each.true)
         ranks -= ranks.mean()
         whole = float(ranks @ ranks)
         if whole > 0:
@@ -210,11 +176,9 @@ def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
     redrawn = np.zeros(len(counts), bool)
     for channel in evidence.channels:
         # The same person with the same value and two reports: the noise was drawn again.
-        truths = channel.truths * channel.laws
-        truths = truths + (0 if channel.groups is None else channel.groups)
+        truths = channel.truths * channel.laws + channel.groups
         order = np.lexsort((channel.reports, truths, people))
-        if channel.answered is not None:
-            order = order[channel.answered[order]]
+        order = order[channel.answered[order]]
         who, what, said = people[order], truths[order], channel.reports[order]
         again = (who[1:] == who[:-1]) & (what[1:] == what[:-1]) & (said[1:] != said[:-1])
         redrawn[who[1:][again]] = True

@@ -6,46 +6,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.audit.linkage import FEW, numbered
-from bistochastic.audit.rates import rate
+from bistochastic.audit.guesses import rate
+from bistochastic.audit.linkage import FEW, numbered, place_among
 from bistochastic.audit.results import Disclosure, Linkage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
+    from bistochastic.arguments import Array
+    from bistochastic.audit.attack import Steps
     from bistochastic.audit.evidence import Codes, Evidence, Numbers
-
-    Array = NDArray[np.float64]
-    Tell = Callable[[float], None]
 
 # Shares of the ranks, and of a standard deviation, to either side of the original.
 RANKS = (0.01, 0.05, 0.1)
 DEVIATIONS = (0.01, 0.1, 0.5)
-_PIECE = 1 << 16
 _EQUAL = 1e-12
 
 
 def measure_disclosure(numbers: Numbers, confidence: float) -> list[Disclosure]:
     """How many released values are within each interval of their original."""
     true, released = numbers.true, numbers.released
-    n = len(true)
-    found = []
-    ordered = np.sort(true)
+    ordered, deviation = np.sort(true), float(true.std())
     # Ranks from 0 to 1; equal values share the middle of theirs.
-    place, other = _middle(ordered, true), _middle(ordered, released)
-    for share in RANKS:
-        hits = int(np.count_nonzero(np.abs(place - other) <= share))
-        by_chance = _near(np.sort(place), np.sort(other), share)
-        made = rate(hits, n, confidence, by_chance)
-        found.append(Disclosure(numbers.name, f"{100 * share:g}% of the ranks", made))
-    deviation = float(true.std())
-    for share in DEVIATIONS if deviation > 0 else ():
-        wide = share * deviation
-        hits = int(np.count_nonzero(np.abs(true - released) <= wide))
-        made = rate(hits, n, confidence, _near(ordered, np.sort(released), wide))
-        found.append(Disclosure(numbers.name, f"{share:g} standard deviations", made))
+    ranks = _middle(ordered, true), _middle(ordered, released)
+    every = [(*ranks, share, f"{100 * share:g}% of the ranks") for share in RANKS]
+    every += [(true, released, share * deviation, f"{share:g} standard deviations")
+              for share in DEVIATIONS if deviation > 0]  # fmt: skip
+    found = []
+    for one, other, wide, what in every:
+        hits = int(np.count_nonzero(np.abs(one - other) <= wide))
+        made = rate(hits, len(true), confidence, _near(np.sort(one), np.sort(other), wide))
+        found.append(Disclosure(numbers.name, what, made))
     return found
 
 
@@ -62,45 +51,38 @@ def _near(ordered: Array, others: Array, wide: float) -> float:
     return float(within.sum()) / len(ordered) / len(others)
 
 
-def by_distance(evidence: Evidence, targets: Codes, confidence: float, tell: Tell) -> list[Linkage]:
+def by_distance(
+    evidence: Evidence, targets: Codes, confidence: float, steps: Steps
+) -> list[Linkage]:
     """Rows traced to the people with the closest numbers, before the release and after it.
 
     Columns are put on one scale by their standard deviations.
     """
-    scales = [(each, float(each.true.std())) for each in evidence.numbers]
-    used = [(each, scale) for each, scale in scales if scale > 0]
+    used = [(each, scale) for each in evidence.numbers if (scale := float(each.true.std())) > 0]
     if not used:
         return []
     true = np.stack([each.true / scale for each, scale in used], axis=1)
     released = np.stack([each.released / scale for each, scale in used], axis=1)
-    names = tuple(each.name for each, _ in used)
     n, rows = len(targets), evidence.rows
     order, begins = numbered(list(true.T), rows)
     weights = np.diff(np.r_[begins, rows])
     people = np.ascontiguousarray(true[order[begins]].T)
     alike = np.empty(rows)
     alike[order] = np.repeat(weights, weights)
-    alike = alike[targets]
-    before = [np.minimum(1.0, few / alike).sum() for few in (1, FEW)]
+    before = [np.minimum(1.0, few / alike[targets]).sum() for few in (1, FEW)]
     after = np.zeros(2)
     finder = _line if len(people) == 1 else _space
     cumulated = np.r_[0, np.cumsum(weights)]
-    for done, row in enumerate(targets.tolist()):
+    for row in steps.over("distance", targets.tolist()):
         above, level = finder(people, weights, cumulated, released[row], true[row])
-        after += [min(1.0, max(0.0, (few - above) / level)) for few in (1, FEW)]
-        if done % 64 == 0:
-            tell(done / n)
-    chances = (1 / rows, min(1.0, FEW / rows))
-    made = [
-        [
-            rate(float(hits), n, confidence, chance)
-            for hits, chance in zip(both, chances, strict=True)
-        ]
-        for both in (before, after)
-    ]
-    what = ("by distance, before", "by distance, after")
-    return [Linkage(each, names, n, rates[0], rates[1], names)
-            for each, rates in zip(what, made, strict=True)]  # fmt: skip
+        after += [place_among(above, level, few) for few in (1, FEW)]
+    names = tuple(each.name for each, _ in used)
+    found = []
+    for what, both in (("by distance, before", before), ("by distance, after", after)):
+        first, five = (rate(hits, n, confidence, min(1.0, few / rows))
+                       for hits, few in zip(both, (1, FEW), strict=True))  # fmt: skip
+        found.append(Linkage(what, names, n, first, five, names))
+    return found
 
 
 def _line(
@@ -125,21 +107,15 @@ def _line(
 def _space(
     people: Array, weights: Codes, cumulated: Codes, report: Array, truth: Array
 ) -> tuple[float, float]:
-    """Of several columns: the distance of all who are no further by the first one, in pieces."""
+    """Of several columns: the distance of all who are no further by the first one."""
     far = float(((truth - report) ** 2).sum())
     reach = float(np.sqrt(far)) * (1 + _EQUAL) + _EQUAL * abs(float(report[0]))
     start = int(np.searchsorted(people[0], report[0] - reach))
     stop = int(np.searchsorted(people[0], report[0] + reach, "right"))
-    above = level = 0.0
-    for begin in range(start, stop, _PIECE):
-        piece = slice(begin, min(begin + _PIECE, stop))
-        many = weights[piece]
-        distance = np.zeros(len(many))
-        for column, value in zip(people, report, strict=True):
-            gap = column[piece] - value
-            gap *= gap
-            distance += gap
-        closer = distance < far * (1 - _EQUAL)
-        above += float(many[closer].sum())
-        level += float(many[(distance <= far * (1 + _EQUAL)) & ~closer].sum())
-    return above, max(1.0, level)
+    many, distance = weights[start:stop], np.zeros(stop - start)
+    for column, value in zip(people, report, strict=True):
+        gap = column[start:stop] - value
+        gap *= gap
+        distance += gap
+    above = float(many[distance < far * (1 - _EQUAL)].sum())
+    return above, max(1.0, float(many[distance <= far * (1 + _EQUAL)].sum()) - above)

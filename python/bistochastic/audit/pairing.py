@@ -7,11 +7,11 @@ columns that together are unique. The match is never stored.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
 from bistochastic.plan.attributes import named, prefix
@@ -22,13 +22,18 @@ from bistochastic.sources import key_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-    from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
+    from bistochastic.plan.waves import IdValues
 
     Places = NDArray[np.intp]
+    Listed = list[str] | IdValues
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +53,9 @@ class Pairs:
     key_used: str | None = None
     """The fingerprint of the key."""
 
-    def moved(self, values: Any) -> Any:
+    def moved(self, values: NDArray[T]) -> NDArray[T]:
         """Something of the original's rows, in the order of the release."""
-        return values if self.places is None or values is None else values[self.places]
+        return values if self.places is None else values[self.places]
 
     @property
     def shows_people(self) -> bool:
@@ -79,58 +84,59 @@ def pair_rows(
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
         key = key_of(key)
-    before, after = _open("original", original), _open("released", released)
-    _check_order(before, after, plan)
+    before, after = open_table("original", original), open_table("released", released)
+    for column in plan.drop:
+        # What a plan leaves out cannot be in the release alone.
+        if column in after.names and column not in before.names:
+            must = f"`original` must have `{shown(column)}`, which the plan leaves out"
+            raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
-    if certificate is not None and certificate.ids is not None and not certificate.ids.row_columns:
-        name = name or certificate.ids.id_column
-        hashed = hashed or certificate.ids.pseudonym
+    mixed, memoised, used = False, False, None
+    if certificate is not None:
+        mixed = certificate.shuffled or certificate.engine is not None
+        memoised, used = certificate.ids is not None, certificate.key_fingerprint
+        if certificate.ids is not None and not certificate.ids.row_columns:
+            name = name or certificate.ids.id_column
+            hashed = hashed or certificate.ids.pseudonym
+    mixed = mixed if shuffled is None else shuffled
     if before.rows != after.rows:
         must = "`released` must have as many rows as `original`"
         raise ValueError(f"{must}; got {after.rows}, where there are {before.rows}")
     if not before.rows:
         raise ValueError("`original` must have at least one row; got none")
-    for column, at in ((name, before), (hashed, after)):
-        if column is not None and column not in at.names:
+    for given, at in ((name, before), (hashed, after)):
+        if given is not None and given not in at.names:
             where = "`original`" if at is before else "`released`"
-            raise ValueError(f"{prefix([column])}must be in {where}; got none of that name")
-    mixed = _is_shuffled(certificate) if shuffled is None else shuffled
-    memoised = certificate is not None and certificate.ids is not None
-    used = None if certificate is None else certificate.key_fingerprint
-    if name is not None and name in after.names:
-        own, theirs = _codes(read_ids(before, name, 0), read_ids(after, name, 0), name)
-        places = _places(own, theirs, name, mixed)
-        return Pairs(before, after, places, "id", theirs, name, hashed, memoised, used)
-    if name is not None and hashed is not None and key is not None:
-        texts = Ids([], _core.plan_pseudonyms(key, plan.name, read_ids(before, name, 0)))
-        found = read_ids(after, hashed, 0)
-        own, theirs = _codes(texts.pseudonyms(), found, hashed)
-        places = _places(own, theirs, hashed, mixed)
-        return Pairs(before, after, places, "pseudonym", theirs, name, hashed, memoised, used)
-    people = None
-    if name is not None:
-        people = _codes(read_ids(before, name, 0), [], name)[0]
-    if mixed and hashed is not None and name is not None and hashed in after.names:
+            raise ValueError(f"{prefix([given])}must be in {where}; got none of that name")
+    pairs = Pairs(before, after, None, "order", None, name, hashed, memoised, used)
+    if name is None:
+        return _by_columns(pairs, plan) if mixed else pairs
+    own = read_ids(before, name, 0)
+    if name in after.names:
+        return _by_ids(pairs, own, name, "id", mixed)
+    if hashed is not None and key is not None:
+        held = Ids([], _core.plan_pseudonyms(key, plan.name, own)).pseudonyms()
+        return _by_ids(pairs, held, hashed, "pseudonym", mixed)
+    if mixed and hashed is not None:
         must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
         raise ValueError(f"{must}; got none")
-    if mixed:
-        return _by_columns(
-            Pairs(before, after, None, "nothing", people, name, hashed, memoised, used), plan
-        )
-    return Pairs(before, after, None, "order", people, name, hashed, memoised, used)
+    pairs = replace(pairs, people=number([own])[0])
+    return _by_columns(pairs, plan) if mixed else pairs
+
+
+def number(every: Iterable[Listed]) -> list[Places]:
+    """Give the same number to the same id in all lists of ids."""
+    known: dict[object, int] = {}
+    return [np.array([known.setdefault(each, len(known))
+                      for each in (ids if isinstance(ids, list) else ids.tolist())], np.intp)
+            for ids in every]  # fmt: skip
 
 
 def same_people(every: list[Pairs]) -> list[Places]:
     """The number of the person of each released row, the same for one person in all releases."""
-    known: dict[object, int] = {}
-    found = []
-    for pairs in every:
-        ids = read_ids(pairs.original, str(pairs.id_column), 0)
-        plain = ids if isinstance(ids, list) else np.asarray(ids).tolist()
-        codes = np.array([known.setdefault(each, len(known)) for each in plain], np.intp)
-        found.append(pairs.moved(codes))
-    return found
+    found = number(read_ids(pairs.original, str(pairs.id_column), 0) for pairs in every)
+    return [pairs.moved(codes) for pairs, codes in zip(every, found, strict=True)]
 
 
 def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
@@ -153,66 +159,49 @@ def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
         must = "`released` must hold the unprotected columns of `original`, in any order of rows"
         raise ValueError(f"{must}; got other combinations of values: is it of a different file?")
     if len(np.unique(own)) < before.rows:
-        return pairs
+        return replace(pairs, how="nothing")
     places = np.empty(before.rows, np.intp)
     places[other] = order
     people = None if pairs.people is None else pairs.people[places]
     return replace(pairs, places=places, how="columns", people=people)
 
 
-def _is_shuffled(certificate: Certificate | None) -> bool:
-    """Whether rows may be in another order, as far as the certificate says."""
-    return certificate is not None and (certificate.shuffled or certificate.engine is not None)
-
-
-def _check_order(before: Table, after: Table, plan: Plan) -> None:
-    """What a plan leaves out cannot be in the release alone."""
-    for column in plan.drop:
-        if column in after.names and column not in before.names:
-            must = f"`original` must have `{shown(column)}`, which the plan leaves out"
-            raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
-
-
-def _open(name: str, frame: object) -> Table:
+def open_table(name: str, frame: object) -> Table:
+    """Read a table that an argument of this name holds."""
     try:
         return opened(frame)
     except (TypeError, ValueError) as error:
-        # The sentence is about `frame`, and here there are two.
+        # The sentence is about `frame`, and here there may be two.
         error.args = (str(error).replace("`frame`", f"`{name}`", 1),)
         raise
 
 
-def _codes(own: object, theirs: object, column: str) -> tuple[Places, Places]:
-    """Numbers in the place of ids, the same for the same id."""
-    known: dict[object, int] = {}
-
-    def numbered(values: Any) -> Places:
-        plain = values if isinstance(values, list) else values.tolist()
-        found = [known.setdefault(value, len(known)) for value in plain]
-        return np.array(found, dtype=np.intp)
-
-    first = numbered(own)
-    people = len(known)
-    second = numbered(theirs)
-    if len(known) > people:
-        row = int(np.argmax(second >= people))
-        must = "must hold the same ids in both tables"
-        got = f"{len(known) - people} others in the release, the first in row {row}"
-        raise ValueError(f"{prefix([column])}{must}; got {got}")
-    return first, second
+def list_names(name: str, given: object) -> list[str]:
+    """Read a list of columns."""
+    if isinstance(given, str):
+        raise TypeError(f"`{name}` must be a list of columns; got str")
+    return [named(name, each) for each in arguments.items(name, "be a list of columns", given)]
 
 
-def _places(own: Places, theirs: Places, column: str, mixed: bool) -> Places:
+def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pairs:
     """For each released row the row of the original; several rows of an id in their order."""
+    own, theirs = number([ids, read_ids(pairs.released, column, 0)])
+    people, known = int(own.max()) + 1, int(theirs.max()) + 1
+    if known > people:
+        row = int(np.argmax(theirs >= people))
+        must = "must hold the same ids in both tables"
+        got = f"{known - people} others in the release, the first in row {row}"
+        raise ValueError(f"{prefix([column])}{must}; got {got}")
     order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
+    counts = np.bincount(own)
     if not np.array_equal(own[order], theirs[other]):
         must = "must have as many rows per id in both tables"
-        count = int((np.bincount(own) != np.bincount(theirs, minlength=own.max() + 1)).sum())
+        count = int((counts != np.bincount(theirs, minlength=people)).sum())
         raise ValueError(f"{prefix([column])}{must}; got {count} ids with more or fewer")
-    if mixed and int(np.bincount(own).max()) > 1:
-        rows = int(np.bincount(np.bincount(own))[2:].sum())
+    if mixed and int(counts.max()) > 1:
         must = "must tell rows apart, as they were shuffled"
-        raise ValueError(f"{prefix([column])}{must}; got {rows} ids with several rows")
+        got = f"{int((counts > 1).sum())} ids with several rows"
+        raise ValueError(f"{prefix([column])}{must}; got {got}")
     places = np.empty(len(own), np.intp)
     places[other] = order
-    return places
+    return replace(pairs, places=places, how=how, people=theirs)

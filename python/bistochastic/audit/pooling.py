@@ -18,26 +18,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.audit.guesses import TIES
-from bistochastic.audit.rates import rate
+from bistochastic.audit.guesses import TIES, rate
 from bistochastic.audit.results import Pooled
 from bistochastic.audit.views import View, predict, views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic.audit.evidence import Channel, Codes
-    from bistochastic.audit.views import Array
+    from bistochastic.arguments import Array
+    from bistochastic.audit.evidence import Codes, Protected
 
 _PIECE = 1 << 22
 
 
 def agreement(groups: Codes, truths: Codes) -> float:
-    """How often records of a group share their value, beyond chance; between 0 and 1.
-
-    >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
-    1.0
-    """
+    """How often records of a group share their value, beyond chance; between 0 and 1."""
 
     def pairs(codes: Codes) -> float:
         counts = np.unique(codes, return_counts=True)[1].astype(np.float64)
@@ -108,7 +103,7 @@ def stack(every: Sequence[View]) -> View:
 
 
 def pool(
-    channels: Sequence[Channel],
+    channels: Sequence[Protected],
     groups: Sequence[Codes],
     by: str,
     confidence: float,
@@ -120,38 +115,32 @@ def pool(
 
     ``groups`` has an array per release. The records of the first release are guessed.
     """
-    every = [views(channel) for channel in channels]
-    named = [{each.column: each for each in found} for found in every]
-    where = np.concatenate(list(groups))
+    named = [{each.column: each for each in views(channel)} for channel in channels]
+    where, begins = np.concatenate(list(groups)), len(groups[0])
     made = []
-    for column in named[0]:
-        if not all(column in each and each[column].categories == named[0][column].categories
-                   for each in named):  # fmt: skip
+    for column, own in named[0].items():
+        if not all(column in each and each[column].categories == own.categories for each in named):
             continue
         view = stack([each[column] for each in named])
-        inside = view.answered[: len(groups[0])]
-        n = int(inside.sum())
+        n = int(view.answered[:begins].sum())
         if not n:
             continue
         about = agreement(where[view.answered], view.truths[view.answered])
         sizes = np.bincount(where[view.answered])
 
         def attack(
-            now: list[Channel], column: str = column, n: int = n, about: float = about
+            now: Sequence[Protected], column: str = column, n: int = n, about: float = about
         ) -> Array:
             seen = stack([next(v for v in views(c) if v.column == column) for c in now])
-            first = guess(seen, where, about)[: len(groups[0])].sum() / n
-            equal = first if about == 1 else guess(seen, where, 1.0)[: len(groups[0])].sum() / n
+            first = guess(seen, where, about)[:begins].sum() / n
+            equal = first if about == 1 else guess(seen, where, 1.0)[:begins].sum() / n
             return np.array([first, equal])
 
-        observed = attack(list(channels))
-        single = guess(view, np.arange(len(where)), 1.0)[: len(groups[0])].sum() / n
-        expected = None if shared_noise else predict(channels, rng, attack)
-        rates = [
-            rate(float(observed[i]) * n, n, confidence, view.chance,
-                 None if expected is None else float(expected[i]))
-            for i in range(2)
-        ]  # fmt: skip
+        observed = attack(channels)
+        single = guess(view, np.arange(len(where)), 1.0)[:begins].sum() / n
+        expected = [None] * 2 if shared_noise else predict(channels, rng, attack)
+        rates = [rate(share * n, n, confidence, view.chance, mean)
+                 for share, mean in zip(observed, expected, strict=True)]  # fmt: skip
         made.append(
             Pooled(by, column, int((sizes > 0).sum()), int(sizes.max()), about, rates[0], rates[1],
                    float(single), _bound(view, channels, where))
@@ -159,13 +148,12 @@ def pool(
     return made
 
 
-def _bound(view: View, channels: Sequence[Channel], where: Codes) -> float:
+def _bound(view: View, channels: Sequence[Protected], where: Codes) -> float:
     """How often a guess is right at most, by the epsilon of all draws of a group.
 
     Odds grow by at most the exponential of the sum of the epsilons.
     """
-    epsilons = [max(m.epsilon for m in c.attribute.matrices) if c.attribute else np.inf
-                for c in channels]  # fmt: skip
+    epsilons = [max(m.epsilon for m in c.attribute.matrices) for c in channels]
     each = np.repeat(epsilons, [len(c.truths) for c in channels])
     inside = view.answered
     _, first = np.unique(np.stack([where[inside], view.draws[inside]]), axis=1, return_index=True)

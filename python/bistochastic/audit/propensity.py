@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic.audit.giveaways import mean_ranks
 from bistochastic.audit.results import Propensity
-from bistochastic.tables.question import digits
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic.audit.evidence import Channel, Codes, Evidence
-
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
+    from bistochastic.audit.evidence import Codes, Evidence, Protected
 
 # So many records of each table are enough, and so many categories of a column; rarer ones are one.
 RECORDS = 10_000
@@ -52,17 +49,12 @@ def propensity(evidence: Evidence, rng: np.random.Generator) -> Propensity | Non
     return Propensity(pmse, (k - 1) / (16 * n), _auc(guesses, released), k, n)
 
 
-def _levels(channel: Channel, rows: Codes) -> Array:
+def _levels(channel: Protected, rows: Codes) -> Array:
     """One column of zeros and ones per category, of each column but for the commonest category."""
-    if channel.attribute is None:
-        return np.zeros((2 * len(rows), 0))
     codes = np.r_[channel.occurring[channel.truths[rows]], channel.reports[rows]]
-    absent = np.zeros(len(codes), bool)
-    if channel.answered is not None:
-        absent = np.tile(~channel.answered[rows], 2)
+    absent = np.tile(~channel.answered[rows], 2)
     found = []
-    single = len(channel.attribute.columns) == 1
-    for place in [np.arange(channel.size)] if single else digits(channel.attribute):
+    for place in channel.places.values():
         level = np.where(absent, -1, place[codes])
         values, counts = np.unique(level, return_counts=True)
         common = values[np.argsort(-counts, kind="stable")]
@@ -111,8 +103,7 @@ def _auc(guesses: Array, released: Array) -> float:
     >>> _auc(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]))
     0.875
     """
-    _, codes, counts = np.unique(guesses.round(12), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[codes]
+    ranks = mean_ranks(guesses.round(12))
     many = float(released.sum())
     others = len(released) - many
     return float((ranks[released > 0].sum() - many * (many + 1) / 2) / (many * others))

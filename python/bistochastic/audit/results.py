@@ -3,14 +3,55 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from bistochastic.audit.part import NOT_FOR_RELEASE, Part
-from bistochastic.models.regression import Coefficients
-from bistochastic.words import shown
+from bistochastic.words import cut, shown
 
+if TYPE_CHECKING:
+    from bistochastic.models.regression import Coefficients
+
+NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
 SURPRISING = 5.0
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """Its fields by name. Lists of numbers are only counted: the whole audit shows them."""
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [(f.name.replace("_", " "), _said(getattr(self, f.name))) for f in fields(self)]
+
+    def _brief(self) -> str:
+        """What stands for it inside of another part."""
+        return "; ".join(f"{name} {value}" for name, value in self._facts())
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {value}" for name, value in self._facts())
+        return f"<{type(self).__name__}: {said}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        return fragment(facts(self._facts(), caption=NOT_FOR_RELEASE))
+
+
+def _said(value: object) -> str:
+    """A field in a few words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, tuple) and value and all(isinstance(x, float) for x in value):
+        return f"{len(value)} numbers"
+    if isinstance(value, tuple):
+        return ", ".join(cut([_said(x) for x in value]))
+    if value is None:
+        return "not known"
+    if isinstance(value, Part):
+        return value._brief()
+    return "none" if value == "" else shown(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -500,25 +541,3 @@ class Audit:
 def listed(columns: tuple[str, ...]) -> str:
     """Names of columns in a cell of a table."""
     return ", ".join(shown(column) for column in columns)
-
-
-__all__ = [
-    "NOT_FOR_RELEASE",
-    "Audit",
-    "Correlation",
-    "Disclosure",
-    "Finding",
-    "Giveaway",
-    "GroupMeans",
-    "Guess",
-    "Linkage",
-    "Marginal",
-    "Neighbours",
-    "PairTable",
-    "Pooled",
-    "Propensity",
-    "Rate",
-    "Repeats",
-    "Scenario",
-    "listed",
-]

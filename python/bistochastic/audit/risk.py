@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.adapters.results import levels, opened
-from bistochastic.audit.part import NOT_FOR_RELEASE
+from bistochastic.adapters.results import levels
+from bistochastic.audit.evidence import together
+from bistochastic.audit.pairing import open_table
+from bistochastic.audit.results import NOT_FOR_RELEASE
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables.sheet import weight_column
 from bistochastic.words import Shown, shown, table
@@ -22,9 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-
-    Array = NDArray[np.float64]
-    Codes = NDArray[np.intp]
+    from bistochastic.arguments import Array
+    from bistochastic.audit.evidence import Codes
 
 # Sample uniques are searched in combinations of at most so many keys.
 _DEEP = 3
@@ -98,9 +99,8 @@ class Risk(Shown):
             "records with a minimal unique of at most three keys": int((self.suda > 0).sum()),
         }
         if self.household is not None:
-            found["expected re-identifications by household"] = round(
-                float(self.household.sum()), 4
-            )
+            home = round(float(self.household.sum()), 4)
+            found["expected re-identifications by household"] = home
         for name, share in zip(self.keys, self.contributions, strict=True):
             found[f"contribution of {name} to uniques"] = round(share, 4)
         for name, many in self.diversity.items():
@@ -154,18 +154,14 @@ def risk(
     >>> int((risk.diversity["survived"] == 1).sum())
     30
     """
-    try:
-        rows = opened(original)
-    except (TypeError, ValueError) as error:
-        error.args = (str(error).replace("`frame`", "`original`", 1),)
-        raise
+    rows = open_table("original", original)
     if not rows.rows:
         raise ValueError("`original` must have at least one row; got none")
-    known = [_codes(rows, "keys", name) for name in _names("keys", keys)]
+    names = tuple(_names("keys", keys))
+    known = [_codes(rows, "keys", name) for name in names]
     if not known:
         raise ValueError("`keys` must name at least one column; got none")
-    names = tuple(_names("keys", keys))
-    classes = _together(known)
+    classes = together(known)
     k = np.bincount(classes)[classes]
     population = None
     single = 1 / k
@@ -205,16 +201,6 @@ def _codes(rows: Table, name: str, column: str) -> Codes:
     return levels(rows, column)[0].astype(np.intp)
 
 
-def _together(columns: Sequence[Codes]) -> Codes:
-    """Number the combinations that occur."""
-    found = np.zeros(len(columns[0]), np.intp)
-    for codes in columns:
-        found = found * (int(codes.max()) + 1) + codes
-        if int(found.max()) > 4 * len(found):
-            found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-    return found
-
-
 def _individual(k: Array, population: Array) -> Array:
     """The mean of 1/F; weights below one person each give the risk without weights.
 
@@ -247,7 +233,7 @@ def _minimal_uniques(keys: list[Codes]) -> tuple[Array, tuple[float, ...]]:
         # The product is empty if the set is that of all keys: such a unique counts once.
         worth = float(prod(many - i for i in range(size, min(_DEEP, many - 1) + 1)))
         for chosen in combinations(range(many), size):
-            classes = _together([keys[i] for i in chosen])
+            classes = together([keys[i] for i in chosen])
             unique = np.bincount(classes)[classes] == 1
             if size < _DEEP:
                 found[chosen] = unique
@@ -257,6 +243,3 @@ def _minimal_uniques(keys: list[Codes]) -> tuple[Array, tuple[float, ...]]:
             parts[list(chosen)] += worth * int(unique.sum())
     whole = float(scores.sum())
     return scores, tuple((parts / whole).tolist()) if whole else (0.0,) * many
-
-
-__all__ = ["Risk", "risk"]

@@ -14,23 +14,24 @@ value ``w`` in proportion to ``pi_w`` times the sum over rows of this number tim
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments
-from bistochastic.audit.guesses import TIES
+from bistochastic import _core
+from bistochastic.audit.guesses import TIES, rate
 from bistochastic.audit.linkage import FEW, numbered, place_among
-from bistochastic.audit.rates import rate
+from bistochastic.audit.pairing import list_names
 from bistochastic.audit.results import Scenario
-from bistochastic.audit.views import View, cells_of, places_of, predict, views
-from bistochastic.plan.attributes import Binned, named, prefix
+from bistochastic.audit.views import View, cells_of, predict, views
+from bistochastic.plan.attributes import Binned, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.audit.evidence import Channel, Clear, Codes, Evidence
-    from bistochastic.audit.views import Array
+    from bistochastic.arguments import Array
+    from bistochastic.audit.evidence import Clear, Codes, Evidence, Protected
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28
@@ -50,33 +51,27 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
     if knows is None and wants is None:
         return []
     seen = _columns(evidence)
-    given: list[object] = [knows]
+    given: Sequence[object] = [knows]
     if isinstance(knows, list | tuple) and any(not isinstance(each, str) for each in knows):
-        given = list(knows)
-    wanted = [] if wants is None else [_known("wants", each, evidence) for each in _listed(wants)]
+        given = knows
+    wanted = [] if wants is None else _known("wants", wants, evidence)
     found = []
     for each in given:
+        names = _known("knows", each or (), evidence)
+        known = dict.fromkeys(names, 0.0)
         if isinstance(each, dict):
-            known = {_known("knows", c, evidence): _tolerance(x) for c, x in each.items()}
-        else:
-            known = {_known("knows", c, evidence): 0.0 for c in _listed(each or (), "knows")}
-        for column, far in known.items():
-            if far and _numbers(evidence, column) is None:
+            known = dict(zip(names, map(_tolerance, each.values()), strict=True))
+        for column, off in known.items():
+            if off and _numbers(evidence, column) is None:
                 must = "`knows` must be exact if values are not numbers"
                 raise ValueError(f"{prefix([column])}{must}; got a tolerance")
-        secret = [c for c in seen if c not in known and isinstance(seen[c], View)]
+        secret = [c for c in seen if isinstance(seen[c], View)]
         left = tuple(c for c in (secret if wants is None else wanted) if c not in known)
-        if wants is not None and wanted and not left:
+        if wanted and not left:
             must = "`wants` must name a column that the intruder does not know"
             raise ValueError(f"{must}; got only columns of `knows`")
         found.append(Asked(known, left))
     return found
-
-
-def _listed(given: object, name: str = "wants") -> list[object]:
-    if isinstance(given, str):
-        raise TypeError(f"`{name}` must be a list of columns; got str")
-    return list(arguments.items(name, "be a list of columns", given))
 
 
 def _tolerance(given: object) -> float:
@@ -86,14 +81,16 @@ def _tolerance(given: object) -> float:
     return found
 
 
-def _known(name: str, given: object, evidence: Evidence) -> str:
-    column = named(name, given)
-    if column not in _columns(evidence):
-        must = f"`{name}` must name columns of the release with categories, or unprotected ones"
-        numbers = any(column == each.name for each in evidence.numbers)
-        got = "a column of permuted or averaged numbers" if numbers else "none of that name"
-        raise ValueError(f"{prefix([column])}{must}; got {got}")
-    return column
+def _known(name: str, given: object, evidence: Evidence) -> list[str]:
+    """Read names of columns that an intruder may know or want."""
+    found = list_names(name, given)
+    for column in found:
+        if column not in _columns(evidence):
+            must = f"`{name}` must name columns of the release with categories, or unprotected ones"
+            numbers = any(column == each.name for each in evidence.numbers)
+            got = "a column of permuted or averaged numbers" if numbers else "none of that name"
+            raise ValueError(f"{prefix([column])}{must}; got {got}")
+    return found
 
 
 def _columns(evidence: Evidence) -> dict[str, View | Clear]:
@@ -104,50 +101,36 @@ def _columns(evidence: Evidence) -> dict[str, View | Clear]:
 def _numbers(evidence: Evidence, column: str) -> Array | None:
     """What a tolerance compares: the number of each category, or of each record."""
     for channel in evidence.channels:
-        if column in channel.columns and channel.attribute is not None:
+        if column in channel.columns:
             if isinstance(channel.attribute, Binned):
-                return _middles(channel.attribute)
+                bins = channel.attribute._bins
+                ends = np.zeros(1) if bins.dated else np.array(bins.breaks, float)
+                return None if bins.dated or bins.open else (ends[1:] + ends[:-1]) / 2
             view = next(v for v in views(channel) if v.column == column)
             kinds = {type(each) for each in view.categories}
             return np.array(view.categories, float) if kinds == {int} else None
     return next((c.numbers for c in evidence.clear if c.name == column), None)
 
 
-def _middles(attribute: Binned) -> Array | None:
-    try:
-        ends = np.array(attribute._bins.breaks, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return None if attribute._bins.open else (ends[1:] + ends[:-1]) / 2
-
-
 class Search:
     """One release, and how likely each row is the target's."""
 
-    def __init__(self, evidence: Evidence, channels: Sequence[Channel], asked: Asked) -> None:
+    def __init__(self, evidence: Evidence, channels: Sequence[Protected], asked: Asked) -> None:
         self._evidence, self._asked = evidence, asked
-        self._sights: list[tuple[View, dict[str, Codes]]] = []
-        for channel in channels:
-            view = cells_of(channel)
-            if view is not None:
-                self._sights.append((view, places_of(channel)))
+        every = [(cells_of(channel), channel.places) for channel in channels]
+        self._sights = [(view, places) for view, places in every if view is not None]
         self._at = {c: i for i, (_, places) in enumerate(self._sights) for c in places}
         self._clear = {c.name: c for c in evidence.clear}
         codes = [view.seen for view, _ in self._sights]
         codes += [self._clear[c].codes for c in (*asked.knows, *asked.wants) if c in self._clear]
         rows = evidence.rows
         order, begins = numbered(codes, rows)
-        self._rows = order[begins]
+        self.rows = order[begins]
         """One row for each pattern."""
         self._often = np.diff([*begins, rows]).astype(np.float64)
         self._pattern = np.empty(rows, np.intp)
         self._pattern[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
         self._weights: dict[tuple[object, ...], Array] = {}
-
-    @property
-    def patterns(self) -> int:
-        """How many rows differ."""
-        return len(self._rows)
 
     def success(self, targets: Codes) -> Array:
         """Sum the success over targets: the row first, among five; without each column; wanted."""
@@ -176,30 +159,23 @@ class Search:
         return {self._at.get(column, column) for column in known}
 
     def _product(self, factors: dict[int | str, Array]) -> Array:
-        found = np.ones(self.patterns)
-        for factor in factors.values():
-            found = found * factor
-        return found
+        return reduce(np.multiply, factors.values(), np.ones(len(self.rows)))
 
     def _factor(self, part: int | str, known: list[str], target: int) -> Array:
         """How much likelier each row is by one attribute or unprotected column."""
         if isinstance(part, str):
             clear, far = self._clear[part], self._asked.knows[part]
             if far and clear.numbers is not None:
-                gaps = np.abs(clear.numbers[self._rows] - clear.numbers[target])
+                gaps = np.abs(clear.numbers[self.rows] - clear.numbers[target])
                 return np.asarray(gaps <= far * (1 + TIES), float)
-            return np.asarray(clear.codes[self._rows] == clear.codes[target], float)
+            return np.asarray(clear.codes[self.rows] == clear.codes[target], float)
         view = self._sights[part][0]
-        seen = view.seen[self._rows]
+        seen = view.seen[self.rows]
         if view.truths[target] == view.kinds:
             return np.asarray(seen == view.law.shape[1], float)
         weights = self._cells(part, known, target)
-        ratio = np.append((weights / weights.sum()) @ self._ratio(view), 0.0)
+        ratio = np.append((weights / weights.sum()) @ view.ratio, 0.0)
         return np.asarray(ratio[seen])
-
-    def _ratio(self, view: View) -> Array:
-        overall = view.overall
-        return np.asarray(view.law / np.where(overall > 0, overall, 1.0))
 
     def _cells(self, part: int, known: list[str], target: int) -> Array:
         """How common each cell is, of those that the target may be in."""
@@ -232,13 +208,13 @@ class Search:
             if view.truths[target] == view.kinds:
                 return 0.0
             wide = view.law.shape[1]
-            seen = np.bincount(view.seen[self._rows], weights, minlength=wide)[:wide]
-            cells = self._cells(part, list(self._asked.knows), target) * (self._ratio(view) @ seen)
+            seen = np.bincount(view.seen[self.rows], weights, minlength=wide)[:wide]
+            cells = self._cells(part, list(self._asked.knows), target) * (view.ratio @ seen)
             odds = np.bincount(places[column], cells)
             truth = places[column][view.truths[target]]
         else:
             clear = self._clear[column]
-            odds = np.bincount(clear.codes[self._rows], weights, minlength=clear.size)
+            odds = np.bincount(clear.codes[self.rows], weights, minlength=clear.size)
             truth = clear.codes[target]
         best = odds >= odds.max() * (1 - TIES)
         return float(best[truth]) / float(best.sum())
@@ -251,29 +227,27 @@ def run(
     used = {*asked.knows, *asked.wants}
     channels = [c for c in evidence.channels if used & set(c.columns)]
     search = Search(evidence, channels, asked)
-    work = max(1, search.patterns * (len(asked.knows) + 1) ** 2)
+    work = max(1, len(search.rows) * (len(asked.knows) + 1) ** 2)
     n = min(len(targets), max(_LEAST, _WORK // work))
     chosen = targets if n == len(targets) else np.sort(rng.choice(targets, n, replace=False))
     observed = search.success(chosen)
     predicted = predict(channels, rng, lambda now: Search(evidence, now, asked).success(chosen))
     first, five = (
-        rate(float(observed[i]), n, confidence, min(1.0, few / evidence.rows),
-             float(predicted[i]) / n)
+        rate(observed[i], n, confidence, min(1.0, few / evidence.rows), predicted[i] / n)
         for i, few in enumerate((1, FEW))
-    )  # fmt: skip
+    )
     known = len(asked.knows)
     lost = tuple(float(observed[0] - each) / n for each in observed[2 : 2 + known])
     seen = _columns(evidence)
     wanted, rates = [], []
     for i, column in enumerate(asked.wants):
         at = seen[column]
-        trials, chance = n, 0.0
         if isinstance(at, View):
             trials, chance = int(at.answered[chosen].sum()), at.chance
         else:
-            chance = float(np.bincount(at.codes).max()) / evidence.rows
+            trials, chance = n, float(np.bincount(at.codes).max()) / evidence.rows
         if trials:
-            hits, mean = (float(each[2 + known + i]) for each in (observed, predicted))
+            hits, mean = observed[2 + known + i], predicted[2 + known + i]
             wanted.append(column)
             rates.append(rate(hits, trials, confidence, chance, mean / trials))
     words = tuple(f"{c} within {x:g}" if x else c for c, x in asked.knows.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from itertools import combinations, compress
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,10 @@ from bistochastic.errors import SingularMatrixError
 from bistochastic.tables.question import digits, levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from bistochastic.audit.evidence import Channel, Codes, Evidence
-    from bistochastic.plan.attributes import Categorical, Joint
-
-    Array = NDArray[np.float64]
-    Tell = Callable[[float], None]
+    from bistochastic.arguments import Array
+    from bistochastic.audit.attack import Steps
+    from bistochastic.audit.evidence import Codes, Evidence, Protected
+    from bistochastic.tables.question import Coded
 
 # Larger tables are left out.
 _CELLS = 1 << 16
@@ -32,30 +28,19 @@ _LEVELS = 100
 
 
 def distance(one: Array, other: Array) -> float:
-    """Total variation.
-
-    >>> distance(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
-    0.25
-    """
+    """Total variation."""
     return float(np.abs(one - other).sum() / 2)
 
 
-def _groups(channel: Channel) -> Codes:
-    return np.zeros(len(channel.truths), np.intp) if channel.groups is None else channel.groups
-
-
-def marginal(channel: Channel) -> Marginal | None:
+def marginal(channel: Protected) -> Marginal | None:
     """One attribute: true, reported and estimated shares; None if there is nothing to show."""
-    attribute = channel.attribute
-    inside = np.ones(len(channel.truths), bool) if channel.answered is None else channel.answered
+    attribute, inside, size = channel.attribute, channel.answered, channel.size
     n = int(inside.sum())
-    if attribute is None or not n or channel.size > _CELLS:
+    if not n or size > _CELLS:
         return None
-    size = channel.size
     true = np.bincount(channel.occurring[channel.truths[inside]], minlength=size) / n
-    groups = _groups(channel)[inside]
     counts = np.zeros((len(attribute.matrices), size))
-    np.add.at(counts, (groups, channel.reports[inside]), 1.0)
+    np.add.at(counts, (channel.groups[inside], channel.reports[inside]), 1.0)
     reported = counts.sum(axis=0) / n
     estimated, reason = None, ""
     try:
@@ -71,7 +56,7 @@ def marginal(channel: Channel) -> Marginal | None:
     )  # fmt: skip
 
 
-def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
+def _levels(attribute: Coded) -> tuple[object, ...]:
     """Name each code: a category, or the categories of several columns."""
     names = [levels_of(attribute, column) for column in attribute.columns]
     if len(names) == 1:
@@ -84,35 +69,26 @@ def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
 
 
 def pair_tables(
-    evidence: Evidence, rng: np.random.Generator, tell: Tell
+    evidence: Evidence, rng: np.random.Generator, steps: Steps
 ) -> tuple[list[PairTable], list[str]]:
     """The pairs of attributes whose table is small enough, or some of them, which a note says."""
     many = math.comb(len(evidence.channels), 2)
-    every: Iterator[tuple[Channel, Channel]] = combinations(evidence.channels, 2)
-    notes = []
-    if many > _PAIRS:
-        chosen = np.sort(rng.choice(many, _PAIRS, replace=False))
+    every = combinations(evidence.channels, 2)
+    if many <= _PAIRS:
+        chosen, notes = list(every), []
+    else:
         wanted = np.zeros(many, bool)
-        wanted[chosen] = True
-        every = compress(every, wanted.tolist())
+        wanted[rng.choice(many, _PAIRS, replace=False)] = True
+        chosen = list(compress(every, wanted.tolist()))
         notes = [f"{_PAIRS:,} of {many:,} pairs of columns, drawn at random, are compared"]
-    found = []
-    for done, (one, other) in enumerate(every):
-        if one.size * other.size <= _CELLS:
-            made = _pair(one, other)
-            if made is not None:
-                found.append(made)
-        tell(done / min(many, _PAIRS))
-    return found, notes
+    made = [_pair(*both) for both in steps.over("use", chosen)]
+    return [each for each in made if each is not None], notes
 
 
-def _pair(one: Channel, other: Channel) -> PairTable | None:
-    inside = np.ones(len(one.truths), bool)
-    for channel in (one, other):
-        if channel.answered is not None:
-            inside &= channel.answered
+def _pair(one: Protected, other: Protected) -> PairTable | None:
+    inside = one.answered & other.answered
     n = int(inside.sum())
-    if not n or one.attribute is None or other.attribute is None:
+    if not n or one.size * other.size > _CELLS:
         return None
     shape = (one.size, other.size)
 
@@ -122,9 +98,9 @@ def _pair(one: Channel, other: Channel) -> PairTable | None:
 
     true = table(one.occurring[one.truths[inside]], other.occurring[other.truths[inside]])
     reported = table(one.reports[inside], other.reports[inside])
-    estimated: float | None = None
-    both = _groups(one) * other.laws + _groups(other)
-    try:
+    estimated = None
+    both = one.groups * other.laws + other.groups
+    with suppress(SingularMatrixError):
         solved = np.zeros(shape)
         for law in np.unique(both[inside]).tolist():
             mine = inside & (both == law)
@@ -133,8 +109,6 @@ def _pair(one: Channel, other: Channel) -> PairTable | None:
             second = other.attribute.matrices[law % other.laws]
             solved += second.solve(first.solve(counted).T).T
         estimated = distance(true, solved)
-    except SingularMatrixError:
-        pass
     return PairTable((one.columns, other.columns), distance(true, reported), estimated)
 
 
@@ -143,12 +117,11 @@ def correlations(evidence: Evidence) -> list[Correlation]:
     protected = [(each.name, each.true, each.released) for each in evidence.numbers]
     clear = [(c.name, c.numbers, c.numbers) for c in evidence.clear if c.numbers is not None]
     found = []
-    for one, other in combinations([*protected, *clear], 2):
-        if one[0] not in {each.name for each in evidence.numbers}:
-            continue
-        before, after = _correlation(one[1], other[1]), _correlation(one[2], other[2])
-        if before is not None and after is not None:
-            found.append(Correlation((one[0], other[0]), before, after))
+    for i, (name, true, released) in enumerate(protected):
+        for other, true_too, released_too in [*protected[i + 1 :], *clear]:
+            before, after = _correlation(true, true_too), _correlation(released, released_too)
+            if before is not None and after is not None:
+                found.append(Correlation((name, other), before, after))
     return found
 
 
@@ -158,10 +131,9 @@ def group_means(evidence: Evidence) -> list[GroupMeans]:
     numbers += [(each.name, each.true, each.released) for each in evidence.numbers]
     found = []
     for channel in evidence.channels:
-        attribute = channel.attribute
-        if attribute is None or channel.size > _LEVELS or channel.groups is not None:
+        if channel.size > _LEVELS or channel.attribute.groups is not None:
             continue
-        inside = slice(None) if channel.answered is None else channel.answered
+        inside, law = channel.answered, channel.attribute.matrices[0]
         cells, said = channel.occurring[channel.truths[inside]], channel.reports[inside]
         many = np.bincount(cells, minlength=channel.size).astype(np.float64)
         for name, true, after in numbers:
@@ -181,11 +153,8 @@ def group_means(evidence: Evidence) -> list[GroupMeans]:
             counts = np.bincount(said, minlength=channel.size).astype(np.float64)
             estimated = None
             if after is true:
-                try:
-                    law = attribute.matrices[0]
+                with suppress(SingularMatrixError):
                     estimated = error(law.solve(sums), law.solve(counts))
-                except SingularMatrixError:
-                    pass
             by = ", ".join(channel.columns)
             found.append(GroupMeans(name, by, error(sums, counts), estimated))
     return found

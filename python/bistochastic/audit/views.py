@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.tables.question import digits, levels_of
+from bistochastic.tables.question import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from bistochastic.audit.evidence import Channel, Codes
-
-    Array = NDArray[np.float64]
+    from bistochastic.arguments import Array
+    from bistochastic.audit.evidence import Codes, Protected
 
 # So many entries of a matrix are held at once.
 _ENTRIES = 1 << 22
@@ -66,46 +65,37 @@ class View:
         return np.asarray(self.shares @ self.law)
 
     @property
+    def ratio(self) -> Array:
+        """How much likelier each category makes what is seen."""
+        overall = self.overall
+        return np.asarray(self.law / np.where(overall > 0, overall, 1.0))
+
+    @property
     def chance(self) -> float:
         """How often the commonest category is right."""
         return float(self.shares.max())
 
 
-def places_of(channel: Channel) -> dict[str, Codes]:
-    """The category of every cell of an attribute, by column."""
-    attribute = channel.attribute
-    if attribute is None:
-        return {}
-    single = len(attribute.columns) == 1
-    places = [np.arange(attribute.size)] if single else digits(attribute)
-    return dict(zip(attribute.columns, places, strict=True))
-
-
-def cells_of(channel: Channel) -> View | None:
+def cells_of(channel: Protected) -> View | None:
     """The view of an attribute by its cells; None if its matrix is too large."""
-    attribute = channel.attribute
-    if attribute is None or len(attribute.matrices) * attribute.size**2 > _ENTRIES:
+    matrices, size = channel.attribute.matrices, channel.size
+    if len(matrices) * size**2 > _ENTRIES:
         return None
-    size, groups = attribute.size, channel.groups
-    law = np.concatenate([matrix.to_dense() for matrix in attribute.matrices], axis=1)
-    seen = channel.reports if groups is None else groups * size + channel.reports
-    truths = channel.occurring[channel.truths]
-    if channel.answered is not None:
-        truths = np.where(channel.answered, truths, size)
-        seen = np.where(channel.answered, seen, law.shape[1])
+    law = np.concatenate([matrix.to_dense() for matrix in matrices], axis=1)
+    truths = np.where(channel.answered, channel.occurring[channel.truths], size)
+    seen = np.where(channel.answered, channel.groups * size + channel.reports, law.shape[1])
     counts = np.bincount(truths, minlength=size)[:size]
-    draws = np.arange(len(truths)) if channel.draws is None else channel.draws
     shares = counts / max(1, int(counts.sum()))
-    return View("", (), truths, seen, law, shares, draws)
+    return View("", (), truths, seen, law, shares, channel.draws)
 
 
-def views(channel: Channel) -> list[View]:
+def views(channel: Protected) -> list[View]:
     """Make the views of all columns of an attribute; none if its matrix is too large."""
     cells = cells_of(channel)
-    if cells is None or channel.attribute is None:
+    if cells is None:
         return []
     found = []
-    for column, place in places_of(channel).items():
+    for column, place in channel.places.items():
         categories = levels_of(channel.attribute, column)
         kinds = max(len(categories), int(place.max()) + 1)
         shares = np.bincount(place, cells.shares, minlength=kinds).astype(np.float64)
@@ -124,8 +114,8 @@ def views(channel: Channel) -> list[View]:
 
 
 def releases(
-    channels: Sequence[Channel], rng: np.random.Generator
-) -> Iterator[tuple[float, list[Channel]]]:
+    channels: Sequence[Protected], rng: np.random.Generator
+) -> Iterator[tuple[float, list[Protected]]]:
     """Give the releases that could have been, each with its probability, or some of them."""
     draws = [_draws(channel) for channel in channels]
     many = prod(channel.size ** min(len(rows), 64)
@@ -143,51 +133,37 @@ def releases(
 
 
 def predict(
-    channels: Sequence[Channel],
+    channels: Sequence[Protected],
     rng: np.random.Generator,
-    attack: Callable[[list[Channel]], Array],
+    attack: Callable[[list[Protected]], Array],
 ) -> Array:
     """The mean success of an attack over releases."""
     return np.asarray(sum(weight * attack(made) for weight, made in releases(channels, rng)))
 
 
-def _draws(channel: Channel) -> tuple[Codes, Codes]:
+def _draws(channel: Protected) -> tuple[Codes, Codes]:
     """One record for each draw of the noise, and the draw that each record has."""
-    shared = np.arange(len(channel.truths)) if channel.draws is None else channel.draws
     # A changed value is drawn anew.
-    key = shared * (channel.kinds * channel.laws) + channel.truths * channel.laws
-    key = key + (0 if channel.groups is None else channel.groups)
-    if channel.answered is not None:
-        key = np.where(channel.answered, key, -1)
+    key = (channel.draws * channel.kinds + channel.truths) * channel.laws + channel.groups
+    key = np.where(channel.answered, key, -1)
     _, rows, number = np.unique(key, return_index=True, return_inverse=True)
     return rows, number
 
 
-def _rows_of(channel: Channel, rows: Codes) -> Array:
-    """The law of each of these records."""
-    groups = 0 if channel.groups is None else channel.groups[rows]
-    if channel.tables is not None:
-        return np.asarray(channel.tables[groups, channel.truths[rows]])
-    entries = np.array(channel.two)[np.broadcast_to(groups, len(rows))]
-    found = np.repeat(entries[:, 1:], channel.size, axis=1)
-    found[np.arange(len(rows)), channel.occurring[channel.truths[rows]]] = entries[:, 0]
-    return found
-
-
-def _redraw(channel: Channel, rows: Codes, number: Codes, rng: np.random.Generator) -> Channel:
+def _redraw(channel: Protected, rows: Codes, number: Codes, rng: np.random.Generator) -> Protected:
     made = np.empty(len(rows), np.intp)
     step = max(1, _ENTRIES // channel.size)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        law = np.cumsum(_rows_of(channel, rows[part]), axis=1)
+        law = np.cumsum(channel.rows(rows[part]), axis=1)
         # Sums of doubles may end a hair below 1.
         law /= law[:, -1:]
         made[part] = (law <= rng.random(len(law))[:, None]).sum(axis=1)
     return replace(channel, reports=made[number])
 
 
-def _every(channel: Channel, rows: Codes, number: Codes) -> Iterator[tuple[float, Channel]]:
-    law = _rows_of(channel, rows)
+def _every(channel: Protected, rows: Codes, number: Codes) -> Iterator[tuple[float, Protected]]:
+    law = channel.rows(rows)
     for chosen in product(range(channel.size), repeat=len(rows)):
         weight = prod(law[i, v] for i, v in enumerate(chosen))
         if weight > 0:

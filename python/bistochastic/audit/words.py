@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,9 @@ from bistochastic.audit.results import NOT_FOR_RELEASE, listed
 from bistochastic.words import shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from bistochastic.audit.results import Audit, Finding, Linkage, Rate
+    from bistochastic.audit.results import Audit, Finding, Rate
 
 # Of the many pairs of something seen and a protected column, so many are shown.
 _SHOWN = 12
@@ -49,8 +50,11 @@ def percent(share: float) -> str:
     return f"{hundred:.1f}%" if hundred >= 1 else f"{hundred:.2g}%"
 
 
-def _interval(rate: Rate) -> str:
-    return f"{percent(rate.low)} to {percent(rate.high)}"
+def _cells(rate: Rate, predicted: bool = True) -> list[str]:
+    """The share, its interval, what was predicted, and what chance gives."""
+    interval = f"{percent(rate.low)} to {percent(rate.high)}"
+    middle = [interval, _format_prediction(rate)] if predicted else [interval]
+    return [percent(rate.observed), *middle, percent(rate.chance)]
 
 
 def _format_prediction(rate: Rate) -> str:
@@ -59,34 +63,41 @@ def _format_prediction(rate: Rate) -> str:
     return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
 
 
+def _section(
+    id: str,
+    title: str,
+    words: str,
+    question: str,
+    rates: Iterable[tuple[str, Rate]],
+    *tables: Table,
+) -> Section:
+    """Tables without rows are left out, and the picture shows the worst rates."""
+    some = sorted(rates, key=lambda each: -each[1].gain)[:_SHOWN]
+    bars = [(label, rate.observed, rate.low, rate.high) for label, rate in some]
+    return Section(id, title, words, tuple(each for each in tables if each[2]), question, bars)
+
+
 def _guesses(audit: Audit) -> Section:
-    header = ("Columns", "Hits", "Interval", "Predicted", "Without it")
-    rows = [
-        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _format_prediction(g.rate),
-         percent(g.rate.chance)]
-        for g in audit.guesses
-    ]  # fmt: skip
     words = (
         "An attacker knows the matrix and how common each value is, sees a person's reported "
         "value, and guesses the likeliest true value. Predicted: what the matrix says. Without "
         "it: the best guess without the reported value."
     )
-    tables = (("Best guess of each column", header, rows, 1),) if rows else ()
-    bars = [(listed(g.columns), g.rate) for g in audit.guesses]
-    question = "How often is the best guess of each column right?"
-    return Section("guesses", "Guessing a value", words, tables, question, _worst(bars))
+    header = ("Columns", "Hits", "Interval", "Predicted", "Without it")
+    rows = [[listed(g.columns), *_cells(g.rate)] for g in audit.guesses]
+    return _section(
+        "guesses", "Guessing a value", words, "How often is the best guess of each column right?",
+        [(listed(g.columns), g.rate) for g in audit.guesses],
+        ("Best guess of each column", header, rows, 1),
+    )  # fmt: skip
 
 
 def _linkages(audit: Audit) -> Section:
-    header = ("Attack", "Found first", "Interval", "Predicted", "Among five", "Predicted",
-              "By chance")  # fmt: skip
-
-    def row(link: Linkage) -> list[str]:
-        return [link.attack, percent(link.first.observed), _interval(link.first),
-                _format_prediction(link.first), percent(link.five.observed),
-                _format_prediction(link.five), percent(link.first.chance)]  # fmt: skip
-
-    rows = [row(link) for link in audit.linkages]
+    rows = []
+    for link in audit.linkages:
+        *found, chance = _cells(link.first)
+        five = [percent(link.five.observed), _format_prediction(link.five)]
+        rows.append([link.attack, *found, *five, chance])
     targets = audit.linkages[0].targets if audit.linkages else 0
     who = "Every row was" if targets == audit.records else f"{targets:,} random rows were"
     words = (
@@ -95,21 +106,23 @@ def _linkages(audit: Audit) -> Section:
         "A real attacker knows less. But rows are traced one by one: an attacker who links whole "
         "households by all their members may find more."
     )
-    tables = (("Rows matched with people", header, rows, 1),) if rows else ()
-    bars = [(link.attack, link.first) for link in audit.linkages]
-    question = "How many rows are traced to their person?"
-    return Section("linkage", "Re-identifying a person", words, tables, question, _worst(bars))
+    header = ("Attack", "Found first", "Interval", "Predicted", "Among five", "Predicted",
+              "By chance")  # fmt: skip
+    return _section(
+        "linkage", "Re-identifying a person", words, "How many rows are traced to their person?",
+        [(link.attack, link.first) for link in audit.linkages],
+        ("Rows matched with people", header, rows, 1),
+    )  # fmt: skip
 
 
 def _giveaways(audit: Audit) -> Section:
-    header = ("Seen", "Protected", "Hits", "Interval", "Without it", "From reported value")
-    some = [g for g in audit.giveaways if g.rate.gain > 0][:_SHOWN]
+    every = [g for g in audit.giveaways if g.rate.gain > 0]
+    some = every[:_SHOWN]
     rows = [
-        [shown(g.seen), shown(g.column), percent(g.rate.observed), _interval(g.rate),
-         percent(g.rate.chance), "" if g.reported_rate is None else percent(g.reported_rate)]
+        [shown(g.seen), shown(g.column), *_cells(g.rate, predicted=False),
+         "" if g.reported_rate is None else percent(g.reported_rate)]
         for g in some
     ]  # fmt: skip
-    more = sum(g.rate.gain > 0 for g in audit.giveaways) - len(some)
     words = (
         "An attacker guesses a protected value from other published columns. Each guess uses the "
         "other records only, so a column without repeated values reveals nothing. Drop or protect "
@@ -118,71 +131,52 @@ def _giveaways(audit: Audit) -> Section:
     )
     if not rows:
         words += " No published column improves the guess."
-    if more > 0:
-        words += f" {more} smaller effects are not shown."
-    tables: list[Table] = []
-    if rows:
-        tables.append(("Leaks outside the protected columns, worst first", header, rows, 2))
-    if audit.neighbours:
-        near = [
-            [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
-            for n in audit.neighbours
-        ]
-        alike = ("Neighbours alike", "In random order", "Standard deviations")
-        head: tuple[str, ...] = ("Columns", *alike)
-        tables.append(("The order of the rows", head, near, 1))
-    if audit.repeats is not None:
-        r = audit.repeats
-        seen = "yes" if r.visible else "no"
-        head = ("Id", "People", "With several rows", "Most rows", "Re-randomized", "Visible")
-        tables.append(("People with several rows", head,
-                       [[shown(r.column), f"{r.people:,}", f"{r.repeated:,}", f"{r.most_rows:,}",
-                         f"{r.redrawn:,}", seen]], 1))  # fmt: skip
-    bars = [(f"{g.column} by {g.seen}", g.rate) for g in some if g.beats_reported_value]
-    question = "How often do other columns reveal a protected value?"
+    if len(every) > _SHOWN:
+        words += f" {len(every) - _SHOWN} smaller effects are not shown."
+    header = ("Seen", "Protected", "Hits", "Interval", "Without it", "From reported value")
+    near = [
+        [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
+        for n in audit.neighbours
+    ]
+    orders = ("Columns", "Neighbours alike", "In random order", "Standard deviations")
+    people = [
+        [shown(r.column), *(f"{n:,}" for n in (r.people, r.repeated, r.most_rows, r.redrawn)),
+         "yes" if r.visible else "no"]
+        for r in [audit.repeats] if r is not None
+    ]  # fmt: skip
+    repeats = ("Id", "People", "With several rows", "Most rows", "Re-randomized", "Visible")
     title = "Leaks outside the protected columns"
-    return Section("seen", title, words, tuple(tables), question, _worst(bars))
-
-
-def _worst(rates: list[tuple[str, Rate]]) -> list[tuple[str, float, float | None, float | None]]:
-    some = sorted(rates, key=lambda each: -each[1].gain)[:_SHOWN]
-    return [(label, rate.observed, rate.low, rate.high) for label, rate in some]
+    return _section(
+        "seen", title, words, "How often do other columns reveal a protected value?",
+        [(f"{g.column} by {g.seen}", g.rate) for g in some if g.beats_reported_value],
+        (f"{title}, worst first", header, rows, 2), ("The order of the rows", orders, near, 1),
+        ("People with several rows", repeats, people, 1),
+    )  # fmt: skip
 
 
 def _scenarios(audit: Audit) -> Section | None:
     if not audit.scenarios:
         return None
-    found, bars = [], []
+    found, bars, parts = [], [], []
     for each in audit.scenarios:
         known = listed(each.knowledge) or "membership only"
         rates = zip(("the row", *each.wants), (each.first, *each.disclosed), strict=True)
         for column, rate in rates:
-            found.append([known, shown(column), percent(rate.observed), _interval(rate),
-                          _format_prediction(rate), percent(rate.chance)])  # fmt: skip
+            found.append([known, shown(column), *_cells(rate)])
             bars.append((f"{column} by {known}", rate))
-    header: tuple[str, ...] = (
-        "Knows",
-        "Looks for",
-        "Success",
-        "Interval",
-        "Predicted",
-        "By chance",
-    )
-    tables: list[Table] = [("Intruders", header, found, 2)]
-    parts = [
-        [listed(each.knowledge), shown(column), f"{share:+.1%}"]
-        for each in audit.scenarios if len(each.knows) > 1
-        for share, column in sorted(zip(each.contributions, each.knows, strict=True), reverse=True)
-    ]  # fmt: skip
-    if parts:
-        header = ("Knows", "Column", "Lost without it")
-        tables.append(("What each known column contributes to finding the row", header, parts, 2))
+        shares = sorted(zip(each.contributions, each.knows, strict=True), reverse=True)
+        if len(shares) > 1:
+            parts += [[known, shown(column), f"{share:+.1%}"] for share, column in shares]
     words = (
         "An intruder knows some columns of a person and searches the release for that person, by "
         "the posterior over all rows. Predicted: the mean success over releases of this plan."
     )
-    question = "How often does an intruder succeed?"
-    return Section("scenarios", "Intruders", words, tuple(tables), question, _worst(bars))
+    header = ("Knows", "Looks for", "Success", "Interval", "Predicted", "By chance")
+    lost = "What each known column contributes to finding the row"
+    return _section(
+        "scenarios", "Intruders", words, "How often does an intruder succeed?", bars,
+        ("Intruders", header, found, 2), (lost, ("Knows", "Column", "Lost without it"), parts, 2),
+    )  # fmt: skip
 
 
 def _pooled(audit: Audit) -> Section | None:
@@ -202,34 +196,33 @@ def _pooled(audit: Audit) -> Section | None:
         "posterior: with the agreement that they have, and as if all were equal. One value: the "
         "guess from one reported value. Bound: what the epsilons of all pooled values allow."
     )
-    caption = f"Pooled records{_largest(list(audit.pooled))}"
-    bars = [(f"{p.column} by {p.by}", p.worst) for p in every]
-    question = "How often is a value right that is guessed from pooled records?"
-    return Section("pooled", "Pooling records", words, ((caption, header, rows, 2),), question,
-                   _worst(bars))  # fmt: skip
+    return _section(
+        "pooled", "Pooling records", words,
+        "How often is a value right that is guessed from pooled records?",
+        [(f"{p.column} by {p.by}", p.worst) for p in every],
+        (f"Pooled records{_largest(audit.pooled)}", header, rows, 2),
+    )  # fmt: skip
 
 
 def _numbers(audit: Audit) -> Section | None:
     if not audit.disclosures:
         return None
-    rows = [
-        [shown(d.column), d.interval, percent(d.rate.observed), _interval(d.rate),
-         percent(d.rate.chance)]
-        for d in audit.disclosures
-    ]  # fmt: skip
     words = (
         "A released number reveals the original number up to an interval. By chance: the same for "
         "shuffled values."
     )
+    rows = [[shown(d.column), d.interval, *_cells(d.rate, predicted=False)]
+            for d in audit.disclosures]  # fmt: skip
     header = ("Column", "Within", "Released numbers", "Interval", "By chance")
-    table_ = ("Numbers close to the original", header, rows, 2)
-    bars = [(f"{d.column}: {d.interval}", d.rate) for d in audit.disclosures]
-    question = "How many released numbers are close to the original?"
-    return Section("numbers", "Numbers", words, (table_,), question, _worst(bars))
+    return _section(
+        "numbers", "Numbers", words, "How many released numbers are close to the original?",
+        [(f"{d.column}: {d.interval}", d.rate) for d in audit.disclosures],
+        ("Numbers close to the original", header, rows, 2),
+    )  # fmt: skip
 
 
-def _format_number(number: float | None) -> str:
-    return "none" if number is None else f"{number:.4f}"
+def _numbered(*numbers: float | None) -> list[str]:
+    return ["none" if number is None else f"{number:.4f}" for number in numbers]
 
 
 def _largest(rows: Sequence[object]) -> str:
@@ -239,52 +232,46 @@ def _largest(rows: Sequence[object]) -> str:
 
 def _use(audit: Audit) -> Section:
     tables: list[Table] = []
-    header: tuple[str, ...]
-    if audit.marginals:
-        rows = [
-            [
-                listed(m.columns),
-                _format_number(m.reported_distance),
-                _format_number(m.estimated_distance),
-                m.reason,
-            ]
-            for m in audit.marginals
-        ]
-        header = ("Columns", "Reported", "Estimated", "")
-        if not any(m.reason for m in audit.marginals):
-            header, rows = header[:3], [row[:3] for row in rows]
-        tables.append(("Proportions of one column: distance from the true values", header, rows, 1))
-    if audit.pairs:
-        rows = [
-            [listed(p.columns[0]), listed(p.columns[1]), _format_number(p.reported_distance),
-             _format_number(p.estimated_distance)]
-            for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
-        ]  # fmt: skip
-        header = ("Columns", "And", "Reported", "Estimated")
-        caption = f"Tables of two columns: distance from the true values{_largest(rows)}"
-        tables.append((caption, header, rows[:_SHOWN], 2))
-    if audit.correlations:
-        rows = [
-            [shown(c.columns[0]), shown(c.columns[1]), f"{c.true:.4f}", f"{c.released:.4f}"]
-            for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
-        ]
-        caption = f"Correlations before and after{_largest(rows)}"
-        tables.append((caption, ("Column", "And", "Before", "After"), rows[:_SHOWN], 2))
-    if audit.means:
-        rows = [
-            [shown(m.column), shown(m.by), _format_number(m.reported_distance),
-             _format_number(m.estimated_distance)]
-            for m in sorted(audit.means, key=lambda m: -m.reported_distance)
-        ]  # fmt: skip
-        caption = f"Means by group: mean error in standard deviations{_largest(rows)}"
-        tables.append((caption, ("Mean of", "By", "Reported", "Estimated"), rows[:_SHOWN], 2))
+
+    def add(caption: str, header: tuple[str, ...], rows: list[list[str]], texts: int) -> None:
+        """Of pairs, show those that differ most."""
+        some = rows if texts == 1 else rows[:_SHOWN]
+        more = "" if texts == 1 else _largest(rows)
+        tables.append((f"{caption}{more}", header, some, texts))
+
+    rows = [
+        [listed(m.columns), *_numbered(m.reported_distance, m.estimated_distance), m.reason]
+        for m in audit.marginals
+    ]
+    header: tuple[str, ...] = ("Columns", "Reported", "Estimated", "")
+    if not any(m.reason for m in audit.marginals):
+        header, rows = header[:3], [row[:3] for row in rows]
+    add("Proportions of one column: distance from the true values", header, rows, 1)
+    rows = [
+        [*map(listed, p.columns), *_numbered(p.reported_distance, p.estimated_distance)]
+        for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
+    ]
+    header = ("Columns", "And", "Reported", "Estimated")
+    add("Tables of two columns: distance from the true values", header, rows, 2)
+    rows = [
+        [*map(shown, c.columns), *_numbered(c.true, c.released)]
+        for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
+    ]
+    add("Correlations before and after", ("Column", "And", "Before", "After"), rows, 2)
+    rows = [
+        [shown(m.column), shown(m.by), *_numbered(m.reported_distance, m.estimated_distance)]
+        for m in sorted(audit.means, key=lambda m: -m.reported_distance)
+    ]
+    header = ("Mean of", "By", "Reported", "Estimated")
+    add("Means by group: mean error in standard deviations", header, rows, 2)
     if audit.coefficients is not None:
         c = audit.coefficients
-        rows = [[shown(name), *(f"{number:.4f}" for number in numbers)]
-                for name, *numbers in zip(c.names, c.original, c.reported, c.estimated,
-                                          c.standard_errors, strict=True)]  # fmt: skip
+        numbers = zip(c.original, c.reported, c.estimated, c.standard_errors, strict=True)
+        rows = [
+            [shown(name), *_numbered(*each)] for name, each in zip(c.names, numbers, strict=True)
+        ]
         header = ("Coefficient", "Original", "Reported", "Estimated", "Standard error")
-        tables.append((f"Regression {shown(c.formula)}", header, rows, 1))
+        add(f"Regression {shown(c.formula)}", header, rows, 1)
     if audit.propensity is not None:
         p = audit.propensity
         rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
@@ -292,7 +279,7 @@ def _use(audit: Audit) -> Section:
                 ["ratio of the two", f"{p.ratio:.1f}"],
                 ["released row ranked above an original one", percent(p.auc)]]  # fmt: skip
         caption = "A logistic regression that tries to separate original and release"
-        tables.append((caption, ("Measure", "Value"), rows, 1))
+        add(caption, ("Measure", "Value"), rows, 1)
     words = (
         "Distances are total variation: the proportion of records that would have to change. "
         "Reported proportions are biased on purpose; `plan.estimate` corrects them."
@@ -301,14 +288,14 @@ def _use(audit: Audit) -> Section:
            for m in audit.marginals if m.estimated_distance is not None]  # fmt: skip
     worst = sorted(far, key=lambda bar: -bar[1])[:_SHOWN]
     question = "How far are estimated proportions from the true ones?"
-    return Section("use", "Accuracy of the release", words, tuple(tables), question, worst)
+    shown_tables = tuple(each for each in tables if each[2])
+    return Section("use", "Accuracy of the release", words, shown_tables, question, worst)
 
 
 def sections(audit: Audit) -> list[Section]:
     """All of it, in order."""
-    every = [_scenarios(audit), _linkages(audit), _pooled(audit), _giveaways(audit),
-             _guesses(audit), _numbers(audit), _use(audit)]  # fmt: skip
-    return [each for each in every if each is not None]
+    every = (_scenarios, _linkages, _pooled, _giveaways, _guesses, _numbers, _use)
+    return [made for each in every if (made := each(audit)) is not None]
 
 
 def finding_table(found: Sequence[Finding]) -> Table:
@@ -348,15 +335,9 @@ def text(audit: Audit) -> str:
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
     lines += finding_lines(audit.findings)
     for each in sections(audit):
-        lines += ["", each.title, *_wrap(each.words)]
+        lines += ["", each.title, *textwrap.wrap(each.words, 100)]
         for caption, header, rows, texts in each.tables:
             lines += ["", caption, table(header, rows, left=range(texts))]
     if audit.notes:
         lines += ["", "Not measured:", *(f"  {note}" for note in audit.notes)]
     return "\n".join(lines)
-
-
-def _wrap(words: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(words, 100)

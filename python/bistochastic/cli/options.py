@@ -104,14 +104,14 @@ def survey_of(typed: Survey, names: Sequence[str]) -> Survey:
 def show(
     form: str,
     text: Callable[[], object],
-    columns: Callable[[], Mapping[str, list[object] | np.ndarray]],
+    columns: Callable[[], Mapping[str, Sequence[object] | np.ndarray]],
     facts: Mapping[str, object],
 ) -> None:
     """Print a result as its text, its columns as CSV, or both columns and facts as JSON."""
     if form == "table":
         say(text())
         return
-    plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns().items()}
+    plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in columns().items()}
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
     if form == "csv":
         file = io.StringIO()

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import operators
 from bistochastic.kept import kept
-from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
+from bistochastic.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -145,11 +146,9 @@ class Grid:
 
     def matrices(self, name: str) -> NDArray[np.intp]:
         """Find the matrix of an attribute for each row of the grid."""
-        attribute, rows = self.records.attributes[name], len(self.across)
-        if attribute.groups is None:
-            return np.zeros(rows, np.intp)
-        found = np.zeros(rows, np.intp)
-        found[self.rows] = self.records.responses.codes[attribute.groups.column]
+        groups, found = self.records.attributes[name].groups, np.zeros(len(self.across), np.intp)
+        if groups is not None:
+            found[self.rows] = self.records.responses.codes[groups.column]
         return found
 
     @kept
@@ -175,10 +174,7 @@ class Grid:
         """Return one matrix over all cells from a matrix of every attribute."""
         attributes = [self.records.attributes[name] for name in self.axes]
         parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
-        found: Array = np.ones((1, 1))
-        for part in parts:
-            found = np.asarray(np.kron(found, part), dtype=np.float64)
-        return found
+        return reduce(lambda one, other: np.kron(one, other).astype(float), parts, np.ones((1, 1)))
 
     def second(self, weights: Array, part: slice) -> Array:
         """Compute ``sum over rows and cells of weight D D^T``."""
@@ -253,11 +249,8 @@ class Corrected:
             found -= float(np.vdot(self.table(part, sample), self.chances(theta, part)[1]))
         return found
 
-    def slopes(self, theta: Array) -> tuple[Array, Array]:
+    def slopes(self, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the corrected score, and the information."""
-        return self._slopes(theta, None)
-
-    def _slopes(self, theta: Array, weights: Array | None) -> tuple[Array, Array]:
         gradient, information = self.moments.ravel().copy(), np.zeros((self.size, self.size))
         for part, sample in self.grid.batches():
             first, second = self.sums(theta, self.table(part, sample, weights), part)
@@ -279,10 +272,6 @@ class Corrected:
                 second[a, :, b] = self.design.collect_both(grid.second(own, part))
                 second[b, :, a] = second[a, :, b]
         return first.ravel(), second.reshape(m * k, m * k)
-
-    def spread(self, theta: Array, squares: Array) -> Array:
-        """Compute the covariance of the total score without noise, if the model is true."""
-        return self._slopes(theta, squares)[1]
 
     def scores(self, theta: Array) -> Array:
         """Return the corrected score of every row of the sample."""
@@ -329,11 +318,7 @@ def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
 def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
     """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, classes)
-    most = np.tile(limits(model.grid.scales(model.design)), len(classes))
+    scales = np.tile(model.grid.scales(model.design), len(classes))
     raw = replace(records, raw=True)
-    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, classes), most)
-    return Fitted(
-        theta, information, model.scores(theta),
-        model.spread(theta, records.sample.squares), steps, model.negative(),
-        model.grid.cells * len(model.grid.across),
-    )  # fmt: skip
+    found = fit_corrected(model, lambda: Corrected(raw, terms, classes), scales, records.sample)
+    return replace(found, negative=model.negative())

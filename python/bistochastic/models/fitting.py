@@ -37,7 +37,6 @@ class Fitted:
     steps: int
     negative: float = 0.0
     """The negative part of the corrected table, relative to its total."""
-    cells: int = 0
     log_likelihood: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -107,6 +106,18 @@ class Model(Protocol):
         ...
 
 
+class Score(Model, Protocol):
+    """A corrected likelihood, whose information has other weights for errors without noise."""
+
+    def slopes(self, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
+        """Compute the corrected score, and the information with these weights."""
+        ...
+
+    def scores(self, theta: Array) -> Array:
+        """Return the corrected score of every row of the sample."""
+        ...
+
+
 def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int] | None:
     """Maximize by Newton's method with halved steps; None if nothing is found from this start.
 
@@ -138,8 +149,11 @@ def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array, int
     return None
 
 
-def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple[Array, Array, int]:
+def fit_corrected(
+    model: Score, naive: Callable[[], Model], scales: Array, sample: Sample
+) -> Fitted:
     """Search from 0, then from the fit of a naive model; raise an error without a maximum."""
+    most = limits(scales)
     zero = np.zeros(model.size)
     # A step too far is seen in its value, and halved.
     with np.errstate(all="ignore"):
@@ -151,7 +165,9 @@ def find_maximum(model: Model, naive: Callable[[], Model], most: Array) -> tuple
         must = "`regress` must find a maximum at which the information is positive definite"
         cure = "join rare categories, or use fewer columns, more records or less noise"
         raise ValueError(f"{must}; got none from {1 if start is None else 2} starts: {cure}")
-    return found
+    theta, information, steps = found
+    spread = model.slopes(theta, sample.squares)[1]
+    return Fitted(theta, information, model.scores(theta), spread, steps)
 
 
 def limits(scales: Array) -> Array:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bistochastic import measures, structure
 from bistochastic.arguments import positive
@@ -31,12 +31,16 @@ from bistochastic.plan.waves import laws_of
 from bistochastic.words import Shown, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from bistochastic._core import Key
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
+
+    Line = dict[str, Any]
+    """One release, as a line of the file holds it."""
 
 VERSION = 1
 _FIELDS = (
@@ -109,16 +113,17 @@ class Ledger:
         if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
             raise TypeError(f"`path` must be a path; got {type(path).__name__}")
         self.path = Path(path)
-        folder = False
-        with contextlib.suppress(OSError, ValueError):
-            folder = self.path.parent.is_dir()
-        if not folder:
+        try:
+            found = self.path.parent.is_dir()
+        except (OSError, ValueError):
+            found = False
+        if not found:
             got = f"none at {shown(self.path.parent)}"
             raise ValueError(f"`path` must be in a folder that there is; got {got}")
         self.budget = None if budget is None else positive("budget", budget, math.inf)
 
     @property
-    def entries(self) -> tuple[dict[str, Any], ...]:
+    def entries(self) -> tuple[Line, ...]:
         """All lines, the oldest first; ``ValueError`` if one was edited."""
         try:
             text = self.path.read_bytes()
@@ -148,14 +153,14 @@ class Ledger:
                        certificate.key_fingerprint, certificate._addressing)  # fmt: skip
         self._enter(entry, late=True)
 
-    def _enter(self, entry: dict[str, Any], *, late: bool = False) -> None:
+    def _enter(self, entry: Line, *, late: bool = False) -> None:
         with self._locked() as file:
             entries, whole = _verified(file.read())
             last = entries[-1]["digest"] if entries else _FIRST
             line = {**entry, "number": len(entries) + 1, "previous": last}
             line = {name: line[name] for name in _FIELDS if name in line}
             line["digest"] = formats.digest_of(line)
-            over = self._over([*entries, line], entry)
+            over = self._over([*entries, line])
             if over is None or late:
                 # An incomplete line is from a crash before anything was drawn.
                 file.truncate(whole)
@@ -166,21 +171,20 @@ class Ledger:
         if over is not None:
             raise over
 
-    def _over(self, entries: list[dict[str, Any]], new: dict[str, Any]) -> GuaranteeError | None:
+    def _over(self, entries: list[Line]) -> GuaranteeError | None:
         """Say why the budget does not allow the last of these entries; None if it does."""
         if self.budget is None:
             return None
-        columns = {column for each in new["attributes"] for column in each["columns"]}
+        new = {(each.dataset, each.column) for each in _sums(entries[-1:])}
         for each in _sums(entries):
-            mine = each.dataset == new["dataset"] and each.column in columns
-            if mine and not each.epsilon <= self.budget:
+            if (each.dataset, each.column) in new and not each.epsilon <= self.budget:
                 must = f"`budget` must not be exceeded by the sum of epsilon, {self.budget:g}"
                 must += f" for data set `{shown(each.dataset)}`"
                 return GuaranteeError(f"{prefix([each.column])}{must}; got {up(each.epsilon)}")
         return None
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[Any]:
+    def _locked(self) -> Iterator[BinaryIO]:
         """Open the file under a lock, which ends with the process."""
         try:
             file = self.path.open("a+b")
@@ -220,8 +224,7 @@ class Ledger:
             lines.append(CHANGED)
         return visible_lines("\n".join(lines))
 
-    def __repr__(self) -> str:
-        return self.to_text()
+    __repr__ = to_text
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -245,7 +248,7 @@ def _row(each: Spent) -> list[str]:
 class Spending:
     """One release that is entered once, before the first of its draws, whichever thread does it."""
 
-    def __init__(self, ledger: Ledger, entry: dict[str, Any]) -> None:
+    def __init__(self, ledger: Ledger, entry: Line) -> None:
         self._ledger, self._entry = ledger, entry
         self._lock, self._done = threading.Lock(), False
 
@@ -258,7 +261,12 @@ class Spending:
 
 
 def spending(
-    ledger: object, dataset: object, plan: Plan, release_name: str | None, key: Any, ids: bool
+    ledger: object,
+    dataset: object,
+    plan: Plan,
+    release_name: str | None,
+    key: Key | None,
+    ids: bool,
 ) -> Spending | None:
     """Read the ledger of a call of ``protect``; None without one."""
     if ledger is None and dataset is None:
@@ -267,16 +275,13 @@ def spending(
         raise TypeError(f"`ledger` must be a Ledger; got {type(ledger).__name__}")
     if dataset is None:
         raise TypeError("`dataset` must say with a ledger whose data they are; got none")
-    fingerprint = None if key is None else key.fingerprint
-    where = "ids" if ids else "position"
-    return Spending(
-        ledger, _entry(plan, named("dataset", dataset), release_name, fingerprint, where)
-    )
+    used, where = None if key is None else key.fingerprint, "ids" if ids else "position"
+    return Spending(ledger, _entry(plan, named("dataset", dataset), release_name, used, where))
 
 
 def _entry(
     plan: Plan, dataset: str, release_name: str | None, key: str | None, addressing: str
-) -> dict[str, Any]:
+) -> Line:
     """Make the entry of a release: nothing in it depends on the data."""
     return {
         "ledger_version": VERSION,
@@ -294,12 +299,9 @@ def _entry(
     }
 
 
-def _spent_on(attribute: Attribute, epsilon: float) -> dict[str, Any]:
+def _spent_on(attribute: Attribute, epsilon: float) -> Line:
     """Return what the ledger has to know about an attribute."""
-    found: dict[str, Any] = {
-        "columns": list(attribute.columns),
-        "epsilon": exchange.number(epsilon),
-    }
+    found: Line = {"columns": list(attribute.columns), "epsilon": exchange.number(epsilon)}
     if attribute.whole_column:
         return found
     both = structure.two_valued(attribute.matrices[0]) if len(attribute.matrices) == 1 else None
@@ -321,10 +323,10 @@ def _leakage(matrix: Matrix) -> float:
     return measures.log2_up(found.peaks)
 
 
-def _verified(text: bytes) -> tuple[list[dict[str, Any]], int]:
+def _verified(text: bytes) -> tuple[list[Line], int]:
     """Read all complete lines, and where they end; ``ValueError`` if one was changed."""
     whole = text.rfind(b"\n") + 1
-    found: list[dict[str, Any]] = []
+    found: list[Line] = []
     last = _FIRST
     for number, line in enumerate(text[:whole].splitlines(), 1):
         must = "`ledger` must hold the lines that were written"
@@ -346,9 +348,9 @@ def _verified(text: bytes) -> tuple[list[dict[str, Any]], int]:
     return found, whole
 
 
-def _sums(entries: Any) -> tuple[Spent, ...]:
+def _sums(entries: Sequence[Line]) -> tuple[Spent, ...]:
     """Sum all entries, for each column of each data set."""
-    columns: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    columns: dict[tuple[str, str], list[tuple[Line, Line]]] = {}
     for entry in entries:
         for each in entry["attributes"]:
             for column in each["columns"]:
@@ -356,11 +358,9 @@ def _sums(entries: Any) -> tuple[Spent, ...]:
     return tuple(_of_column(*name, parts) for name, parts in columns.items())
 
 
-def _of_column(
-    dataset: str, column: str, parts: list[tuple[dict[str, Any], dict[str, Any]]]
-) -> Spent:
+def _of_column(dataset: str, column: str, parts: list[tuple[Line, Line]]) -> Spent:
     memo: Counter[tuple[str, ...]] = Counter()
-    draws: list[dict[str, Any]] = []
+    draws: list[Line] = []
     amounts: list[float] = []
     for entry, each in parts:
         epsilon = float(each["epsilon"])
@@ -382,7 +382,7 @@ def _of_column(
     return Spent(dataset, column, len(parts), total, guess, exact, bool(memo))
 
 
-def _guess(column: str, draws: list[dict[str, Any]]) -> tuple[float | None, bool]:
+def _guess(column: str, draws: list[Line]) -> tuple[float | None, bool]:
     """Compute the best guess of a column after independent draws, and whether it is exact."""
     if any("leakage" not in each for each in draws):
         return None, False
@@ -397,7 +397,7 @@ def _guess(column: str, draws: list[dict[str, Any]]) -> tuple[float | None, bool
     return min(1.0, 2.0 ** min(bits, 1000.0) / size), alone
 
 
-def _law(column: str, each: dict[str, Any]) -> tuple[int, float, float] | None:
+def _law(column: str, each: Line) -> tuple[int, float, float] | None:
     """Return size and both probabilities of randomized response on one column; None for others.
 
     One column of a joint response is such a matrix, too, if its partners are equally common.

@@ -11,7 +11,7 @@ approximation, its target differs from the result of the original table.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,17 +146,6 @@ class Latent:
         return np.asarray(rows.reshape(self.size, -1)[:, self._place])
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    pi: Array
-    theta: Array
-    value: float
-
-    @classmethod
-    def of(cls, model: Latent, pi: Array, theta: Array) -> _Point:
-        return cls(pi, theta, model.log_likelihood(pi, theta))
-
-
 def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None, NDArray[np.intp]]:
     """Find the attribute of a protected outcome, and the outcome that each row reports."""
     ((name, _),) = classes[0].scores.items()
@@ -187,54 +176,50 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Arra
     """Fit by maximum likelihood, from the coefficients of the corrected score or from 0."""
     model = Latent(records, terms, classes)
     most = np.tile(limits(model.grid.scales(model.plain.design)), len(classes))
-    zero = np.zeros(model.size)
     if model.grid.cells == 1:
         return _only_outcome(records, model, most)
     even = np.tile(model.grid.possible / model.grid.possible.sum(), (len(model.totals), 1))
-    here = _Point.of(model, even, zero if start is None else start)
+    pi, theta = even, np.zeros(model.size) if start is None else start
     step = 0
     for step in range(_ROUNDS):
-        new = _accelerated(model, here)
-        moved = float(np.abs(new.theta - here.theta).max())
-        here = new
+        pi, new = _accelerated(model, pi, theta)
+        moved, theta = float(np.abs(new - theta).max()), new
         if moved < 1e-11 and step > 20:
             break
-    rows, information = model.efficient(here.pi, here.theta)
+    rows, information = model.efficient(pi, theta)
     gradient = np.tensordot(rows, model.counts, 3)
     values = np.linalg.eigvalsh(information)
     far = values.min() <= 0 or float(gradient @ np.linalg.solve(information, gradient)) > 1e-6
-    if far or not (np.abs(here.theta) <= most).all():
+    if far or not (np.abs(theta) <= most).all():
         must = "`regress` must find a maximum of the likelihood"
         raise ValueError(f"{must}; got none in {step + 1} rounds: use method='corrected'")
-    zeros = int((here.pi <= _ZERO).sum())
-    unknown = here.pi.size
+    zeros, unknown = int((pi <= _ZERO).sum()), pi.size
     notes = [f"{zeros} of {unknown} probabilities of true covariates are estimated as 0"]
     if model.totals.sum() < _ENOUGH * unknown:
         each = model.totals.sum() / unknown
         notes.append(f"{each:.3g} records for each of these: standard errors may be too small")
-    plain = records.sample.is_plain
+    scores = None if records.sample.is_plain else model.scores(rows)
     return Fitted(
-        here.theta, information, None if plain else model.scores(rows), None, step + 1,
-        cells=unknown, log_likelihood=here.value, notes=tuple(notes),
+        theta, information, scores, None, step + 1, log_likelihood=model.log_likelihood(pi, theta),
+        notes=tuple(notes),
     )  # fmt: skip
 
 
-def _accelerated(model: Latent, here: _Point) -> _Point:
+def _accelerated(model: Latent, *here: Array) -> tuple[Array, Array]:
     """Make two steps of EM, and one further along their curve (SQUAREM) if it is more likely."""
-    one = model.expect(here.pi, here.theta)
+    one = model.expect(*here)
     two = model.expect(*one)
-    first = one[0] - here.pi, one[1] - here.theta
-    bend = two[0] - one[0] - first[0], two[1] - one[1] - first[1]
+    first = [new - old for new, old in zip(one, here, strict=True)]
+    bend = [new - old - step for new, old, step in zip(two, one, first, strict=True)]
     below = math.hypot(*(float(np.linalg.norm(x)) for x in bend))
     above = math.hypot(*(float(np.linalg.norm(x)) for x in first))
     length = max(1.0, above / below) if below > 0 else 1.0
-    pi = here.pi + 2 * length * first[0] + length**2 * bend[0]
-    theta = here.theta + 2 * length * first[1] + length**2 * bend[1]
+    pi, theta = (old + 2 * length * step + length**2 * curve
+                 for old, step, curve in zip(here, first, bend, strict=True))  # fmt: skip
     pi = np.maximum(pi, 1e-14) * model.grid.possible
     pi /= pi.sum(axis=1, keepdims=True)
-    safe = _Point.of(model, *two)
-    further = _Point.of(model, *model.expect(pi, theta))
-    return further if further.value > safe.value else safe
+    further = model.expect(pi, theta)
+    return max(two, further, key=lambda point: model.log_likelihood(*point))
 
 
 def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
@@ -251,8 +236,5 @@ def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
         raise ValueError(f"{must}; got none from {len(starts)} starts: use more records")
     theta, information, steps = max(found, key=lambda each: model.value(each[0]))
     rows, information = model.efficient(np.ones((len(model.totals), 1)), theta)
-    plain = records.sample.is_plain
-    return Fitted(
-        theta, information, None if plain else model.scores(rows), None, steps,
-        cells=len(model.totals), log_likelihood=model.value(theta),
-    )  # fmt: skip
+    scores = None if records.sample.is_plain else model.scores(rows)
+    return Fitted(theta, information, scores, None, steps, log_likelihood=model.value(theta))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.frames import Table
     from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
@@ -96,9 +97,7 @@ class Transitions:
         """Each row of :attr:`counts` divided by its sum; NaN if that is not positive."""
         rows = self.table.frequencies.reshape(self.shape)
         sums = rows.sum(axis=1, keepdims=True)
-        found = np.full_like(rows, np.nan)
-        np.divide(rows, sums, out=found, where=sums > 0)
-        return found
+        return np.asarray(np.divide(rows, sums, out=np.full_like(rows, np.nan), where=sums > 0))
 
     @kept
     def rate_errors(self) -> Array:
@@ -120,7 +119,7 @@ class Transitions:
 
         return framed(self._columns(), self.table._make, library)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> dict[str, Sequence[object] | np.ndarray]:
         more = {"rate": self.rates.ravel(), "rate_error": self.rate_errors.ravel()}
         return {**self.table._levels(), **self.table._columns(), **more}
 
@@ -141,10 +140,10 @@ class _Wave:
 
     name: str
     plan: Plan
-    frame: Any
-    table: Any
+    frame: object
+    table: Table
     certificate: Certificate | None
-    ids: Any
+    ids: np.ndarray
 
     @classmethod
     def of(cls, name: str, plan: Plan, given: object, column: str) -> _Wave:
@@ -157,9 +156,8 @@ class _Wave:
         ids = read_ids(table, column, 0)
         if not isinstance(ids, np.ndarray):
             ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
-        ordered = np.sort(ids) if ids.dtype != object else np.arange(len(set(ids.tolist())))
-        many = len(ids) - len(ordered) + int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-        if many:
+        different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
+        if many := len(ids) - len(different):
             raise ValueError(f"`{name}` must have one row per id; got {many:,} more rows than ids")
         return cls(name, plan, frame, table, certificate, ids)
 
@@ -168,16 +166,13 @@ def _waves(
     plan: Plan, plan2: object, wave1: object, wave2: object, id_column: object, pseudonym: object
 ) -> tuple[_Wave, _Wave, str]:
     """Read both waves and the column of ids; the second has ``plan2``, or its release's plan."""
-    from bistochastic.plan.plan import Plan
-
-    given = {"id_column": id_column, "pseudonym": pseudonym}
-    said = [name for name, value in given.items() if value is not None]
-    if len(said) != 1:
-        got = "both" if said else "neither"
+    if (id_column is None) == (pseudonym is None):
+        got = "neither" if id_column is None else "both"
         raise TypeError(f"`id_column` must name the column of ids, or pseudonym; got {got}")
-    if plan2 is not None and not isinstance(plan2, Plan):
+    if plan2 is not None and not isinstance(plan2, type(plan)):
         raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
-    column = named(said[0], given[said[0]])
+    name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
+    column = named(name, given)
     second = certificate_of(wave2)
     other = plan2 or (plan if second is None else second.plan)
     one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
@@ -331,7 +326,7 @@ class _Pair:
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
         """Make the map from the table of reported pairs to the table of true ones."""
         factors, shape = [], []
-        columns: list[tuple[str, int, tuple[Any, ...]]] = []
+        columns: list[tuple[str, int, tuple[object, ...]]] = []
         for i, name in enumerate(self._choosing):
             size = self._axis(name).size
             factors.append(Factor(i, (np.ones((1, size)),), np.ones((1, size))))
@@ -360,9 +355,10 @@ class _Pair:
         if len(chosen) > 1:
             must = "`columns` must have their matrices chosen by one column in both waves"
             raise ValueError(f"{must}; got two")
+        sizes = [sum(a.size for a in sheet.axes if a.name in chosen) for sheet in self.tables]
         laws = [
-            each.matrices * (self._sizes(chosen[0])[w] if chosen and each.groups is None else 1)
-            for w, each in enumerate((mine, theirs))
+            each.matrices * (size if chosen and each.groups is None else 1)
+            for size, each in zip(sizes, (mine, theirs), strict=True)
         ]
         back = []
         for i, first in enumerate(laws[0]):
@@ -372,9 +368,6 @@ class _Pair:
                 with about(mine.columns):
                     back.append(told @ pair_responses(first, second, memo))
         return Factor(axis, tuple(back), told, self._choosing.index(chosen[0]) if chosen else None)
-
-    def _sizes(self, name: str) -> list[int]:
-        return [next(a.size for a in sheet.axes if a.name == name) for sheet in self.tables]
 
 
 def _digests(attribute: Coded) -> list[object]:
@@ -450,12 +443,11 @@ def change(
         _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
     # The contributions of a person, or a cluster, in both waves count as one: both repeat.
-    labels = _together([one.ids, two.ids])
-    if survey.get("cluster") is not None:
-        labels = _together([_labels(wave, survey["cluster"]) for wave in (one, two)])
-    strata = np.zeros(len(labels), np.intp)
-    if survey.get("strata") is not None:
-        strata = _together([_labels(wave, survey["strata"]) for wave in (one, two)])
+    labels = _labels((one, two), survey.get("cluster"))
+    if labels is None:
+        labels = _together([one.ids, two.ids])
+    strata = _labels((one, two), survey.get("strata"))
+    strata = np.zeros(len(labels), np.intp) if strata is None else strata
     which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)[1]
     ones = np.ones(len(labels))
     sample = Sample(len(ones), ones, ones, (Stage.of(strata, which),))
@@ -491,17 +483,22 @@ def _residuals(
     return value, (top - value * below) / total
 
 
-def _labels(wave: _Wave, column: object) -> Any:
-    """Return the values of an unprotected column, of every row."""
-    sheets.require(wave.table, wave.name, named("cluster", column))
-    codes, values = levels(wave.table, named("cluster", column))
-    return np.array(values, object)[codes]
+def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:
+    """Return the codes of an unprotected column, of every row of all waves; None without one."""
+    if column is None:
+        return None
+    parts = []
+    for wave in waves:
+        sheets.require(wave.table, wave.name, named("cluster", column))
+        codes, values = levels(wave.table, named("cluster", column))
+        parts.append(np.array(values, object)[codes])
+    return _together(parts)
 
 
-def _together(parts: Sequence[Any]) -> Places:
+def _together(parts: Sequence[np.ndarray]) -> Places:
     """Give one code to each different value, over all waves."""
     if all(part.dtype != object for part in parts):
         return np.unique(np.concatenate(parts), return_inverse=True)[1]
-    known: dict[Any, int] = {}
+    known: dict[object, int] = {}
     listed = [each for part in parts for each in part.tolist()]
     return np.array([known.setdefault(each, len(known)) for each in listed])

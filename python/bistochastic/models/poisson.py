@@ -15,7 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.models.cells import Grid
-from bistochastic.models.fitting import Expanded, Fitted, find_maximum, limits
+from bistochastic.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
@@ -66,15 +66,8 @@ class Block:
     def responses(self, theta: Array, rows: slice, order: int) -> list[Array]:
         """Pseudo-responses of ``exp(eta)`` times 1, one function, and two: ``order`` of them."""
         grid = self.grid
-        inside = [grid.possible[:, None]]
-        across = [np.ones((len(grid.across), 1))]
-        if order > 0:
-            inside.append(grid.inside)
-            across.append(grid.across)
-        if order > 1:
-            (_, times, both) = grid.pairs
-            inside.append(both)
-            across.append(times)
+        inside = [grid.possible[:, None], grid.inside, grid.pairs[2]][: order + 1]
+        across = [np.ones((len(grid.across), 1)), grid.across, grid.pairs[1]][: order + 1]
         place, at = self.place[rows], grid.rows[rows]
         if self.alike:
             eta = grid.inside @ (theta * grid.across[0])
@@ -136,22 +129,14 @@ class Corrected:
             found -= float(self._weights[rows] @ self._parts(theta, rows, 0)[1])
         return found
 
-    def slopes(self, theta: Array) -> tuple[Array, Array]:
+    def slopes(self, theta: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the corrected score, and the information."""
-        gradient = self.moments.copy()
-        information = np.zeros((self.size, self.size))
+        gradient, information = self.moments.copy(), np.zeros((self.size, self.size))
         for rows in self._batches(2):
-            first, second = self._sums(theta, rows, self._weights)
+            first, second = self._sums(theta, rows, self._weights if weights is None else weights)
             gradient -= first
             information += second
         return gradient, information
-
-    def spread(self, theta: Array, squares: Array) -> Array:
-        """Compute the covariance of the total score without noise, if the model is true."""
-        return sum(
-            (self._sums(theta, rows, squares)[1] for rows in self._batches(2)),
-            np.zeros((self.size, self.size)),
-        )
 
     def _sums(self, theta: Array, rows: slice, weights: Array) -> tuple[Array, Array]:
         parts, _ = self._parts(theta, rows, 2)
@@ -209,8 +194,5 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
         k = len(block.functions)
         own = block.grid.scales(Expanded(model.design.functions[:k], np.arange(k), k))
         np.add.at(scales, model.design.to[block.functions], own)
-    most = limits(scales)
     raw = replace(records, raw=True)
-    theta, information, steps = find_maximum(model, lambda: Corrected(raw, terms, outcome), most)
-    spread = model.spread(theta, records.sample.squares)
-    return Fitted(theta, information, model.scores(theta), spread, steps)
+    return fit_corrected(model, lambda: Corrected(raw, terms, outcome), scales, records.sample)

@@ -125,8 +125,7 @@ def read_records(
             {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
             len(places[0]) if axes else 1,
         )
-        inside = slice(None) if sheet.inside is None else sheet.inside
-        learned[side] = partial(_every_record, axes, values, inside, sheet.records)
+        learned[side] = partial(_every_record, sheet, axes, values)
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
     shared = shared_noise(certificate, design) if question.coded else ()
@@ -135,8 +134,12 @@ def read_records(
     return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
 
 
-def _every_record(axes: list[Axis], values: dict[str, Any], inside: Any, rows: int) -> Columns:
-    return Columns({axis.name: values[axis.name][axis.codes[inside]] for axis in axes}, rows)
+def _every_record(sheet: Sheet, axes: list[Axis], values: dict[str, np.ndarray]) -> Columns:
+    inside = slice(None) if sheet.inside is None else sheet.inside
+    columns: dict[str, np.ndarray | Codes] = {
+        axis.name: values[axis.name][axis.codes[inside]] for axis in axes
+    }
+    return Columns(columns, sheet.records)
 
 
 def _complete(sheet: Sheet) -> tuple[Sheet, int]:
@@ -163,7 +166,7 @@ def _declared(attribute: Coded, midpoints: bool) -> Columns:
     return Columns(values, len(places[0]))
 
 
-def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
+def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> np.ndarray | Codes:
     """Return a column of an attribute: numbers if all categories are, else strings."""
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
@@ -171,7 +174,7 @@ def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
     return Codes(codes, [str(level) for level in known])
 
 
-def _values(values: tuple[Any, ...] | None) -> Any:
+def _values(values: tuple[object, ...] | None) -> np.ndarray:
     """Return the values of an unprotected column; rows with a missing one are left out already."""
     known = [value for value in values or () if value is not None]
     filled = [known[0] if value is None else value for value in values or ()]
@@ -179,7 +182,9 @@ def _values(values: tuple[Any, ...] | None) -> Any:
     return np.array(filled, object if len(kinds) > 1 and str in kinds else None)
 
 
-def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]:
+def _combined(
+    codes: list[NDArray[np.intp]], rows: int
+) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
     """Find the combinations of codes that occur, by column, and the combination of each row."""
     if not codes:
         return [], np.zeros(rows, np.intp)
@@ -195,7 +200,7 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
 def scenario(plan: Plan, frame: object, columns: set[str], spec: Any, *, midpoints: bool) -> Array:
     """Return the design of a model for records with known true values of some columns."""
     table = opened(table_of(frame))
-    found: dict[str, Any] = {}
+    found: dict[str, np.ndarray | Codes] = {}
     attributes = {column: each for each in plan._coded for column in each.columns}
     for name in sorted(columns):
         require(table, "frame", name)

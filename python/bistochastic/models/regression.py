@@ -21,7 +21,6 @@ from bistochastic.tables.sheet import table_of
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
-    from bistochastic.models.fitting import Fitted
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.plan.keywords import Survey
@@ -75,16 +74,19 @@ def regress(
             for name in f.scores
         )  # fmt: skip
         how = how or ("likelihood" if only and not raw else "corrected")
-        fit = _corrected(records, terms, classes, needed=how == "corrected")
+        other, start = None, None
+        try:
+            fit = other = cells.fit(records, terms, classes)
+            start = other.coefficients
+        except ValueError:
+            # The likelihood can do without it.
+            if how == "corrected":
+                raise
         if how == "likelihood":
-            other, fit = (
-                fit,
-                likelihood.fit(records, terms, classes, None if fit is None else fit.coefficients),
-            )
+            fit = likelihood.fit(records, terms, classes, start)
             if other is not None:
-                test, plain = hausman(other, fit, records.sample), other.without_noise()
+                test, plain = hausman(other, fit, records.sample), other
     known = not records.sample.clustered and records.sample.replicates is None
-    without = (fit.without_noise() if plain is None else plain) if known and not raw else None
     return Regression(
         formula=sides.text,
         model=kind,
@@ -93,7 +95,7 @@ def regress(
         terms=terms.names,
         coefficients=fit.coefficients,
         covariance=fit.covariance(records.sample),
-        without_noise=without,
+        without_noise=(plain or fit).without_noise() if known and not raw else None,
         records=records.sample.records,
         degrees=np.inf if records.sample.is_plain else records.sample.degrees,
         steps=fit.steps,
@@ -143,18 +145,6 @@ def compare(
     found = regress(plan, released, formula, model, None, {})
     numbers = (true.coefficients, naive.coefficients, found.coefficients, found.standard_errors)
     return Coefficients(found.formula, found.names, *(tuple(each.tolist()) for each in numbers))
-
-
-def _corrected(
-    records: Records, terms: Terms, classes: list[Function], *, needed: bool
-) -> Fitted | None:
-    """Make the corrected fit; None if it fails and the likelihood does not need it."""
-    try:
-        return cells.fit(records, terms, classes)
-    except ValueError:
-        if needed:
-            raise
-        return None
 
 
 def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:

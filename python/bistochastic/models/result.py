@@ -15,7 +15,7 @@ from bistochastic.plan.attributes import named
 from bistochastic.words import Shown, shown, table, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
@@ -141,11 +141,9 @@ class Regression:
         They are normal, or Student's with :attr:`degrees` under a survey design.
         """
         alpha = 1 - confidence_of(confidence)
-        away = math.inf
-        if self.degrees >= 1:
-            away = quantiles.student(alpha, self.degrees)
-        away_each = away * self.standard_errors
-        return np.stack([self.coefficients - away_each, self.coefficients + away_each], axis=1)
+        times = quantiles.student(alpha, self.degrees) if self.degrees >= 1 else math.inf
+        away = times * self.standard_errors
+        return np.stack([self.coefficients - away, self.coefficients + away], axis=1)
 
     def test(self, hypothesis: str) -> Wald:
         """Test a hypothesis such as ``"sex = 0"`` or ``"`a[T.x]` - `a[T.y]` = 0, b = 1"``.
@@ -203,10 +201,8 @@ class Regression:
         columns, linear = columns_of(self._spec.formula), self.model == "linear"
         design = scenario(self._plan, frame, columns, self._spec, midpoints=linear)
         eta = design @ self.coefficients.reshape(-1, len(self.terms)).T
-        if self.model == "linear":
-            return np.asarray(eta[:, 0])
-        if self.model == "poisson":
-            return np.exp(eta[:, 0])
+        if self.model in ("linear", "poisson"):
+            return np.asarray(eta[:, 0] if linear else np.exp(eta[:, 0]))
         found = np.stack(chances_of(list(eta.T))[0], axis=1)
         if self.model == "logistic":
             return np.asarray(found[:, 0])
@@ -220,23 +216,29 @@ class Regression:
         """
         return framed(self._columns(), self._make, library)
 
-    def _columns(self) -> dict[str, Any]:
-        bounds = self.interval()
+    def _columns(self) -> dict[str, Sequence[object] | np.ndarray]:
+        return {**self._labels(), **self._numbers()}
+
+    def _labels(self) -> dict[str, list[str]]:
         blocks = len(self.coefficients) // len(self.terms)
-        names: dict[str, Any] = {"term": list(self.terms) * blocks}
+        names = {"term": list(self.terms) * blocks}
         if self.model == "multinomial":
             names = {"outcome": list(np.repeat(self.outcomes[1:], len(self.terms))), **names}
-        numbers = {
+        return names
+
+    def _numbers(self) -> dict[str, Array]:
+        low, high = self.interval().T
+        z = "z" if math.isinf(self.degrees) else "t"
+        known = {} if self.without_noise is None else {"without_noise": self.without_noise}
+        return {
             "coefficient": self.coefficients,
             "standard_error": self.standard_errors,
-            "z" if math.isinf(self.degrees) else "t": self.coefficients / self.standard_errors,
+            z: self.coefficients / self.standard_errors,
             "p_value": self.p_values,
-            "low": bounds[:, 0],
-            "high": bounds[:, 1],
+            "low": low,
+            "high": high,
+            **known,
         }
-        if self.without_noise is not None:
-            numbers["without_noise"] = self.without_noise
-        return {**names, **numbers}
 
     def summary(self) -> str:
         """Write a table in the style of statsmodels, with the cost of the noise.
@@ -244,28 +246,23 @@ class Regression:
         The last two columns have the standard error of the same model without noise, and how many
         times larger it is with noise.
         """
-        z = "z" if math.isinf(self.degrees) else "t"
+        numbers = self._numbers()
+        z = list(numbers)[2]
         header = ["", "coef", "std err", z, f"P>|{z}|", "[0.025", "0.975]"]
         header += ["no noise", "cost"] * (self.without_noise is not None)
-        errors, bounds, chances = self.standard_errors, self.interval(), self.p_values
         rows = []
-        for i, name in enumerate(self.names):
-            numbers = [
-                f"{self.coefficients[i]:.4f}", f"{errors[i]:.4f}",
-                f"{self.coefficients[i] / errors[i]:.3f}", f"{chances[i]:.3f}",
-                f"{bounds[i, 0]:.4f}", f"{bounds[i, 1]:.4f}",
-            ]  # fmt: skip
+        for name, *given in zip(self.names, *numbers.values(), strict=True):
+            digits = (4, 4, 3, 3, 4, 4)
+            row = [f"{x:.{places}f}" for x, places in zip(given, digits, strict=False)]
             if self.without_noise is not None:
-                plain = self.without_noise[i]
-                known = f"{plain:.4f}", f"x {errors[i] / plain:.2f}"
-                numbers += known if plain > 0 else ("", "")
-            rows.append([shown(name), *numbers])
+                error, plain = given[1], given[-1]
+                row += (f"{plain:.4f}", f"x {error / plain:.2f}") if plain > 0 else ("", "")
+            rows.append([shown(name), *row])
         return "\n".join([*self._facts(), "", table(header, rows, left=(0,)), *self._remarks()])
 
     def _facts(self) -> list[str]:
         how = "by the corrected score" if self.method == "corrected" else "by maximum likelihood"
-        if self.model == "linear":
-            how = "by corrected moments"
+        how = "by corrected moments" if self.model == "linear" else how
         what = shown(self.outcomes[0])
         if self.model == "logistic":
             what = f"{shown(self.outcomes[1])} rather than {what}"
@@ -302,24 +299,19 @@ class Regression:
 
         return coefficients(self, axes=axes)
 
-    def __repr__(self) -> str:
-        return self.summary()
+    __repr__ = summary
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import element, fragment
-        from bistochastic.markup import table as html
+        from bistochastic import markup
 
-        columns = self._columns()
-        names = [key for key in ("outcome", "term") if key in columns]
-        rows = [
-            [*(columns[key][i] for key in names),
-             *(f"{values[i]:.4g}" for key, values in columns.items() if key not in names)]
-            for i in range(len(self.coefficients))
-        ]  # fmt: skip
-        lines = [element("p", line) for line in (*self._facts()[1:], *self._remarks())]
-        caption = self._facts()[0]
-        left = tuple(range(len(names)))
-        return fragment(html(list(columns), rows, caption=caption, left=left, scroll=False), lines)
+        names, numbers = self._labels(), self._numbers()
+        cells = [[f"{each:.4g}" for each in column] for column in numbers.values()]
+        rows = [list(row) for row in zip(*names.values(), *cells, strict=True)]
+        caption, *facts = self._facts()
+        lines = [markup.element("p", line) for line in (*facts, *self._remarks())]
+        header, left = [*names, *numbers], range(len(names))
+        made = markup.table(header, rows, caption=caption, left=left, scroll=False)
+        return markup.fragment(made, lines)
 
 
 def _value(typed: str) -> float:
