@@ -34,11 +34,11 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import adapters, cli
+from bistochastic import _core, adapters, cli
 from bistochastic.adapters import arrays, arrow_cells, door, frames, parquet_file
 from bistochastic.adapters.arrow_table import codes_of
 from bistochastic.labels import Labels
-from bistochastic.plan import carried, protect, run
+from bistochastic.plan import carried, protect
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 ROWS = 300
@@ -783,10 +783,10 @@ def test_true_values_do_not_leave_beside_their_reports(
     size = 3 + (missing == "category")
     script = draw.integers(0, size, ROWS)
 
-    def by_script(_self: Any, encoded: Any, *_more: Any) -> Any:
-        return [script.astype(each.codes.dtype) for _, each in encoded]
+    def by_script(_key: Any, _plan: str, _release: str, given: Any, *_more: Any) -> Any:
+        return [script.astype(codes.dtype) for _, codes, *_ in given]
 
-    monkeypatch.setattr(run.Run, "_by_blocks", by_script)
+    monkeypatch.setattr(_core, "plan_blocks", by_script)
     gone = [False] * ROWS if missing == "raise" else [i % 9 == 4 for i in range(ROWS)]
     made = []
     for step in (1, 2):
