@@ -123,7 +123,7 @@ class Ledger:
         self.budget = None if budget is None else positive("budget", budget, math.inf)
 
     @property
-    def entries(self) -> tuple[Line, ...]:
+    def entries(self) -> tuple[dict[str, Any], ...]:
         """All lines, the oldest first; ``ValueError`` if one was edited."""
         try:
             text = self.path.read_bytes()
