@@ -138,17 +138,17 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), names("drop", drop)
-        if impossible:
+        if impossible is not None:
             listed = rules.joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
-            dict.fromkeys([*names("units", units or ()), *implied])
+            dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
         known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
-        labels = rules.of_columns(column_labels or {}, known)
-        values = rules.of_values(value_labels or {}, listed, known)
+        labels = rules.of_columns({} if column_labels is None else column_labels, known)
+        values = rules.of_values({} if value_labels is None else value_labels, listed, known)
         super().__init__(
             tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values
         )
