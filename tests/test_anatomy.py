@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
+from bistochastic import _core
 
 loose: Any = bs
 KEY = bs.Key.insecure(3)
@@ -224,3 +225,8 @@ def test_a_column_of_the_tables_own_name_is_refused() -> None:
         bs.masking.anatomize(given, quasi_identifiers=["class"], sensitive=["b"], k=2)
     given["a"] = [1, 2]
     assert bs.masking.anatomize(given, quasi_identifiers="a", sensitive="b", k=2).classes == 1
+
+
+def test_the_core_refuses_a_value_that_has_no_place() -> None:
+    with pytest.raises(ValueError, match="`columns` must hold no value more than 3 times; got 6"):
+        _core.anatomy(6, np.zeros(6, np.int64), None, 2, 2, bs.Key.insecure(1), "s")

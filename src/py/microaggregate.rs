@@ -36,6 +36,19 @@ fn codes(given: &[i64], most: usize) -> Result<Vec<u32>, Error> {
     memory::all(given.map(|(i, n)| code(n).ok_or_else(|| outside(i))))
 }
 
+/// Refuses a value that classes of `l` different ones have no place for.
+fn refuse_frequent(codes: &[u32], records: usize, l: usize) -> Result<(), Error> {
+    let mut counts = memory::zeros::<usize>(records);
+    codes.iter().for_each(|&code| counts[code as usize] += 1);
+    match counts.into_iter().max().filter(|most| most * l > records) {
+        None => Ok(()),
+        Some(most) => {
+            let must = format!("hold no value more than {} times", records / l);
+            Err(Error::value("columns", must, most))
+        }
+    }
+}
+
 /// Refuses what the core would have no room to count.
 fn countable(n: usize, k: usize) -> Result<(), Error> {
     if n < k || n >= u32::MAX as usize || k < 2 {
@@ -168,6 +181,7 @@ pub fn anatomy<'py>(
             None => codes(given, records)?,
             Some(l) => {
                 let codes = codes(&columns[columns.len() - records..], records)?;
+                refuse_frequent(&codes, records, l)?;
                 tables::classes(&codes, records, l, &mut words)
             }
         };

@@ -319,3 +319,31 @@ impl Family for Mix {
         self.measures().exact
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::battery::wholes;
+
+    #[test]
+    fn bounds_are_on_the_safe_side() {
+        let circle = wholes("circulant", "first_row", &[5, 3, 1, 1]);
+        let parts = [circle, wholes("blocks", "sizes", &[2, 2])];
+        let mixed = Mix {
+            weights: [1, 3].into(),
+            sum: 4,
+            nesting: Nesting::of(&parts, (1, 1)).unwrap(),
+            parts: parts.into(),
+            written: Written::default(),
+            measures: Kept::new(),
+        };
+        let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
+        assert!(exact.exact && !bound.exact);
+        let bits = |m: &Measures| match &m.entropy {
+            Entropy::Within(bits) => bits.value.hi,
+            Entropy::Exact(_) => f64::NAN,
+        };
+        assert!(bits(&bound) <= bits(&exact));
+        assert!(bound.epsilon >= exact.epsilon);
+    }
+}
