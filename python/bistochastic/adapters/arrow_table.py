@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type, whole
 from bistochastic.adapters.frames import Frame
-from bistochastic.pipeline import abreast
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 # Strings as places among the categories.
 _PLACES = pa.dictionary(pa.int32(), pa.string())
-# Strings that are read or written at once.
-_PART = 1 << 18
-_T = TypeVar("_T")
 
 
 class ArrowTable(Frame):
@@ -215,26 +211,11 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
 
 def _of_strings(column: Cells, labels: Labels, missing: Mask | None) -> Codes | None:
     """The same for strings; None if one is no category, or this pyarrow does not make views."""
-
-    def read(start: int) -> Codes | None:
-        views = column.slice(start, _PART).cast(pa.string_view()).chunks
-        none = None if missing is None else missing[start : start + _PART]
-        return codes_of_views(views, labels, none)
-
     try:
-        parts = _in_parts(read, len(column))
+        views = column.cast(pa.string_view()).chunks
     except pa.ArrowNotImplementedError:
         return None
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    return known[0] if len(known) == 1 else np.concatenate(known)
-
-
-def _in_parts(do: Callable[[int], _T], rows: int) -> list[_T]:
-    """Call ``do(start)`` for each part of the rows, two at a time: pyarrow uses one thread."""
-    starts = range(0, max(rows, 1), _PART)
-    return [do(0)] if len(starts) == 1 else list(abreast(do, starts))
+    return codes_of_views(views, labels, missing)
 
 
 def codes_of_views(
@@ -310,9 +291,7 @@ def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask |
         found = pa.array(plain, kind, mask=missing)
     else:
         plain = arrow_cells.VIEWS.get(kind, kind)
-        entries, places = pa.array(labels.values, plain), pa.array(codes, mask=missing)
-        parts = _in_parts(lambda i: entries.take(places.slice(i, _PART)), len(places))
-        found = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        found = pa.array(labels.values, plain).take(pa.array(codes, mask=missing))
         if missing is None:
             # Else it says of every row that it is not missing.
             found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
