@@ -178,6 +178,8 @@ def test_verify_says_what_is_right(folder: Path, form: str) -> None:
     done = run("verify", path, "--plan", folder / "other.toml")
     assert done.exit_code == 1
     assert "got one whose matrix of `sex` differs" in done.stderr
+    done = run("verify", folder / "none.csv", "--certificate", folder / "other.toml")
+    assert "`file` must be a file; got none at " in done.stderr
     # Elsewhere, the certificate is named.
     (folder / "away").mkdir()
     own = path.with_name(f"{path.name}.certificate.json").rename(folder / "away" / "c.json")

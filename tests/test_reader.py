@@ -19,7 +19,7 @@ import bistochastic as bs
 from bistochastic import cli
 from bistochastic.adapters import csv_file
 from bistochastic.adapters.csv_dialect import Dialect
-from bistochastic.adapters.table_files import whole
+from bistochastic.adapters.table_files import opened, whole
 
 SEX = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
 
@@ -577,3 +577,19 @@ def test_numbers_that_the_plan_declares_are_spelled_one_way(tmp_path: Path) -> N
         for words in (("protect", "in.csv", "out.csv"), ("estimate", "in.csv", "--by", "a")):
             said = folder.refused(*words, "--plan", "plan.toml")
             assert said.endswith("got 1 other value, the first in row 600"), said
+
+
+@pytest.mark.parametrize("text", ["sex\nF\n\u00e9\n", "s\u00e9x\nF\n"])
+def test_no_bytes_of_a_file_are_in_the_context_of_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "in.csv").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match="must be ascii; got other bytes") as refused:
+        list(opened(tmp_path / "in.csv", "in", dialect=Dialect(encoding="ascii")).batches(["sex"]))
+    assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("cells", [["a", "b"], ["a", None], [True, False], [[1], [2]]])
+def test_a_numeric_column_of_another_type_is_named(tmp_path: Path, cells: list[Any]) -> None:
+    folder = Folder(tmp_path, bs.Plan([bs.Numeric("x", "k_anonymous", k=2)]))
+    pq.write_table(pa.table({"x": cells}), tmp_path / "in.parquet")
+    said = folder.refused("protect", "in.parquet", "out.csv", "--plan", "plan.toml")
+    assert said.startswith("column `x`: must hold integers or floats; got ")

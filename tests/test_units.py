@@ -308,6 +308,10 @@ def test_records_that_disagree_are_an_error_with_the_column_and_the_first_row() 
     )
     with pytest.raises(ValueError, match=f"^{said}$"):
         made.protect(data)
+    # Most files list the members of a household one after another.
+    data = {"hid": [1, 1, 2, 2], "roof": ["tin", "clay", "tin", "tin"]}
+    with pytest.raises(ValueError, match=r"got 1 rows that differ .*, the first in row 1$"):
+        made.protect(data)
 
 
 @pytest.mark.parametrize("rows", [70_000, 600_000])

@@ -91,9 +91,12 @@ class CsvSource(Source):
             line = given.header()
             text = None if line is None else line.decode()
         except UnicodeError:
-            raise self._undecodable("the header" if self._dialect.is_utf8 else None) from None
+            # Raised after the block: the error holds bytes of the file.
+            text = ""
         finally:
             given.close()
+        if text == "":
+            raise self._undecodable("the header" if self._dialect.is_utf8 else None)
         if text is None:
             raise self._wrong("have a header", "none")
         try:
@@ -222,7 +225,8 @@ class CsvSource(Source):
                         yield batch.select(columns) if admits else batch
                     done += batch.num_rows
         except UnicodeError:
-            raise self._undecodable() from None
+            # The error holds bytes of the file: it must not be the context of another.
+            text = None
         except pa.ArrowInvalid as error:
             # The message of pyarrow quotes the row.
             text = str(error)
@@ -236,6 +240,8 @@ class CsvSource(Source):
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
+        if text is None:
+            raise self._undecodable()
         refused = self._line_end()
         if refused is not None:
             raise refused

@@ -224,7 +224,9 @@ def numbers(
             # One float makes all of a CSV column floats.
             if not chunks[name] or pa.types.is_floating(found.type):
                 types[name] = found.type
-            chunks[name].append(np.array(found.fill_null(0)))
+            # Other types go on as they are, to be refused with the name of their column.
+            numbers = pa.types.is_integer(found.type) or pa.types.is_floating(found.type)
+            chunks[name].append(np.array(found.fill_null(0) if numbers else found))
             masks[name].append(flags(found.is_null()))
         progress(source.share())
     source.replaced(types)

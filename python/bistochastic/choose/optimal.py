@@ -164,7 +164,7 @@ class _Problem:
         elif not terms:
             parts.append(({"p": -eye}, np.zeros(n), least(n)))
         held = {"beta": by_row.sum(axis=0) / r, "row_beta": by_row, "column_beta": by_column}
-        for name in {*betas, *([most] if most else [])}:
+        for name in dict.fromkeys([*betas, *([most] if most else [])]):
             matrix = sparse.csc_matrix(held[name])
             many = matrix.shape[0]
             free = {"z": np.full((many, 1), logs)} if name == most else {}

@@ -217,12 +217,14 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dia
     bistochastic verify protected.csv
     bistochastic verify protected.parquet --plan plan.toml
     """
+    from bistochastic.adapters.table_files import check_file
     from bistochastic.files.opened import certified, check_contents, refuse_changed
     from bistochastic.plan.carried import refuse_other_plan
 
     if certificate is None:
         found = certified(file, "file")
     else:
+        check_file(file, "file")
         found = read_certificate(certificate, "certificate")
         refuse_changed(file, found, "file")
     check_contents(file, found, dialect)

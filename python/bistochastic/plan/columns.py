@@ -429,9 +429,17 @@ def read_numbers(
     try:
         values, missing = table.dates(name) if dated else table.numbers(name)
     except WrongType as error:
-        what = "dates without a time zone" if dated else "integers or floats"
-        got = shown(error.kind)
-        raise TypeError(f"{prefix([name])}must hold {what}; got {got}") from None
+        kind = error.kind
+    else:
+        return _clip(values, missing, name, first, ends, dated)
+    # After the block: no error of a library, which may quote a value, is in its context.
+    what = "dates without a time zone" if dated else "integers or floats"
+    raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
+
+
+def _clip(
+    values: np.ndarray, missing: Mask | None, name: str, first: int | None, ends: Ends, dated: bool
+) -> tuple[np.ndarray, Mask | None]:
     if values.dtype.kind == "f":
         infinite = np.isinf(values)
         if infinite.any():

@@ -341,10 +341,12 @@ def read_ids(table: Table, column: str, first: int | None) -> IdValues:
                 held: IdValues = _core.hold_ids(values)
                 return held
     except WrongType as error:
-        must = "must hold integers, strings or bytes, as ids do"
-        raise TypeError(f"{before}{must}; got {shown(error.kind)}") from None
-    got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
-    raise ValueError(f"{before}must hold no missing ids; got {got}")
+        kind = error.kind
+    else:
+        got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
+        raise ValueError(f"{before}must hold no missing ids; got {got}")
+    must = "must hold integers, strings or bytes, as ids do"
+    raise TypeError(f"{before}{must}; got {shown(kind)}")
 
 
 def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
