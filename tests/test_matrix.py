@@ -195,3 +195,10 @@ def test_the_core_refuses_things_that_it_does_not_know() -> None:
         TypeError, match=r"^`Other` must be a name that the core knows; got an unknown one$"
     ):
         _core.register(Other=1)
+
+
+@pytest.mark.parametrize("size", [2**32 + 1, 2**53])
+def test_rows_that_no_memory_holds_are_refused_as_such(size: int) -> None:
+    m = bs.randomized_response(size, beta=0.3) @ bs.k_anonymous(size, k=7)
+    with pytest.raises(bs.errors.OutOfMemoryError, match="`memory` must hold"):
+        m.require(row_beta=0.5)

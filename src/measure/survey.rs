@@ -43,7 +43,8 @@ struct Table {
 impl Table {
     fn new(family: &dyn Family) -> Self {
         let size = family.size() as usize;
-        let mut counts = memory::zeros::<u64>(size * size);
+        // Saturated: a table that no memory holds is refused as such.
+        let mut counts = memory::zeros::<u64>(size.saturating_mul(size));
         let common = family.total().and_then(|t| u64::try_from(t).ok());
         const FINE: u64 = 1 << 63;
         let (mut total, mut exact) = (common.unwrap_or(FINE), common.is_some());
