@@ -223,7 +223,7 @@ def _cells(path: Path, plan: bs.Plan) -> pa.Table:
     from bistochastic.adapters.table_files import opened
     from bistochastic.files.release import kinds
 
-    dialect = Dialect(max_line_ends=1)
+    dialect = Dialect.of(max_line_ends=1)
     source = opened(path, "in", {**kinds(plan), "income": "number"}, dialect=dialect)
     try:
         table = pa.Table.from_batches(list(source.batches()))

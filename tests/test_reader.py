@@ -534,7 +534,7 @@ def write(path: Path, table: pa.Table, dialect: Dialect) -> None:
 def test_what_is_written_is_read_back_cell_by_cell(tmp_path: Path, mark: str, columns: int) -> None:
     draw = np.random.default_rng(5)
     names = ["\ufeffa", "b\u2028", 'c"', "d,;", " e"][:columns]
-    dialect = Dialect(mark, max_line_ends=1)
+    dialect = Dialect.of(mark, max_line_ends=1)
     for rows in (0, 1, 400):
         at = draw.integers(0, len(CELLS), (columns, rows))
         table = pa.table({name: pa.array([CELLS[i] for i in line], pa.string())
@@ -551,7 +551,7 @@ def test_what_is_written_is_read_back_cell_by_cell(tmp_path: Path, mark: str, co
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("mark", [",", ";", "-", " ", "."])
 def test_numbers_are_read_back_as_they_were(tmp_path: Path, mark: str, decimal: str) -> None:
-    dialect = Dialect(mark, decimal=decimal)
+    dialect = Dialect.of(mark, decimal=decimal)
     table = pa.table({"i": [1, -2, None, BIG], "x": [0.1, -2.0, 1e-300, None],
                       "y": [1e22, 1.5, 2.0, 1 / 3]})  # fmt: skip
     write(tmp_path / "a.csv", table, dialect)
@@ -583,7 +583,9 @@ def test_numbers_that_the_plan_declares_are_spelled_one_way(tmp_path: Path) -> N
 def test_no_bytes_of_a_file_are_in_the_context_of_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "in.csv").write_text(text, "utf-8")
     with pytest.raises(ValueError, match="must be ascii; got other bytes") as refused:
-        list(opened(tmp_path / "in.csv", "in", dialect=Dialect(encoding="ascii")).batches(["sex"]))
+        list(
+            opened(tmp_path / "in.csv", "in", dialect=Dialect.of(encoding="ascii")).batches(["sex"])
+        )
     assert refused.value.__context__ is None
 
 

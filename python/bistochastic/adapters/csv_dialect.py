@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 from dataclasses import dataclass
 
 from bistochastic.words import shown
@@ -16,7 +15,7 @@ _OTHERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True)
 class Dialect:
-    """The options of a CSV file, checked.
+    """The options of a CSV file.
 
     ``separator`` is None if it was not given; it is then a comma, and a header that looks as if
     it had another one is rejected. ``max_line_ends`` is the most line ends that a field may hold.
@@ -27,20 +26,28 @@ class Dialect:
     decimal: str = "."
     max_line_ends: int = 0
 
-    def __post_init__(self) -> None:
-        separator = "\t" if self.separator in _TABS else self.separator
+    @classmethod
+    def of(
+        cls,
+        separator: str | None = None,
+        encoding: str = "utf-8",
+        decimal: str = ".",
+        max_line_ends: int = 0,
+    ) -> Dialect:
+        """Read and check a caller's options."""
+        if separator in _TABS:
+            separator = "\t"
         if separator is not None:
             must = "`separator` must be one ASCII mark, no quote and no line end"
             if len(separator) != 1:
                 raise ValueError(f"{must}; got {len(separator)} characters")
             if not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
                 raise ValueError(f"{must}; got {shown(repr(separator))}")
-        if self.decimal not in (".", ","):
-            raise ValueError(f"`decimal` must be . or ,; got {shown(self.decimal)}")
-        if self.max_line_ends < 0:
-            raise ValueError(f"`max_line_ends` must be 0 or more; got {self.max_line_ends}")
-        object.__setattr__(self, "separator", separator)
-        object.__setattr__(self, "encoding", _codec(self.encoding))
+        if decimal not in (".", ","):
+            raise ValueError(f"`decimal` must be . or ,; got {shown(decimal)}")
+        if max_line_ends < 0:
+            raise ValueError(f"`max_line_ends` must be 0 or more; got {max_line_ends}")
+        return cls(separator, _codec(encoding), decimal, max_line_ends)
 
     @property
     def mark(self) -> str:
@@ -61,10 +68,12 @@ class Dialect:
 
 def _codec(given: str) -> str:
     """Return the name of an encoding, as Python has it."""
-    with contextlib.suppress(LookupError, ValueError, TypeError):
-        found = codecs.lookup(given)
-        # Some codecs of Python turn bytes into bytes, or wrap a string into another one.
-        if found._is_text_encoding and found.incrementaldecoder is not None:
-            return found.name
     must = "`encoding` must be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
-    raise ValueError(f"{must}; got {shown(given)}")
+    try:
+        found = codecs.lookup(given)
+    except (LookupError, ValueError, TypeError, UnicodeError):
+        raise ValueError(f"{must}; got {shown(given)}") from None
+    # Some codecs of Python turn bytes into bytes, or wrap a string into another one.
+    if not found._is_text_encoding or found.incrementaldecoder is None:
+        raise ValueError(f"{must}; got {shown(given)}")
+    return found.name

@@ -67,7 +67,7 @@ def _collected(name: str, read: Callable[..., object], **options: _Option) -> _O
 
 reads_csv = _collected(
     "dialect",
-    Dialect,
+    Dialect.of,
     separator=option("--separator", metavar="CHAR",
                      help="Separator of the columns of CSV files: a mark, or tab.  [default: ,]"),
     encoding=option("--encoding", default="utf-8", show_default=True,

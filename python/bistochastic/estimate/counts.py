@@ -41,7 +41,24 @@ class Axis(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class Counts(Shown):
+class _Cells(Shown):
+    """The fields of ``Counts``."""
+
+    columns: tuple[str, ...]
+    """The requested columns."""
+    axes: tuple[Axis, ...]
+    """These columns, and after them those that an estimate of them needs, with their categories."""
+    counts: NDArray[np.int64]
+    """How many records report each combination, an axis of the array for each of ``axes``."""
+    unanswered: int = 0
+    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+    digest: str | None = None
+    """The digest of the plan that protected the records; other plans reject it. Any plan with these
+    categories accepts counts without a digest."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Counts(_Cells):
     """The number of records that report each combination of categories, in the declared order.
 
     :meth:`Plan.tabulate` makes them. You can also make them by hand, e.g. to add up the counts of
@@ -67,35 +84,24 @@ class Counts(Shown):
     ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)
     """
 
-    columns: tuple[str, ...]
-    """The requested columns."""
-    axes: tuple[Axis, ...]
-    """These columns, and after them those that an estimate of them needs, with their categories."""
-    counts: NDArray[np.int64]
-    """How many records report each combination, an axis of the array for each of ``axes``."""
-    unanswered: int = 0
-    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
-    digest: str | None = None
-    """The digest of the plan that protected the records; other plans reject it. Any plan with these
-    categories accepts counts without a digest."""
-
-    def __post_init__(self) -> None:
-        columns = tuple(_listed("`columns` must be a tuple of names", self.columns, str))
-        axes = _check_axes(self.axes, columns)
-        checked = {
-            "columns": columns,
-            "axes": axes,
-            "counts": _cells(self.counts, axes),
-            "unanswered": _core.as_whole("unanswered", self.unanswered, 0),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        if self.digest is not None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        axes: tuple[Axis, ...],
+        counts: NDArray[np.int64],
+        unanswered: int = 0,
+        digest: str | None = None,
+    ) -> None:
+        names = tuple(_listed("`columns` must be a tuple of names", columns, str))
+        known = _check_axes(axes, names)
+        cells, none = _cells(counts, known), _core.as_whole("unanswered", unanswered, 0)
+        if digest is not None:
             must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
-            if not isinstance(self.digest, str):
-                raise TypeError(f"{must}; got {type(self.digest).__name__}")
-            if not re.fullmatch("[0-9a-f]{64}", self.digest):
-                raise ValueError(f"{must}; got {len(self.digest)} characters")
+            if not isinstance(digest, str):
+                raise TypeError(f"{must}; got {type(digest).__name__}")
+            if not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ValueError(f"{must}; got {len(digest)} characters")
+        super().__init__(names, known, cells, none, digest)
 
     @property
     def records(self) -> int:

@@ -30,7 +30,7 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     """
     path, target = Path(source), Path(out)
     form = ending(target, "out")
-    dialect = Dialect(separator, "utf-8", decimal, LINES)
+    dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     certificate = certified(path, "source")
     # The type of a column of numbers depends on all of its cells.
     held = types_of(certificate).items()

@@ -56,7 +56,7 @@ def open(
     """
     file = Path(_core.as_path("path", path))
     certificate = certified(file, "path")
-    dialect = Dialect(separator, "utf-8", decimal, LINES)
+    dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     table = whole(file, "path", types_of(certificate), dialect=dialect)
     return Release(carried.noted(table, certificate), certificate)
 
