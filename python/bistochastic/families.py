@@ -2,7 +2,8 @@
 
 Every function returns an exact :class:`~bistochastic.Matrix`.
 
-* Floats are rounded to multiples of 2^-53, the grid. Fractions and integers are exact.
+* Floats are rounded to multiples of 2^-53, the grid; see :func:`dense` for its exception. Fractions
+  and integers are exact.
 * If you request a beta, the stated beta is at least that. If you request an epsilon, the stated
   epsilon is at most that.
 * Vectors and tables may be lists, NumPy or Arrow arrays, pandas or polars Series and DataFrames. A
@@ -480,19 +481,23 @@ def dense(
 
     ``array`` may hold
 
-    * Floats whose rows and columns sum to 1 within 1e-9. They are balanced, then rounded to
-      multiples of 2^-53 whose sums are exactly 1. Zeros stay zeros, and no other entry becomes
-      zero. A matrix of such multiples is not changed.
+    * Floats whose rows and columns sum to 1 within 1e-9. Multiples of 2^-53 whose sums are exactly
+      1 are not changed. Floats within 2^-50 of fractions with a small common denominator, such as
+      decimals, become those fractions. All others are balanced, then rounded to multiples of 2^-53
+      whose sums are exactly 1. Zeros stay zeros, and no other entry becomes zero.
     * Integers whose rows and columns all sum to one number ``D``. The probabilities are exactly
       ``array / D``.
     * Fractions, which stay exact.
 
-    ``requested`` says by how much the sums were ``off`` and how far an entry was ``moved``. Instead
-    of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
+    The denominator is a power of ten up to 10^6, or the least common denominator of the first row
+    up to 10^6. ``requested`` says by how much the sums were ``off`` and how far an entry was
+    ``moved``. Instead of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
     [Fraction(2, 3), Fraction(1, 3), Fraction(0, 1)]
+    >>> bs.dense([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]).exact_row(0)
+    [Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)]
     >>> m = bs.dense([[0.1, 0.9], [0.9, 0.1]])
     >>> bs.dense(m.to_dense()) == m
     True

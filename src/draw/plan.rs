@@ -155,7 +155,7 @@ mod tests {
 
     fn rows(columns: &[Ids<'_>]) -> Vec<Vec<u8>> {
         let joined = joined(columns);
-        (0..joined.len())
+        (0..joined.all().len())
             .map(|i| joined.all().id(i).to_vec())
             .collect()
     }

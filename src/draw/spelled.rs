@@ -184,11 +184,6 @@ impl Spelled {
         Ok(())
     }
 
-    /// How many ids there are.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len() - 1
-    }
-
     /// All ids.
     pub fn all(&self) -> Part<'_> {
         Part {
@@ -369,7 +364,10 @@ mod tests {
         assert_eq!(ids(&Spelled::of(want.iter().map(|id| &id[..]))), want);
         let found = added(|all| all.add_fixed(2, b"abcdef")).unwrap();
         assert_eq!(ids(&found), of(&["ab", "cd", "ef"]));
-        assert_eq!(added(|all| all.add_offsets(&[], &[])).unwrap().len(), 0);
+        assert_eq!(
+            added(|all| all.add_offsets(&[], &[])).unwrap().all().len(),
+            0
+        );
     }
 
     #[test]
@@ -389,7 +387,7 @@ mod tests {
             .map(|n| &long[..n])
             .collect();
         let spelled = Spelled::of(texts.iter().map(|t| t.as_bytes()));
-        let n = spelled.len();
+        let n = spelled.all().len();
         let prefix = |i: usize| (i as u64 * 77).to_le_bytes();
         let messages = Prefixed {
             ids: spelled.all(),

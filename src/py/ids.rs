@@ -144,7 +144,7 @@ impl<'py> HeldIds<'py> {
         match self {
             HeldIds::Signed(ids) => ids.len().unwrap_or(0),
             HeldIds::Unsigned(ids) => ids.len().unwrap_or(0),
-            HeldIds::Spelled(ids) => ids.get().ids.len(),
+            HeldIds::Spelled(ids) => ids.get().ids.all().len(),
             HeldIds::Listed(items) => items.len(),
         }
     }

@@ -34,7 +34,7 @@ impl SpelledIds {
 #[pymethods]
 impl SpelledIds {
     fn __len__(&self) -> usize {
-        self.ids.len()
+        self.ids.all().len()
     }
 
     /// Whether they are strings, as opposed to bytes.
@@ -46,7 +46,7 @@ impl SpelledIds {
     /// Make a list of Python objects.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for i in 0..self.ids.len() {
+        for i in 0..self.ids.all().len() {
             let id = self.ids.all().id(i);
             match std::str::from_utf8(id) {
                 Ok(text) if self.is_text => list.append(text)?,
@@ -58,7 +58,7 @@ impl SpelledIds {
 
     /// Copy the ids of some rows.
     fn take(&self, py: Python<'_>, rows: PyReadonlyArray1<'_, i64>) -> PyResult<SpelledIds> {
-        let (rows, len) = (rows.as_slice()?, self.ids.len());
+        let (rows, len) = (rows.as_slice()?, self.ids.all().len());
         if let Some(row) = rows.iter().find(|&&row| row < 0 || row as usize >= len) {
             let must = format!("be rows of ids, below {len}");
             return Err(Error::value("rows", must, format!("row {row}")).into());

@@ -13,7 +13,7 @@ use crate::law::shared::composite;
 use crate::law::structure::Structure;
 use crate::number::bits::{self, Entropy};
 use crate::number::entropy;
-use crate::number::lattice::{self, GRID, nearest};
+use crate::number::lattice::{self, GRID, gcd, nearest};
 use crate::number::logarithms::{self};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -59,6 +59,10 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         arguments.note("moved", 0.0);
         return Ok(law);
     }
+    if let Some((law, moved)) = of_fractions(size, &reals) {
+        arguments.note("moved", moved);
+        return Ok(law);
+    }
     let mut scaling = Scaling::new(&reals, size);
     let left = scaling.run(DONE);
     let (x, y) = (scaling.x, scaling.y);
@@ -82,6 +86,66 @@ fn on_grid(size: usize, reals: &[f64]) -> Option<Dense> {
     }
     let counts = reals.iter().map(|x| scaled(x) as i64).gather_shared();
     Dense::of_counts("dense", "array", size, counts, GRID.into()).ok()
+}
+
+/// Denominators up to here are taken for those that were meant. Their fractions are so far apart
+/// that at most one is within [`NEAR`] of a double, and that it is a convergent.
+const DENOMINATOR: u64 = 1_000_000;
+/// Sums of a few decimals are a unit in the last place off, and so may be an entry.
+const NEAR: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// The fractions with one small denominator that the doubles stand for, and how far one was moved.
+fn of_fractions(size: usize, reals: &[f64]) -> Option<(Dense, f64)> {
+    let tens = (1..=6).map(|digits| 10u64.pow(digits));
+    // A double that stands for nothing ends this at once, wherever it is.
+    let first_row = std::iter::once_with(|| {
+        reals[..size].iter().try_fold(1, |total, &x| {
+            let more = denominator(x)?;
+            let common = total / gcd(total.into(), more.into()) as u64 * more;
+            (common <= DENOMINATOR).then_some(common)
+        })
+    });
+    tens.map(Some).chain(first_row).flatten().find_map(|total| {
+        if reals.iter().any(|&x| count_near(x, total).is_none()) {
+            return None;
+        }
+        let count = |&x: &f64| count_near(x, total).unwrap_or(0);
+        let counts = reals.iter().map(count).gather_shared();
+        let moved = reals.iter().zip(&*counts).fold(0.0, |m: f64, (x, &c)| {
+            m.max((nearest(c as u128, total.into()) - x).abs())
+        });
+        let law = Dense::of_counts("dense", "array", size, counts, total.into()).ok()?;
+        Some((law, moved))
+    })
+}
+
+/// The count out of `total` that is within [`NEAR`] of a double; what is possible stays possible.
+fn count_near(x: f64, total: u64) -> Option<i64> {
+    let count = (x * total as f64).round();
+    let off = x.mul_add(total as f64, -count).abs();
+    (off <= NEAR * total as f64 && (count > 0.0) == (x > 0.0)).then_some(count as i64)
+}
+
+/// The denominator of the fraction within [`NEAR`] of a double, by its continued fraction.
+fn denominator(x: f64) -> Option<u64> {
+    const ONE: u128 = 1 << 73;
+    if x > 0.0 && x * (DENOMINATOR as f64) < 0.5 {
+        return None;
+    }
+    // Whole, since a double from 2^-21 up is a multiple of 2^-73.
+    let (mut over, mut under) = ((x * ONE as f64) as u128, ONE);
+    let (mut before, mut last) = (1, 0);
+    while under > 0 {
+        (before, last) = (last, over / under * last + before);
+        if last > DENOMINATOR.into() {
+            return None;
+        }
+        if count_near(x, last as u64).is_some() {
+            return Some(last as u64);
+        }
+        (over, under) = (under, over % under);
+    }
+    None
 }
 
 impl Dense {
