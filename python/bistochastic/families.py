@@ -284,8 +284,9 @@ def difference_set(
     Give exactly one of
 
     * ``epsilon``. Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is
-      within 1% of the least of all sets. If one residue is best, the result is :func:`randomized_response`:
-      for few categories, and always if ``e^epsilon`` is larger than ``size``.
+      within 1% of the least of all sets. If one residue is best, the result is
+      :func:`randomized_response`: for few categories, and always if ``e^epsilon`` is larger than
+      ``size``.
     * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
     * ``modulus``, ``residues`` and ``counts``, as in ``parameters``
 
