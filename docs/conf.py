@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -110,8 +111,16 @@ def use_colons(_app: Sphinx, tree: nodes.document) -> None:
             node.parent.replace(node, nodes.Text(": "))
 
 
+def link_to_repository(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Turn links that leave this folder, as to ``../../SECURITY.md``, into links to GitHub."""
+    outside = r"\]\(" + r"\.\./" * (name.count("/") + 1)
+    repository = html_theme_options["source_repository"] + "blob/main/"
+    source[0] = re.sub(outside, f"]({repository}", source[0])
+
+
 def setup(app: Sphinx) -> None:
     """Register what is done to docstrings and to the help of commands."""
     app.connect("autodoc-process-docstring", add_parameters)
+    app.connect("source-read", link_to_repository)
     app.connect("doctree-read", use_colons)
     app.connect("sphinx-click-process-description", show_commands_as_code)

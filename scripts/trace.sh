@@ -1,8 +1,8 @@
 #!/bin/sh
 # Whether branches and addresses depend on the true codes: `trace.sh <program>`, the program that scripts/trace.rs
 # becomes. Under valgrind's lackey every instruction and every address is listed. For the families of which
-# docs/guarantees.md says "no" twice, the lists must be the same for different columns under the same key. That the
-# lists can tell is shown by a family that looks up the code.
+# docs/explanation/threat_model.md says "no" twice, the lists must be the same for different columns under the same
+# key. That the lists can tell is shown by a family that looks up the code.
 set -u
 program=$1
 failed=0

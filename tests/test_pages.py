@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import operator
 import os
 import re
@@ -32,10 +33,16 @@ PAGES = {
 }
 every_page = pytest.mark.parametrize("name", PAGES)
 
-# A package index shows the README: its links lead to the repository and to the site.
-REPOSITORY = "https://github.com/bistochastic/bistochastic/blob/main/"
-RAW = "https://raw.githubusercontent.com/bistochastic/bistochastic/main/"
-SITE = "https://bistochastic.github.io/bistochastic/"
+# Everything that has links: the pages above, what else is at the top, and the tutorials.
+LINKED = PAGES | {
+    path.relative_to(ROOT).as_posix(): path
+    for path in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.ipynb")))
+}
+# Files of this repository are linked by their path, which works in every clone and at every commit.
+ABSOLUTE = re.compile(
+    r"https://(?:github\.com/bistochastic/bistochastic/(?:blob|tree|raw)/"
+    r"|raw\.githubusercontent\.com/bistochastic/|bistochastic\.github\.io/bistochastic/.)"
+)
 # These commands build or install. Everything else in a shell example is run.
 BUILDS = ("make ", "pip install ")
 # `text` is the code of other software; tests of the clients run JavaScript.
@@ -146,27 +153,25 @@ def anchors(text: str) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
-def source_of(link: str) -> Path | None:
-    """The file that a page of the site is built from."""
-    stem = DOCS / link.removeprefix(SITE).removesuffix(".html")
-    found = (stem.with_suffix(suffix) for suffix in (".md", ".rst", ".ipynb"))
-    return next((path for path in found if path.is_file()), None)
+def prose(path: Path) -> str:
+    """The Markdown of a page, or of the cells of a tutorial."""
+    if path.suffix != ".ipynb":
+        return path.read_text()
+    cells = json.loads(path.read_text())["cells"]
+    return "\n\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
 
 
 def broken_links(path: Path, text: str) -> list[str]:
     found = []
     for link in LINK.findall(text):
         file, _, anchor = link.partition("#")
-        target: Path | None = path.parent / file if file else path
-        if file.startswith((REPOSITORY, RAW)):
-            target = ROOT / file.removeprefix(REPOSITORY).removeprefix(RAW)
-        elif file.startswith(SITE) and file != SITE:
-            target = source_of(file)
-        elif re.match(r"[a-z]+:", link):
-            continue
-        exists = target is not None and target.exists()
-        if exists and anchor and target is not None and target.suffix == ".md":
-            exists = anchor in anchors(target.read_text())
+        target = path.parent / file if file else path
+        if re.match(r"[a-z]+:", link):
+            exists = not ABSOLUTE.match(link)
+        else:
+            exists = target.exists()
+            if exists and anchor and target.suffix in (".md", ".ipynb"):
+                exists = anchor in anchors(prose(target))
         if not exists:
             found.append(link)
     return found
@@ -218,9 +223,15 @@ def test_builds_that_are_named_exist(name: str) -> None:
             assert re.search(rf"^{line.split()[1]}:", makefile, flags=re.M), line
 
 
-@every_page
+@pytest.mark.parametrize("name", LINKED)
 def test_links_lead_somewhere(name: str) -> None:
-    assert broken_links(PAGES[name], PAGES[name].read_text()) == []
+    assert broken_links(LINKED[name], prose(LINKED[name])) == []
+
+
+@pytest.mark.parametrize("name", [*LINKED, "scripts/trace.sh"])
+def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
+    for file in re.findall(r"\bdocs/[\w/]+\.(?:md|rst|ipynb)\b", prose(ROOT / name)):
+        assert (ROOT / file).is_file(), file
 
 
 @every_page
@@ -232,12 +243,13 @@ def test_names_of_the_package_exist(name: str) -> None:
             found = getattr(found, part)
 
 
-def test_the_readme_is_short_and_can_be_read_on_an_index() -> None:
+def test_the_readme_is_short_and_says_how_strong_its_example_is() -> None:
     text = README.read_text()
     assert len(text.splitlines()) <= 110
     assert "`make demo`" in text
     assert "`make test`" in text
-    assert all(re.match("https://", link) for link in LINK.findall(text))
+    assert "epsilon=1)" in text
+    assert "add up to epsilon 4" in text
     # The first call of `protect` is one that may be copied.
     assert "insecure" not in text
 
@@ -313,6 +325,14 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     page.write_text("# A b\n")
     good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"
     assert broken_links(page, good) == []
-    assert broken_links(page, f"[x]({SITE}howto/plan.html) [y]({REPOSITORY}README.md)") == []
-    assert len(broken_links(page, f"[x]({SITE}nothing.html) [y]({REPOSITORY}nothing)")) == 2
     assert broken_links(page, bad) == ["page.md#c", "none.md"]
+    ours = "https://github.com/bistochastic/bistochastic"
+    assert broken_links(page, f"[x]({ours}) [y]({ours}/blob/main/README.md)") == [
+        f"{ours}/blob/main/README.md"
+    ]
+    tutorial = tmp_path / "tutorial.ipynb"
+    tutorial.write_text(
+        '{"cells": [{"cell_type": "markdown", "source": ["# A b\\n", "[x](none)"]}]}'
+    )
+    assert broken_links(tutorial, prose(tutorial)) == ["none"]
+    assert broken_links(page, "[x](tutorial.ipynb#a-b)") == []

@@ -266,12 +266,16 @@ def difference_set(
     residues: Vector | None = None,
     counts: Vector | None = None,
 ) -> Matrix:
-    """Build a matrix for many unordered categories, with the least estimation error at an epsilon.
+    """Build a matrix for many unordered categories, with small estimation errors at an epsilon.
 
     A circulant (Expression 6) with two values: ``e^epsilon`` on the shifts of a cyclic difference
     set of k residues modulo v, and 1 on all others. Every reported value counts for about ``v / (1
-    + e^epsilon)`` categories. At epsilon 1 it needs 9 times fewer records than randomized response
-    for 100 categories and 92 times fewer for 1,000.
+    + e^epsilon)`` categories. At epsilon 1 and equal shares, its variance is 9 times smaller than
+    that of randomized response for 100 categories and 92 times smaller for 1,000;
+    :meth:`Matrix.required_records`, which holds for any shares, is 22 and 187 times smaller. Next
+    to optimal subset selection (Ye and Barg 2018), its squared error is 1 to 1.07 times as large up
+    to epsilon 1, and 1.2 to 1.8 times if epsilon is larger and no set is better than
+    :func:`randomized_response`, e.g. for 50 categories at epsilon 3 and 2,000 at epsilon 6.
 
     The matrix has v codes. The ``m.padding`` codes from ``size`` on can be reported but are never
     true. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
@@ -281,8 +285,9 @@ def difference_set(
     Give exactly one of
 
     * ``epsilon``. Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is
-      within 1% of the least. If one residue is best, the result is :func:`randomized_response`:
-      for few categories, and always if ``e^epsilon`` is larger than ``size``.
+      within 1% of the least of all sets. If one residue is best, the result is
+      :func:`randomized_response`: for few categories, and always if ``e^epsilon`` is larger than
+      ``size``.
     * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
     * ``modulus``, ``residues`` and ``counts``, as in ``parameters``
 

@@ -171,7 +171,7 @@ class _Sentence(click.Group):
 @click.group(cls=_Sentence)
 @click.version_option(package_name="bistochastic")
 def main() -> None:
-    """Publish individual records without revealing anyone's true values.
+    """Publish individual records without revealing which values are true.
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml

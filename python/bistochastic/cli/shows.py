@@ -100,7 +100,7 @@ def _report(beta: float) -> str:
         [
             f"A table of {len(people['class']):,} people on the Titanic: class, sex, age and who "
             "survived.",
-            "You want to publish it without revealing anyone's true values.",
+            "You want to publish it without revealing which of its values are true.",
             "",
             "1. The plan. Every value is replaced at random, with known probabilities.",
             f"   Beta {beta:g}: an average, from 0 (nothing is hidden) to 1 (everything is).",

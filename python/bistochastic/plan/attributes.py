@@ -446,7 +446,8 @@ class Binned(Categorical, BinnedFields):
     ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
     class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise an
     error. ``top`` and ``bottom`` replace larger and smaller values first. Give the matrix as for
-    :class:`Categorical`; ordinal families such as ``"geometric"`` prefer classes that are near.
+    :class:`Categorical`. At a given beta, ordinal families such as ``"geometric"`` prefer classes
+    that are near; at a given epsilon and few classes, ``"randomized_response"`` is nearer.
 
     ``output`` says what is published for a reported class:
 
@@ -456,12 +457,12 @@ class Binned(Categorical, BinnedFields):
       depends only on the reported class, so it reveals nothing more. Open classes have none.
 
     >>> import bistochastic as bs
-    >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
+    >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="randomized_response", epsilon=2)
     >>> age
-    <Binned `age`, 3 classes: geometric, beta 0.818299>
+    <Binned `age`, 3 classes: randomized_response, beta 0.60583>
     >>> age.categories
     ('[0, 18)', '[18, 65)', '[65, 120]')
-    >>> bs.Binned("age", breaks=[0, 65, 18], family="geometric", epsilon=2)
+    >>> bs.Binned("age", breaks=[0, 65, 18], family="randomized_response", epsilon=2)
     Traceback (most recent call last):
         ...
     ValueError: column `age`: `breaks` must increase; got one that does not at 2

@@ -495,7 +495,7 @@ _CHOICES = """\
 #   kind = "binned"
 #   column = "COLUMN"
 #   breaks = [0, 18, 65, 120]
-#   matrix = {family = "geometric", requested = {epsilon = 2}}
+#   matrix = {family = "randomized_response", requested = {epsilon = 2}}
 # - to publish it unchanged, name it in `keep`
 # - to leave it out, name it in `drop`"""
 

@@ -33,13 +33,14 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 @watched("raking")
 def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
-    """See :meth:`bistochastic.Plan.weights`."""
+    """See :meth:`bistochastic.Plan.calibration_weights`."""
     certificate_of(frame, plan)
     frame = table_of(frame)
     table = opened(frame)
     coded = plan._coded
     if not coded:
-        raise ValueError("`weights` must be used with a plan with categories; got only numbers")
+        must = "`calibration_weights` must be used with a plan with categories"
+        raise ValueError(f"{must}; got only numbers")
     start = np.ones(table.rows)
     if given is not None:
         read_design(plan, {"weights": given})
