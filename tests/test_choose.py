@@ -94,7 +94,7 @@ def test_strongest_reads_share_design_and_confidence() -> None:
     [
         (
             {"tolerance": 0.01},
-            "must be at least 0.03098975161522807 for 1000 records, even without noise",
+            "at least 0.03098975161522807 for 1000 records, even without",
         ),
         ({"tolerance": 0}, "`tolerance` must be a number between 0 and 1; got 0"),
         ({"records": 0}, "`records` must be an integer of at least 1"),
