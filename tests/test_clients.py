@@ -164,10 +164,10 @@ def test_a_changed_constant_fails_in_chromium(tmp_path: Path) -> None:
 
 @needs_browser
 def test_the_client_is_small(tmp_path: Path) -> None:
-    """At most 8 kB, if esbuild is installed to minify it."""
+    """At most 9 kB, if esbuild is installed to minify it."""
     minifier = shutil.which("esbuild")
     if minifier is None:
         pytest.skip("no esbuild on this machine")
     words = [minifier, "--minify", "--format=esm", "--target=es2022", "bistochastic.js"]
     done = subprocess.run(words, cwd=CLIENT, capture_output=True, check=True)
-    assert len(done.stdout) <= 8000
+    assert len(done.stdout) <= 9000
