@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -89,7 +92,10 @@ def test_strongest_reads_share_design_and_confidence() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"tolerance": 0.01}, "must be at least 0.0309898 for 1000 records, even without noise"),
+        (
+            {"tolerance": 0.01},
+            "at least 0.03098975161522807 for 1000 records, even without",
+        ),
         ({"tolerance": 0}, "`tolerance` must be a number between 0 and 1; got 0"),
         ({"records": 0}, "`records` must be an integer of at least 1"),
         ({"design_effect": 0}, "`design_effect` must be a positive number; got 0"),
@@ -185,6 +191,61 @@ def test_budgets_at_their_ends() -> None:
     rich = bs.allocate([3, 4], epsilon=1000, min_beta=[0.5, 0.2])
     assert [a.beta for a in rich] == pytest.approx([0.5, 0.2], abs=1e-9)
     assert bs.allocate([1, 4], beta=0.5)[0].bits == 0
+
+
+@pytest.mark.parametrize("sizes", [(2, 4), (9, 16, 2), (3, 3, 3), (5, 7), (12, 40), (100, 3)])
+@pytest.mark.parametrize("beta", [0.1, 0.3, 0.5, 0.6, 0.8, 0.95])
+def test_an_allocated_record_has_the_beta_by_every_count(
+    sizes: tuple[int, ...], beta: float
+) -> None:
+    found = bs.allocate(sizes, beta=beta)
+    columns = [
+        bs.Categorical(f"c{i}", list(range(size)), "randomized_response", epsilon=a.epsilon)
+        for i, (size, a) in enumerate(zip(sizes, found, strict=True))
+    ]
+    bs.Plan(columns).require(beta=beta)
+    bs.kron(*(column.matrices[0] for column in columns)).require(beta=beta)
+    assert sum(a.bits for a in found) / bs.uniform(math.prod(sizes)).max_bits >= beta
+
+
+def test_an_allocation_keeps_its_floors_and_its_total_exactly() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        sizes, floors = rng.integers(2, 50, 3).tolist(), rng.uniform(0, 0.6, 3).tolist()
+        total = float(rng.uniform(0.1, 12))
+        found = bs.allocate(sizes, epsilon=total, weights=rng.uniform(0, 1, 3), min_beta=floors)
+        assert sum(Fraction(a.epsilon) for a in found) <= Fraction(total)
+        assert all(a.beta >= floor for a, floor in zip(found, floors, strict=True))
+        rich = bs.allocate(sizes, epsilon=200, min_beta=floors)
+        assert all(a.beta >= floor for a, floor in zip(rich, floors, strict=True))
+
+
+def test_weights_of_zero_and_tiny_totals_are_shared_out_at_once() -> None:
+    start = time.process_time()
+    assert [a.epsilon for a in bs.allocate([3, 4], epsilon=1, weights=[0, 0])] == [0, 0]
+    # What the first column must not take, the second has no use for.
+    assert bs.allocate([3, 4], epsilon=1.5, weights=[1, 0], min_beta=0.9)[1].epsilon == 0
+    for total in (1e-8, 1e-11, 1e-14):
+        found = [a.epsilon for a in bs.allocate([3, 4, 5], epsilon=total)]
+        assert 0.9 * total < sum(found) <= total
+    for total in (1e-200, 1e-320, 5e-324):
+        assert [a.epsilon for a in bs.allocate([3, 4, 5], epsilon=total)] == [0, 0, 0]
+    assert time.process_time() - start < 5
+
+
+def test_a_family_that_is_never_close_enough_says_so() -> None:
+    alike = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    (found,) = bs.strongest(3, records=5000, tolerance=0.05, family="gibbs", cost=alike)
+    assert found.matrix is None
+    assert found.note == "singular even with the least noise: proportions cannot be estimated"
+
+
+def test_a_tolerance_that_is_refused_differs_from_the_least_in_print() -> None:
+    with pytest.raises(ValueError, match="must be at least") as caught:
+        bs.strongest(4, records=500, tolerance=0.0438261)
+    least, got = re.findall(r"0\.\d+", str(caught.value))
+    assert float(got) < float(least)
+    assert bs.strongest(4, records=500, tolerance=float(least))
 
 
 @pytest.mark.parametrize(

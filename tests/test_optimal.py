@@ -49,6 +49,16 @@ def test_known_objectives(size: int, asked: dict[str, float], least: float) -> N
     assert bs.Matrix.from_json(m.to_json()).requested == m.requested
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 3, 5, 8])
+def test_the_stated_gap_reaches_the_least_cost(size: int, epsilon: float) -> None:
+    # With one cost for every false value, randomized response is optimal.
+    m = bs.optimal(1 - np.eye(size), epsilon=epsilon)
+    least = (size - 1) / (math.exp(epsilon) + size - 1)
+    assert cost_of(m) - m.requested["gap"] <= least
+    assert m.requested["gap"] < 1e-7
+
+
 def test_neither_family_gives_both() -> None:
     cost = ordinal(6)
     both = cost_of(bs.optimal(cost, epsilon=3, beta=0.6))

@@ -47,6 +47,7 @@ export interface Attribute {
 export interface ClientPlan {
   protocol: 1;
   name: string;
+  /** Of the publisher's plan. A device uses `digestOf` instead. */
   digest: string;
   keep: "*" | string[];
   drop: string[];
@@ -57,7 +58,7 @@ export type Value = string | number | bigint | boolean | null | undefined;
 export type Id = number | bigint | string | Uint8Array;
 
 export interface Options {
-  /** Digest of the plan that this device used before; another plan throws. */
+  /** `digestOf` the plan that this device used before; another plan throws, whatever digest it states. */
   after?: string;
   /** Accept another plan all the same: people get new noise, and epsilon adds up. */
   redraw?: boolean;
@@ -71,6 +72,9 @@ export function respond(
   id: Id,
   options?: Options,
 ): Record<string, Value>;
+
+/** 64 hexadecimal digits of everything that a device uses of a plan. Store them, and pass them as `after`. */
+export function digestOf(plan: ClientPlan): string;
 
 /** 32 secret bytes for this device. Store them in its key store, and never share them. */
 export function generateKey(): Uint8Array;

@@ -11,7 +11,12 @@ const rotate = (x, n) => (x >>> n) | (x << (32 - n));
 
 /** Eight bytes for each bigint. */
 const eights = (...numbers) => bytesOf(BigUint64Array.from(numbers));
-const concat = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
+function concat(...parts) {
+  const out = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) { out.set(part, at); at += part.length; }
+  return out;
+}
 
 // Bytes and words share their memory, whose order the protocol fixes.
 const bytesOf = (words) => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
@@ -192,11 +197,16 @@ function sampler({ form, ...given }) {
   return (u, words) => draw(u, ...words(Number(bits) / 8));
 }
 
+/** Whether a string is a day of the calendar, from 0001-01-01 on. */
+const isDay = (value) => typeof value === "string" && /^(?!0000)\d{4}-\d\d-\d\d$/.test(value) && !!new Date(value).toJSON()?.startsWith(value);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const wrong = (name, must, got = "one") => fail(`column \`${name}\`: must ${must}; got ${got}`);
 
 /** A column: `code(value)` is undefined for a missing value; `say(code, value)` reports a code, typed like the true value. */
-function columnOf({ name, type, categories, recode, padding = [], relabelled, breaks, open = [], bottom, top, midpoints }) {
+function columnOf({ name, type, categories, recode, padding = [], relabelled, breaks, open = [], bottom, top, midpoints, ...more }) {
+  // One answer has no row from which a number inside its class could follow.
+  if (more.output === "number") wrong(name, 'have output="interval" or output="midpoint" on a device', 'output="number"');
+  for (const field of Object.keys(more)) wrong(name, "have the fields of protocol 1", `\`${field}\``);
   const dated = type === "date", read = dated ? String : Number, ends = breaks?.map(read), all = [...categories, ...padding];
   const declared = new Map(categories.map((category, i) => [category, i]));
   const codes = recode ? new Map(recode.map(([value, to]) => [value, declared.get(to)])) : declared;
@@ -205,7 +215,7 @@ function columnOf({ name, type, categories, recode, padding = [], relabelled, br
     code(value) {
       if (isMissing(value)) return undefined;
       if (breaks) {
-        if (dated ? !/^\d{4}-\d\d-\d\d$/.test(value) : typeof value !== "number") wrong(name, `hold a ${type}`, typeof value);
+        if (dated ? !isDay(value) : typeof value !== "number") wrong(name, `hold a ${type}`, typeof value === "string" ? "another string" : typeof value);
         const x = bottom && value < read(bottom) ? read(bottom) : top && value > read(top) ? read(top) : value;
         const at = ends.filter((low) => low <= x).length - !open.includes("low");
         // The last class of numbers is closed.
@@ -225,24 +235,37 @@ function columnOf({ name, type, categories, recode, padding = [], relabelled, br
 }
 
 const hex = (text) => Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
+/** JSON with sorted names and no spaces: RFC 8785, which for strings, booleans, null and 1 is this. */
+const canonical = (item) => (Array.isArray(item) ? `[${item.map(canonical)}]`
+  : item && typeof item === "object" ? `{${Object.keys(item).sort().map((name) => `${JSON.stringify(name)}:${canonical(item[name])}`)}}`
+    : JSON.stringify(item));
+
 const plans = new WeakMap();
 
-/** Check a plan once and build its samplers. */
+/** Check a plan once and build its samplers, from a copy: from nothing but what its digest is of. */
 function prepare(plan) {
   if (plan?.protocol !== 1) fail(`\`plan\` must be of protocol 1; got ${plan?.protocol}`);
   if (!plans.has(plan)) {
-    plans.set(plan, plan.attributes.map((attribute) => {
+    const { digest: _, ...used } = plan, text = canonical(used), { name, keep, drop, attributes } = JSON.parse(text);
+    const digest = Array.from(blake3(utf8(text)).subarray(0, 32), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    plans.set(plan, { digest, keep, drop, attributes: attributes.map((attribute) => {
       const columns = attribute.columns.map(columnOf);
       return {
         columns, missing: attribute.missing, groups: attribute.groups && columnOf(attribute.groups),
-        labels: ["plan", plan.name, columns.map((column) => column.name)],
+        labels: ["plan", name, columns.map((column) => column.name)],
         impossible: integers(attribute.impossible ?? []),
-        matrices: attribute.matrices.map(({ digest, draw }) => ({ digest: hex(digest), draw: sampler(draw), keys: new Map() })),
+        matrices: attribute.matrices.map(({ digest, draw }) => ({ digest: hex(digest), draw: sampler(draw) })),
       };
-    }));
+    }) });
   }
   return plans.get(plan);
 }
+
+/**
+ * 64 hexadecimal digits of everything that a device uses of a plan. Store them, and pass them as `after`.
+ * The field `digest` of the plan is not used: anyone who changes the plan can copy it.
+ */
+export const digestOf = (plan) => prepare(plan).digest;
 
 /** The kind of an id, and its 64 bytes under a key. */
 function identify(id) {
@@ -259,17 +282,18 @@ function identify(id) {
 /**
  * Randomize one record. The same plan, key, record and id always give the same reported record.
  * @param {import("./bistochastic").ClientPlan} plan from `plan.client_json()`, parsed
- * @param {Uint8Array} key 32 secret bytes of this device; never share a key between devices
+ * @param {Uint8Array} key 32 secret bytes of this device; never share a key between devices. They are never made a string,
+ *   and nothing of them is kept after the call
  * @param {Object} record column -> true value
  * @param {number|bigint|string|Uint8Array} id stable id of the person on this device
- * @param {{after?: string, redraw?: boolean}} options `after`: digest of the plan that was used before
+ * @param {{after?: string, redraw?: boolean}} options `after`: `digestOf` the plan that was used before
  * @returns {Object} column -> reported value
  */
-export function respond(plan, key, record, id, { after = plan.digest, redraw = false } = {}) {
-  const attributes = prepare(plan);
+export function respond(plan, key, record, id, { after, redraw = false } = {}) {
+  const { digest: own, keep, drop, attributes } = prepare(plan);
   if (!(key instanceof Uint8Array) || key.length !== 32) fail(`\`key\` must be a Uint8Array of 32 bytes; got ${key?.length ?? typeof key}`);
-  if (after !== plan.digest && !redraw) fail("`plan` must be the plan of `after`; got another digest");
-  const [kind, block] = identify(id), secret = String.fromCharCode(...key) + kind, reported = new Map();
+  if (after !== undefined && after !== own && !redraw) fail("`plan` must be the plan of `after`; got another digest");
+  const [kind, block] = identify(id), reported = new Map();
   for (const { columns, missing, groups, labels, impossible, matrices } of attributes) {
     const given = columns.map(({ name, code }) => (name in record ? code(record[name]) : wrong(name, "be in `record`", "none of that name")));
     const none = given.filter(isMissing).length, more = missing === "category";
@@ -282,11 +306,10 @@ export function respond(plan, key, record, id, { after = plan.digest, redraw = f
     if (impossible.includes(cell)) wrong(columns[0].name, "hold no combination declared impossible");
     const code = cell - BigInt(impossible.filter((gap) => gap < cell).length);
     const group = groups ? groups.code(record[groups.name]) ?? wrong(groups.name, "hold no missing value") : 0;
-    const { digest, draw, keys } = matrices[group];
+    const { digest, draw } = matrices[group];
     let v = draw(code, (bytes) => {
-      if (!keys.has(secret)) keys.set(secret, derive(key, "randomize id " + kind, labels, digest));
-      const own = block(keys.get(secret), code);
-      return [wordOf(own.subarray(0, bytes)), () => further(own.subarray(32))];
+      const drawn = block(derive(key, "randomize id " + kind, labels, digest), code);
+      return [wordOf(drawn.subarray(0, bytes)), () => further(drawn.subarray(32))];
     });
     for (const gap of impossible) if (gap <= v) v++;
     for (let i = columns.length; i-- > 0; v /= sizes[i]) {
@@ -294,9 +317,9 @@ export function respond(plan, key, record, id, { after = plan.digest, redraw = f
       reported.set(name, more && digit === last ? null : say(digit - (more && digit > last), record[name]));
     }
   }
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !plan.drop.includes(name)).map(([name, value]) => {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !drop.includes(name)).map(([name, value]) => {
     if (reported.has(name)) return [name, reported.get(name)];
-    if (plan.keep !== "*" && !plan.keep.includes(name)) fail(`\`record\` must hold columns that the plan protects, keeps or drops; got \`${name}\``);
+    if (keep !== "*" && !keep.includes(name)) fail(`\`record\` must hold columns that the plan protects, keeps or drops; got \`${name}\``);
     return [name, value];
   }));
 }

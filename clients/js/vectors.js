@@ -1,5 +1,5 @@
 // Run the test vectors of the package: the number of cases and a line for each that differs.
-import { respond } from "./bistochastic.js";
+import { digestOf, respond } from "./bistochastic.js";
 
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const READ = { integer: BigInt, text: (id) => id, bytes };
@@ -31,6 +31,32 @@ export function check(vectors) {
   fails("protocol 2", () => respond({ ...plan, protocol: 2 }, key, record, 1), "`plan` must be of protocol 1; got 2");
   fails("digest", () => respond(plan, key, record, 1, { after: "0" }), "`plan` must be the plan of `after`");
   same("redraw", respond(plan, key, record, 1, { after: "0", redraw: true }), respond(plan, key, record, 1));
+  // A changed plan that states the old digest.
+  const after = digestOf(plan), changed = structuredClone(plan), changes = {
+    draw: (p) => { p.attributes[0].matrices[0].draw = { form: "certain", size: "2" }; },
+    keep: (p) => { p.keep = "*"; },
+    drop: (p) => { p.drop = []; },
+    name: (p) => { p.name = "other"; },
+    categories: (p) => { p.attributes[0].columns[0].categories.reverse(); },
+    missing: (p) => { p.attributes[0].missing = "keep"; },
+  };
+  same("after", respond(plan, key, record, 1, { after }), respond(plan, key, record, 1));
+  for (const [name, change] of Object.entries(changes)) {
+    const other = structuredClone(plan);
+    change(other);
+    fails(name, () => respond(other, key, record, 1, { after }), "`plan` must be the plan of `after`");
+  }
+  // A plan is read once, so a later change of the object has no effect.
+  respond(changed, key, record, 1);
+  changed.keep = "*";
+  fails("later", () => respond(changed, key, { ...record, more: 1 }, 1, { after }), "`record` must hold columns");
+  const dated = vectors.plans[1], column = { ...dated.plan.attributes[3].columns[0] };
+  for (const born of ["2000-02-31", "1999-02-29", "2000-13-01", "0000-01-01", "2000-1-01", ["2000-01-01"]]) {
+    fails(`born ${born}`, () => respond(dated.plan, key, { ...dated.records[0].record, born }, 1), "column `born`: must hold a date");
+  }
+  const numbered = (more) => ({ ...dated.plan, attributes: [{ ...dated.plan.attributes[3], columns: [{ ...column, ...more }] }] });
+  fails("number", () => respond(numbered({ output: "number" }), key, { born: "2000-01-01" }, 1), 'column `born`: must have output="interval" or output="midpoint" on a device; got output="number"');
+  fails("field", () => respond(numbered({ jitter: "1" }), key, { born: "2000-01-01" }, 1), "column `born`: must have the fields of protocol 1; got `jitter`");
   fails("category", () => respond(plan, key, { ...record, sex: "secret" }, 1), "column `sex`: must hold a declared category");
   fails("column", () => respond(plan, key, { ...record, more: 1 }, 1), "`record` must hold columns that the plan protects");
   fails("absent", () => respond(plan, key, { region: "north" }, 1), "column `sex`: must be in `record`");

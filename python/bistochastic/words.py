@@ -50,6 +50,11 @@ def up(x: float, digits: int = 6) -> str:
     return _digits(x, digits, +1)
 
 
+def exact(x: float) -> str:
+    """Write all digits that distinguish a number from its neighbours."""
+    return "NaN" if math.isnan(x) else repr(x).removesuffix(".0")
+
+
 def visible(text: str) -> str:
     """Escape characters that cannot be printed or that change the direction of writing.
 

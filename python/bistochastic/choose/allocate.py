@@ -12,12 +12,14 @@ response, which is the most truthful matrix at its beta and at its epsilon.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bistochastic import _core, arguments, families
 from bistochastic.choose.reach import largest
+from bistochastic.measures import log2_up
 from bistochastic.words import show_text
 
 if TYPE_CHECKING:
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 # Steps of a total epsilon into which it is split first, how many times finer the next are, and how
 # often.
 _STEPS, _FINER, _PASSES = 200, 4, 10
-# Beyond it nothing is hidden, on the grid.
-_MOST = 36.0
+# Below the one nothing is revealed, on the grid, and beyond the other nothing is hidden.
+_LEAST, _MOST = 1e-17, 36.0
+# A hair less epsilon makes up for numbers that are stated rounded.
+_LESS = (0.0, *(10.0**-k for k in range(13, -1, -1)))
 
 
 class Allocation(NamedTuple):
@@ -91,17 +95,25 @@ def allocate(
         got = "none" if beta is None else "both"
         raise ValueError(f"`allocate` must be given exactly one of beta, epsilon; got {got}")
     r = np.array(many, float)
-    caps = np.array([
-        min(_MOST, families.randomized_response(size, beta=floor).epsilon)
-        for size, floor in zip(many, floors, strict=True)
-    ])  # fmt: skip
+    caps = np.array([_cap(size, floor) for size, floor in zip(many, floors.tolist(), strict=True)])
     if beta is not None:
         return _by_bits(many, worth, caps, arguments.share("beta", beta))
     total = arguments.limit("epsilon", epsilon)
-    found = np.zeros(len(r)) if total == 0 else caps
-    if found.sum() > total:
-        found = _by_epsilon(r, worth, caps, total)
-    return _realised(many, found)
+    best = np.zeros(len(r)) if total < _LEAST else caps
+    if best.sum() > total:
+        best = _by_epsilon(r, worth, caps, total)
+    for less in _LESS:
+        found = _realised(many, (1 - less) * best)
+        if total == math.inf or sum(Fraction(a.epsilon) for a in found) <= Fraction(total):
+            break
+    return found
+
+
+def _cap(size: int, floor: float) -> float:
+    """Find the largest epsilon whose randomized response has at least this beta."""
+    most = min(_MOST, families.randomized_response(size, beta=floor).epsilon)
+    each = ((1 - less) * most for less in _LESS)
+    return next(x for x in each if families.randomized_response(size, epsilon=x).beta >= floor)
 
 
 def _numbers(name: str, given: object, count: int, default: float, most: float) -> Array:
@@ -142,10 +154,12 @@ def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list
 
     top = _MOST / max(float(weights[weights > 0].min(initial=math.inf)), 1e-12)
     low = top if bits(top) >= wanted else largest(0.0, top, lambda c: bits(c) >= wanted)
-    # Stated bits are rounded down; a hair less epsilon makes up for it.
-    for less in (0.0, *(10.0**-k for k in range(13, -1, -1))):
+    # Enough for a beta of the record that is rounded down, too, however it is computed.
+    most = sum(Fraction(log2_up(size)) for size in sizes)
+    safe = Fraction(beta) * most * (1 + Fraction(1, 2**50))
+    for less in _LESS:
         found = _realised(sizes, np.minimum((1 - less) * low * weights, caps))
-        if math.fsum(a.bits for a in found) >= wanted:
+        if sum(Fraction(a.bits) for a in found) >= safe:
             break
     return found
 
@@ -160,9 +174,13 @@ def _by_epsilon(r: Array, weights: Array, caps: Array, total: float) -> Array:
         for size, weight, cap, middle in zip(r, weights, caps, centre, strict=True):
             most = 2 * around if around else math.ceil(min(_STEPS, cap / unit))
             x = middle + unit * (np.arange(most + 1) - around)
-            truthful = 1 / (1 + (size - 1) * np.exp(-np.clip(x, 0.0, cap)))
-            gains.append(np.where(x < -1e-12, -math.inf, weight * truthful))
-        chosen = _best_split(gains, spare + around * len(r))
+            held = np.clip(x, 0.0, cap)
+            # What is truthful beyond perfect secrecy, which is exact for small epsilons, too.
+            more = -np.expm1(-held) * (size - 1) / size / (1 + (size - 1) * np.exp(-held))
+            gains.append(np.where(x < -unit / 2, -math.inf, weight * more))
+        # No more than all columns can take.
+        most = sum(len(gain) - 1 for gain in gains)
+        chosen = _best_split(gains, min(spare + around * len(r), most))
         centre = np.clip(centre + unit * (chosen - around), 0.0, caps)
         unit, around = unit / _FINER, 2 * _FINER
     return centre

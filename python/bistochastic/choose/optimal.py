@@ -18,6 +18,7 @@ import numpy as np
 from bistochastic import _core, arguments, families, measures
 from bistochastic.errors import GuaranteeError, OutOfReachError
 from bistochastic.progress import watched
+from bistochastic.words import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,7 +197,13 @@ class _Problem:
             return None
         entries = np.zeros((r, r))
         entries[us, vs] = np.maximum(found.x[:n], 0.0)
-        return entries, float(found.obj_val_dual) * (1.0 if most else scale)
+        # By duality c x >= -b z + (c + A' z) x for every x that is allowed. The solver leaves the
+        # second term near 0. Entries sum to r, minima to 1 at most and terms to r ln r at most.
+        z = np.asarray(found.z)
+        far = float(np.abs(objective + whole.T @ z).max()) * (r + 1 + r * logs)
+        rounding = 1e-15 * len(z) * float(np.abs(limits * z).sum())
+        bound = -float(limits @ z) - far - rounding
+        return entries, bound * (1.0 if most else scale)
 
     def on_grid(self, asked: Mapping[str, float], entries: Array, bound: float) -> Matrix:
         """Find the nearest matrix on the grid that meets the requirements.
@@ -232,19 +239,19 @@ class _Problem:
         for name, limit in asked.items():
             if name == "epsilon" and limit < math.inf:
                 must = "`epsilon` must be inf if costs forbid entries"
-                return OutOfReachError(f"{must}; got {limit:g}", least=math.inf)
+                return OutOfReachError(f"{must}; got {exact(limit)}", least=math.inf)
             if name != "epsilon":
                 found = self.solve({}, most=name)
                 assert found is not None
                 own = _realised(self._rounded(found[0]), name)
                 if own < limit:
-                    must = f"`{name}` must be at most {own!r} if costs forbid entries"
-                    return OutOfReachError(f"{must}; got {limit:g}", most=own)
+                    must = f"`{name}` must be at most {exact(own)} if costs forbid entries"
+                    return OutOfReachError(f"{must}; got {exact(limit)}", most=own)
         pairs = [pair for pair in combinations(asked, 2)
                  if self.solve({name: asked[name] for name in pair}) is None]  # fmt: skip
         names = pairs[0] if pairs else tuple(asked)
         both = " and ".join(f"`{name}`" for name in names)
-        got = " and ".join(f"{asked[name]:g}" for name in names)
+        got = " and ".join(exact(asked[name]) for name in names)
         return ValueError(f"{both} must be possible together if costs forbid entries; got {got}")
 
     def _rounded(self, entries: Array) -> Matrix:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families
 from bistochastic.errors import OutOfReachError
+from bistochastic.words import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,9 +88,9 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
             # Anything less than one class excludes true categories.
             least = math.inf
         if least > limit:
-            must = "inf" if least == math.inf else f"at least {least!r}"
+            must = "inf" if least == math.inf else f"at least {exact(least)}"
             must = f"`{name}` must be {must} for {family}"
-            raise OutOfReachError(f"{must}; got {limit:g}", least=least)
+            raise OutOfReachError(f"{must}; got {exact(limit)}", least=least)
         matrix = make(smallest(low, high, lambda x: own(make(x)) <= limit))
     requested = {"size": size} if family != "gibbs" else {}
     return _core.restore(family, _core.arrays(matrix), {**requested, name: parameters[name]})

@@ -11,7 +11,7 @@ from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
-from bistochastic.words import Shown, down, shown, table, up
+from bistochastic.words import Shown, down, exact, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FAMILIES = ("randomized_response", "difference_set", "geometric", "tridiagonal", "k_anonymous")
 CLASSES = "class totals only: single proportions cannot be estimated"
+SINGULAR = "singular even with the least noise: proportions cannot be estimated"
+BEYOND = "not within the tolerance, however little noise"
 _HEADER = ["family", "beta", "epsilon", "truthfulness", "expected cost", "note"]
 
 
@@ -183,8 +185,8 @@ class Goal:
         goal = cls(many / more, within, part, z)
         least = goal.within(families.identity(2))
         if not least <= within:
-            must = f"`tolerance` must be at least {math.nextafter(least, 1):.6g} for {many} records"
-            raise ValueError(f"{must}, even without noise; got {within:g}")
+            must = f"`tolerance` must be at least {exact(least)} for {many} records"
+            raise ValueError(f"{must}, even without noise; got {exact(within)}")
         return goal
 
     def within(self, matrix: Matrix) -> float:
@@ -209,6 +211,9 @@ class Goal:
                 # Up to the first alpha at which it is singular; beyond it errors fall again.
                 high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
             matrix = make(largest(low, high, lambda x: self.holds(make(x)), 1e-13))
+            if not self.holds(matrix):
+                note = SINGULAR if operators.is_singular(matrix) else BEYOND
+                return Choice(family, None, None, note)
         if matrix.padding or (cost is None and matrix.size > measures.TABLE):
             return Choice(family, matrix, measures.mean_distance(matrix))
         far = measures.expected_cost(matrix.to_dense(), "ordinal" if cost is None else cost, None)

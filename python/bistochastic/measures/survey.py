@@ -12,6 +12,7 @@ from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
+from bistochastic.words import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,22 +182,17 @@ def require(matrix: Matrix, **asked: float | None) -> None:
     for name, limit in wanted.items():
         most, must = (math.inf, "at least 0") if name == "epsilon" else (1.0, "from 0 to 1")
         if not 0 <= limit <= most:
-            raise ValueError(f"`{name}` must be {must}; got {_exact(limit)}")
+            raise ValueError(f"`{name}` must be {must}; got {exact(limit)}")
     found = lines(matrix, [], full=True) if {"row_beta", "column_beta"} & set(wanted) else None
     for name, limit in wanted.items():
         if name in ("beta", "epsilon"):
             own = float(getattr(matrix, name))
         elif found is None:
-            must = f"`{name}` must be at least {_exact(limit)}"
+            must = f"`{name}` must be at least {exact(limit)}"
             raise GuaranteeError(f"{must}; got a matrix too large to look at")
         else:
             both = line_betas(matrix, found, matrix.entropy_rate, matrix.beta)
             own = both[name == "column_beta"]
         if own > limit if name == "epsilon" else own < limit:
-            must = f"be at {'most' if name == 'epsilon' else 'least'} {_exact(limit)}"
-            raise GuaranteeError(f"`{name}` must {must}; got {_exact(own)}")
-
-
-def _exact(x: float) -> str:
-    """Write all digits that distinguish a number from its neighbours."""
-    return "NaN" if math.isnan(x) else repr(x).removesuffix(".0")
+            must = f"be at {'most' if name == 'epsilon' else 'least'} {exact(limit)}"
+            raise GuaranteeError(f"`{name}` must {must}; got {exact(own)}")

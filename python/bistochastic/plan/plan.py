@@ -20,7 +20,7 @@ from bistochastic.plan.keywords import (
     Survey,
     taking,
 )
-from bistochastic.words import down, prefix, shown
+from bistochastic.words import down, exact, prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -1355,8 +1355,3 @@ def _requirement(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
     if not found:
         raise ValueError(f"{must}; got none")
     return tuple(found.items())
-
-
-def exact(x: float) -> str:
-    """Write all digits that distinguish a number from its neighbours."""
-    return repr(x).removesuffix(".0")

@@ -24,7 +24,6 @@ from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
-from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.plan.run import package
 from bistochastic.progress import watched
@@ -44,7 +43,7 @@ from bistochastic.report.sentences import (
     said,
 )
 from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
-from bistochastic.words import down, shown
+from bistochastic.words import down, exact, shown
 
 if TYPE_CHECKING:
     from os import PathLike
