@@ -53,8 +53,7 @@ def test_other_decompositions_of_one_matrix_have_other_words() -> None:
     for _ in range(6):
         counts[np.arange(4), rng.permutation(4)] += int(rng.integers(1, 9))
     m = bs.dense(counts)
-    few, many = m.decompose(), m.decompose(policy="any")
-    assert few.terms == many.terms
+    few, many = m.decompose(), m.decompose(restarts=2)
     a, b = (d.sample(2000, key=KEY, stream="x") for d in (few, many))
     # Independent draws agree as often as the weights say; the same words would tie them together.
     weights = {tuple(p): float(w) for w, p in few}
@@ -67,22 +66,6 @@ def test_a_kron_of_long_factors_is_put_together_again() -> None:
     g = bs.randomized_response(3, epsilon=1)
     m = bs.kron(g, g, g)
     assert (m.decompose().reconstruct() == m.to_dense()).all()
-
-
-def test_a_coarser_grid_keeps_the_support_of_long_products() -> None:
-    faint = bs.tridiagonal([2.0**-53] * 21)
-    two = faint @ faint
-    four = two @ two
-    sixteen = four @ four @ four @ four
-    product = sixteen @ four @ faint
-    # The corner is 2^-1113, which doubles do not hold; it is positive all the same.
-    assert product.exact_row(0)[21] > 0
-    with pytest.raises(ValueError, match="`bits` must be more than the 53 there are"):
-        product.decompose(bits=53)
-    plain = bs.geometric(5, beta=0.6) @ bs.tridiagonal([0.1, 0.2, 0.1, 0.3]) @ bs.uniform(5)
-    found = plain.decompose(bits=20)
-    assert (found.reconstruct() == found.matrix.to_dense()).all()
-    assert (found.matrix.to_dense() > 0).all()
 
 
 @pytest.mark.parametrize("n", range(2, 25))

@@ -227,12 +227,12 @@ class Terms:
 
 def decompose(
     matrix: Law,
-    options: tuple[str, int | None, float, int | None, int],
+    options: tuple[float, int | None, int],
     progress: Callable[[float], object] | None,
 ) -> Decomposition: ...
 def decompose_all(
     matrices: Iterable[Law],
-    options: tuple[str, int | None, float, int | None, int],
+    options: tuple[float, int | None, int],
     progress: Callable[[float], object] | None,
 ) -> list[Decomposition]: ...
 def register(**things: Any) -> None: ...
