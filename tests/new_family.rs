@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use bistochastic::birkhoff::{Options, Policy, closed, decompose};
+use bistochastic::birkhoff::{Options, closed, decompose};
 use bistochastic::draw::alias::More;
 use bistochastic::law::parameters::{Parameters, Value};
 use bistochastic::law::same;
@@ -117,10 +117,8 @@ impl More for Mixed {
     }
 }
 
-fn options(policy: Policy, max_terms: Option<u64>) -> Options {
+fn options(max_terms: Option<u64>) -> Options {
     Options {
-        policy,
-        bits: None,
         mass: 1.0,
         max_terms,
         restarts: 1,
@@ -174,7 +172,7 @@ fn answers(m: &Matrix) -> Vec<String> {
         // Permuted axis by axis only if the family hands in its factors.
         return all;
     }
-    let options = options(Policy::Bottleneck, None);
+    let options = options(None);
     let short = closed::decompose(m, &options).unwrap().is_some();
     let found = decompose(m, &options, 1.0, &Progress::default()).unwrap();
     let cells = found
@@ -209,9 +207,7 @@ fn a_billion_codes_are_no_more_work() {
     assert!(m.beta() > 0.5 && m.epsilon() > 20.0 && m.is_exact());
     assert!(m.survey(&[2.0], false).is_some());
     assert_eq!(m.least_and_rank().unwrap().1, size);
-    let found = closed::decompose(&m, &options(Policy::Any, Some(3)))
-        .unwrap()
-        .unwrap();
+    let found = closed::decompose(&m, &options(Some(3))).unwrap().unwrap();
     assert_eq!((found.terms(), found.complete), (Some(3), false));
 }
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 from cases import of_every_family, whole_tables
-from sums import POLICIES, added_up, check, decomposed, exact, policies
+from sums import added_up, check, decomposed, exact
 
 DATA = os.environ.get("BISTOCHASTIC_DATA")
 
@@ -67,17 +67,15 @@ def sums(draw: st.DrawFn) -> NDArray[np.int64]:
     return table
 
 
-@policies
 @given(table=sums())
-def test_whole_numbers_come_back(policy: str, table: NDArray[np.int64]) -> None:
+def test_whole_numbers_come_back(table: NDArray[np.int64]) -> None:
     matrix = bs.dense(table)
-    found = matrix.decompose(policy=policy)
+    found = matrix.decompose()
     assert found.matrix == matrix
     check(found)
     assert found.terms <= most_terms(table)
-    if policy == "bottleneck":
-        weights = found.exact_weights
-        assert weights == sorted(weights, reverse=True)
+    weights = found.exact_weights
+    assert weights == sorted(weights, reverse=True)
 
 
 @pytest.mark.parametrize("size", [16, 17, 63, 64, 65, 130])
@@ -118,11 +116,10 @@ def test_every_weight_is_the_best_bottleneck_of_all_permutations(table: NDArray[
 
 @of_every_family(some=25)
 def test_every_family_is_decomposed_exactly(name: str, matrix: bs.Matrix) -> None:
-    for policy in POLICIES:
-        found = decomposed(matrix, policy)
-        if found is not None:
-            assert found.matrix == matrix
-            check(found)
+    found = decomposed(matrix)
+    if found is not None:
+        assert found.matrix == matrix
+        check(found)
 
 
 CLOSED: list[tuple[bs.Matrix, int]] = [
@@ -211,15 +208,14 @@ def ladder(rungs: int) -> NDArray[np.int64]:
     return table
 
 
-@policies
-def test_ladders_and_chains_are_no_trouble(policy: str) -> None:
+def test_ladders_and_chains_are_no_trouble() -> None:
     for table in (ladder(47), ladder(150)):
-        found = bs.dense(table).decompose(policy=policy)
+        found = bs.dense(table).decompose()
         assert np.array_equal(found.reconstruct(), found.matrix.to_dense())
         assert sum(found.exact_weights) == 1
     # A band as the search sees it, not by its closed form.
     band = bs.dense(bs.tridiagonal(0.3, size=400).to_dense())
-    found = band.decompose(policy=policy)
+    found = band.decompose()
     assert np.array_equal(found.reconstruct(), band.to_dense())
     assert found.terms <= 400
 

@@ -7,7 +7,6 @@ would change.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -44,32 +43,10 @@ def test_the_epsilon_of_a_kron_is_never_below_the_truth() -> None:
         assert 0 <= mpf(m.epsilon) - true <= mpf(10) ** -12 * true
 
 
-def test_joint_entropy_of_one_coin_is_never_above_the_truth() -> None:
-    for a in range(1, 100):
-        assert is_just_below(bs.dense([[a, 101], [101, a]]).joint_entropy, bits([a, 101]))
-
-
-def test_joint_entropy_of_permutations_by_weight_is_never_above_the_truth() -> None:
-    rng = np.random.default_rng(2)
-    shifts = [bs.permutation(np.roll(np.arange(5), j)) for j in range(5)]
-    for _ in range(50):
-        weights = [int(w) for w in rng.integers(1, 100, 5)]
-        shares = [Fraction(w, sum(weights)) for w in weights]
-        assert is_just_below(bs.mix(shifts, weights=shares).joint_entropy, bits(weights))
-
-
-def test_joint_entropy_of_shuffles_and_their_krons_is_never_above_the_truth() -> None:
+def test_joint_entropy_of_shuffles_is_never_above_the_truth() -> None:
     orders = {n: mp.log(mp.factorial(n), 2) for n in (*range(3, 40), 256, 257, 300)}
     for n, true in orders.items():
         assert is_just_below(bs.uniform(n).joint_entropy, true)
-    for n in range(3, 20):
-        pair = [bs.uniform(n), bs.dense([[n, 20], [20, n]])]
-        assert is_just_below(bs.kron(*pair).joint_entropy, orders[n] + bits([n, 20]))
-
-
-def test_permutations_that_move_nobody_are_one() -> None:
-    parts = [bs.identity(3), bs.permutation([0, 1, 2])]
-    assert bs.mix(parts, weights=[Fraction(1, 2)] * 2).joint_entropy == 0
 
 
 @pytest.mark.parametrize("inner", [0.3, 0.1, 1 / 3, 0.49, 1e-17])

@@ -211,26 +211,9 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
-def bytes_of(*codes: int) -> Any:
-    return np.array(codes, "uint8")
-
-
 # What the core says to the rooms above it: a fact each, and never "others", "another" or "more".
 TEXTS = _core.Texts(["no", "yes"])
 BAD += [
-    (
-        lambda: _core.cross([bytes_of(0, 1), bytes_of(0)], [2, 2], None),
-        ValueError,
-        "got 2 columns, 2 sizes, 1 columns of other lengths",
-    ),
-    (lambda: _core.cross([bytes_of(0, 1)], [2], np.ones(3)), ValueError, "weights of 3 rows"),
-    (
-        lambda: _core.cross([bytes_of(0)] * 2, [2**31, 2**31], None),
-        ValueError,
-        "less than 2^32 cells; got 4611686018427387904",
-    ),
-    (lambda: loose._core.cross([np.ones(1)], [2], None), TypeError, "got an array of float64"),
-    (lambda: loose._core.cross([[1]], [2], None), TypeError, "got list"),
     (
         lambda: TEXTS.codes_of_views(np.zeros(2, "uint64"), [], np.array([True, False]), "uint8"),
         ValueError,

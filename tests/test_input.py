@@ -50,7 +50,6 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
     "index": lambda n: M[n, n],
     "v": lambda n: M.posterior(n).tolist(),
     "n": lambda n: M.standard_error([0.25] * 4, n).tolist(),
-    "bits": lambda n: loose.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]).decompose(bits=n).terms,
     "restarts": lambda n: M.decompose(restarts=n).terms,
     "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
     "records": lambda n: loose.tradeoff(4, betas=[0.5], records=n),
@@ -437,7 +436,6 @@ def test_words_and_texts_that_are_none_get_a_sentence() -> None:
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: M.estimate([0], method=series), "`method` must be one of .*; got Series"),
         (lambda: M.estimate([0], population=series), "`population` must be .*; got Series"),
-        (lambda: M.decompose(policy=series), "`policy` must be .*; got Series"),
         (lambda: loose.build(series), "`family` must be the name of a family; got Series"),
         (lambda: loose.Key.from_file(series), "`path` must be the path of a file; got Series"),
     ]
@@ -448,7 +446,6 @@ def test_words_and_texts_that_are_none_get_a_sentence() -> None:
         lambda: M.randomize([0], key=KEY, start=0, stream="a\ud800"),
         lambda: M.respond(0, key=KEY, stream="a\ud800", id=1),
         lambda: M.sample_permutation(key=KEY, stream="a\ud800"),
-        lambda: M.decompose(policy="a\ud800"),
     ]
     for ask in streams:
         with pytest.raises(ValueError, match=r"`\w+` must be .*; got one with half a surrogate"):

@@ -131,7 +131,7 @@ def test_every_question_of_shared_parts_is_answered_or_refused(name: str) -> Non
         lambda: m.sample_permutation(),
         lambda: m.randomize([0, 0]),
         lambda: m.respond(0),
-        lambda: m.decompose(bits=20),
+        lambda: m.decompose(),
         lambda: m.estimate(counts=u * 100),
         lambda: m.estimate(counts=u * 100, method="mle"),
         lambda: m.required_records(0.1),

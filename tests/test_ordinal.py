@@ -88,13 +88,17 @@ def test_gibbs_meets_every_beta(size: int) -> None:
     assert bs.gibbs(distance(size), beta=1).parameters["total"] == size
 
 
-def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest() -> None:
-    for forbidding in (1e5, 1e6):
-        cost = np.array([[0, 1, forbidding], [1, 0, forbidding], [forbidding, forbidding, 0]])
-        m = bs.gibbs(cost, beta=0.1)
-        m.require(beta=0.1)
-        assert m.beta - 0.1 < 1e-9
-        assert m.requested["temperature"] == pytest.approx(0.3121, abs=1e-4)
+def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest_or_refused() -> None:
+    def cost(far: float) -> np.ndarray:
+        return np.array([[0, 1, far], [1, 0, far], [far, far, 0]])
+
+    m = bs.gibbs(cost(1e4), beta=0.1)
+    m.require(beta=0.1)
+    assert m.beta - 0.1 < 1e-9
+    assert m.requested["temperature"] == pytest.approx(0.3121, abs=1e-4)
+    for far in (1e5, 1e6, 1e300):
+        with pytest.raises(ValueError, match="`beta` must be reached at a temperature of at least"):
+            bs.gibbs(cost(far), beta=0.1)
 
 
 def is_gibbs(m: bs.Matrix, cost: list[list[float]], temperature: float) -> bool:
@@ -131,18 +135,26 @@ FAR: dict[str, list[list[float]]] = {
 }
 
 
+def largest(cost: list[list[float]]) -> float:
+    return max(c for row in cost for c in row if math.isfinite(c))
+
+
 @pytest.mark.parametrize("name", sorted(FAR))
-def test_gibbs_is_right_however_far_costs_are_from_the_temperature(name: str) -> None:
+def test_gibbs_is_right_as_far_as_costs_may_be_from_the_temperature(name: str) -> None:
     for scale in (1e-300, 1e-20, 1.0, 1e25, 1e60, 1e100, 1e307):
         cost = [[c * scale for c in row] for row in FAR[name]]
         for temperature in (5e-324, 1e-300, 1e-20, 0.3, 1.0, 1e25, 1e100, 1e308):
+            if largest(cost) / temperature > 2**14:
+                with pytest.raises(ValueError, match="`temperature` must be at least the largest"):
+                    bs.gibbs(cost, temperature=temperature)
+                continue
             m = bs.gibbs(cost, temperature=temperature)
             assert is_gibbs(m, cost, temperature), (scale, temperature)
             positive = m.to_dense() > 0
             assert (positive == np.isfinite(cost)).all()
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e6, 1e10, 2.0**51])
+@pytest.mark.parametrize("offset", [0.0, 100.0, 6000.0])
 def test_gibbs_does_not_see_what_a_line_costs_in_common(offset: float) -> None:
     rows = np.array([0, 1, 0.5])[:, None] * offset
     columns = np.array([0.25, 0, 1]) * offset
@@ -155,18 +167,11 @@ def test_gibbs_does_not_see_what_a_line_costs_in_common(offset: float) -> None:
 def test_gibbs_by_beta_finds_the_scale_that_decides() -> None:
     cost = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 1.0]])
     plain = bs.gibbs(cost, beta=0.3)
-    for offset in (1e6, 1e10, 1e15):
+    for offset in (100, 5000):
         m = bs.gibbs(cost + np.array([[offset], [0], [3 * offset]]), beta=0.3)
         assert m.beta >= 0.3
         assert m.requested["temperature"] == pytest.approx(plain.requested["temperature"], rel=1e-6)
         assert np.abs(m.to_dense() - plain.to_dense()).max() < 1e-6
-
-
-def test_gibbs_refuses_costs_that_need_too_many_digits_at_once() -> None:
-    cost = [[1e100, 1, 0], [3, 1e100, 1e60], [1e100, 1e60, 1e80]]
-    must = r"`cost` must need at most 2\^60 times `temperature`, or 2\^67 times its own smallest"
-    with pytest.raises(ValueError, match=must):
-        bs.gibbs(cost, temperature=1)
 
 
 @given(kernel=kernels())

@@ -458,14 +458,14 @@ def gibbs(
 
     Give exactly one of
 
-    * ``temperature`` > 0, the ``T`` above
+    * ``temperature`` > 0, the ``T`` above, at least the largest finite cost over 2^14
     * ``beta``, for the lowest temperature that reaches it. A beta out of reach raises an error that
-      says the largest possible beta.
+      says the largest possible beta. A beta that only a temperature below the largest finite cost
+      over 2^17 reaches raises an error too.
     * ``counts`` and ``total``, as in ``parameters``, and nothing else
 
     At a temperature far below the costs, the matrix tends to the cheapest assignment, or to a
-    mixture of several that cost the same. Costs are then compared exactly. Costs larger than about
-    2^60 temperatures are rejected.
+    mixture of several that cost the same.
 
     >>> import bistochastic as bs
     >>> import numpy as np

@@ -426,8 +426,6 @@ class Matrix(_core.Law):
     def decompose(
         self,
         *,
-        policy: str = "bottleneck",
-        bits: int | None = None,
         mass: float = 1.0,
         max_terms: int | None = None,
         restarts: int = 1,
@@ -436,22 +434,18 @@ class Matrix(_core.Law):
         """Write the matrix exactly as a weighted sum of permutations: Theorem 1 (Birkhoff).
 
         All arithmetic is in integers: the weights sum to 1 and the terms to the matrix, with
-        ``==``. The result does not depend on the number of threads. Ctrl-C stops the work.
+        ``==``. Each term is the permutation whose smallest entry is largest: few terms, the
+        largest first. The result does not depend on the number of threads. Ctrl-C stops the work.
+        A mixture or product whose common denominator reaches 2^63 is refused.
 
-        * ``policy="bottleneck"`` always picks the permutation whose smallest entry is largest. It
-          gives few terms, the largest first. ``"any"`` picks the first permutation it finds: up to
-          ``r^2 - 2r + 2`` terms, each close to the one before, at about a microsecond per term.
-        * ``bits`` first moves the matrix to the coarser grid ``2**-bits``, which gives fewer terms.
-          It raises an error if an entry would become 0. A mixture or product whose common
-          denominator reaches 2^63 needs it.
         * ``mass`` and ``max_terms`` stop early. The rest of the matrix is the ``residual``.
-        * ``restarts`` tries other orders for ``"bottleneck"``, for small matrices also shorter
-          steps, and returns the fewest terms.
+        * ``restarts`` tries other orders, for small matrices also shorter steps, and returns the
+          fewest terms.
         * ``progress``: a function is called a few times per second with the fraction that is done.
           Without one, a bar appears after two seconds in a terminal or a notebook, and nothing
           elsewhere; ``True`` shows it at once, ``False`` never.
 
-        Some families have closed forms, whatever the policy: identity, permutation, T-transform,
+        Some families have closed forms: identity, permutation, T-transform,
         uniform, randomized response, circulant, tridiagonal, blocks and k-anonymity. A ``kron`` is
         decomposed by its components. Their permutations are described, not stored.
 
@@ -469,7 +463,7 @@ class Matrix(_core.Law):
         3
         """
         with watched("decomposing", progress) as tell:
-            return _core.decompose(self, (policy, bits, mass, max_terms, restarts), tell)
+            return _core.decompose(self, (mass, max_terms, restarts), tell)
 
     def permute(
         self,

@@ -1,4 +1,4 @@
-//! Policy "bottleneck": every term is a permutation whose smallest entry is as large as possible.
+//! The search: every term is a permutation whose smallest entry is as large as possible.
 
 use super::Limits;
 use super::counts::Counts;

@@ -8,7 +8,6 @@
 //! | steps between neighbours | at most `size`, 3 for one alpha | see `pairs` |
 //! | classes | at most the sum of the distinct class sizes | see `classes` |
 
-use super::coarse::coarse;
 use super::terms::{Pairs, Permutations, Terms, Times, Weights};
 use super::{Decomposition, Options, Sum, build};
 use crate::error::{Error, Result};
@@ -19,19 +18,12 @@ use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
 use std::cmp::Reverse;
 
-/// The decomposition, of a matrix on a coarser grid if asked; `None` if a search is needed.
+/// The decomposition; `None` if a search is needed.
 ///
 /// # Errors
-/// A grid on which an entry would vanish.
+/// Classes of too many sizes.
 pub fn decompose(matrix: &Matrix, options: &Options) -> Result<Option<Decomposition>> {
-    let law = match options.bits {
-        None => matrix.clone(),
-        Some(bits) => match coarse(matrix, bits)? {
-            Some(law) => law,
-            None => return Ok(None),
-        },
-    };
-    let Some(mut form) = terms_of(&law)? else {
+    let Some(mut form) = terms_of(matrix)? else {
         return Ok(None);
     };
     let terms = options.max_terms.unwrap_or(u64::MAX);
@@ -39,7 +31,7 @@ pub fn decompose(matrix: &Matrix, options: &Options) -> Result<Option<Decomposit
     let kept = form.weights.enough(options.mass, terms);
     form.keep(kept);
     Ok(Some(Decomposition {
-        matrix: law,
+        matrix: matrix.clone(),
         sum: Sum::Plain(form),
         complete: kept == all,
     }))

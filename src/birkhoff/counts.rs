@@ -106,19 +106,6 @@ impl Counts {
         Counts::from_rows(self.size, self.total, lists)
     }
 
-    /// The rows and columns of a component, in order, which between them hold all their entries.
-    pub fn inside(&self, rows: &[u16], columns: &[u16]) -> Self {
-        let mut local = memory::zeros(self.size);
-        (0..)
-            .zip(columns)
-            .for_each(|(i, &v)| local[usize::from(v)] = i);
-        let row = |&u: &u16| {
-            let (start, end) = (self.starts[usize::from(u)], self.starts[usize::from(u) + 1]);
-            (start..end).map(|i| (local[usize::from(self.columns[i])], self.values[i]))
-        };
-        Counts::from_rows(rows.len(), self.total, rows.iter().map(row))
-    }
-
     /// Leave out entries that have become zero.
     pub fn drop_zeros(&mut self) {
         let mut kept = 0;

@@ -12,7 +12,7 @@ use crate::system::pool;
 /// A matrix as a sum of permutations.
 #[derive(Debug, Clone)]
 pub struct Decomposition {
-    /// The law that was decomposed: the matrix, or the one on the grid that was asked for.
+    /// The law that was decomposed.
     pub matrix: Matrix,
     /// The sum.
     pub sum: Sum,

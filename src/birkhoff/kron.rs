@@ -1,9 +1,8 @@
 //! A kron, decomposed by its factors; if it is cut short, the largest terms are chosen.
 
-use super::{Decomposition, Options, Sum, build};
+use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::law::parameters::Value;
 use crate::number::dd::Dd;
 use crate::system::memory::{self, Gather};
 use crate::system::progress::Progress;
@@ -38,14 +37,8 @@ pub fn decompose(
     let share = share / factors.len() as f64;
     let part = |factor| super::decompose(factor, &each, share, progress);
     let parts = memory::all(factors.iter().map(part))?;
-    let law = if options.bits.is_some() {
-        let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
-        build("kron", vec![("matrices", Value::Matrices(matrices))])?
-    } else {
-        matrix.clone()
-    };
     let mut whole = Decomposition {
-        matrix: law,
+        matrix: matrix.clone(),
         sum: Sum::Kron(parts, None),
         complete: true,
     };

@@ -2,11 +2,10 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`counts`], [`realise`] | a matrix as integers without zeros; any family as such, on its own grid or a coarser one |
+//! | [`counts`], [`realise`] | a matrix as integers without zeros; any family as such |
 //! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::law::scaling::matching) |
-//! | [`bottleneck`], [`ties`], [`loose`] | the policy "bottleneck", and what it does with choices on small matrices |
-//! | [`events`] | the policy "any" |
-//! | [`closed`], `coarse` | structured families, without a search; the same on a coarser grid |
+//! | [`bottleneck`], [`ties`], [`loose`] | the search, and what it does with choices on small matrices |
+//! | [`closed`] | structured families, without a search |
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
@@ -24,11 +23,9 @@ use crate::system::progress::Progress;
 
 pub mod bottleneck;
 pub mod closed;
-mod coarse;
 pub mod counts;
 pub mod decomposition;
 pub mod draw;
-pub mod events;
 pub mod kron;
 pub mod listed;
 pub mod loose;
@@ -49,27 +46,14 @@ use listed::Listed;
 use random::Random;
 use terms::{Permutations, Terms, Weights, units_for};
 
-/// Which permutation is taken next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    /// The one whose smallest entry is largest: few terms, largest first.
-    Bottleneck,
-    /// Any: many terms, each close to the one before, in less time a term.
-    Any,
-}
-
 /// What is asked of a decomposition.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Which permutation is taken next.
-    pub policy: Policy,
-    /// The grid `2^-bits` to move to first.
-    pub bits: Option<u32>,
     /// Stop as soon as the weights sum to this share.
     pub mass: f64,
     /// Stop after this many terms.
     pub max_terms: Option<u64>,
-    /// How many ways the bottleneck policy tries, of which the one with the fewest terms is kept.
+    /// How many ways are tried, of which the one with the fewest terms is kept.
     pub restarts: u32,
 }
 
@@ -85,7 +69,7 @@ pub struct Limits {
 /// Decompose a matrix. `share` of the progress is this matrix's.
 ///
 /// # Errors
-/// A grid on which an entry would vanish, or counts that are too large.
+/// Counts that are too large.
 pub fn decompose(
     matrix: &Matrix,
     options: &Options,
@@ -99,16 +83,7 @@ pub fn decompose(
         progress.advance(share);
         return Ok(found);
     }
-    let (counts, law) = match options.bits {
-        None => (realise::counts(matrix)?, matrix.clone()),
-        Some(bits) => match realise::coarse(matrix, bits)? {
-            (counts, false) => (counts, matrix.clone()),
-            (counts, true) => {
-                let law = realise::dense(&counts)?;
-                (counts, law)
-            }
-        },
-    };
+    let counts = realise::counts(matrix)?;
     let limits = Limits {
         enough: units_for(options.mass, counts.total),
         terms: options
@@ -121,7 +96,7 @@ pub fn decompose(
         _ => counts.total,
     };
     Ok(Decomposition {
-        matrix: law,
+        matrix: matrix.clone(),
         complete: sum == counts.total,
         sum: Sum::Plain(form),
     })
@@ -156,10 +131,6 @@ fn search(
     share: f64,
     progress: &Progress,
 ) -> Terms {
-    if options.policy == Policy::Any {
-        let events = events::simulate(counts, limits.enough, share, progress);
-        return Terms::of_events(events, counts.total, limits.terms);
-    }
     let restarts = options.restarts.max(1);
     let share = share / f64::from(restarts);
     let size = counts.size;

@@ -3,7 +3,6 @@
 pub mod alias;
 pub mod code;
 pub mod count;
-pub mod cross;
 pub mod derive;
 pub mod hashing;
 pub mod key;

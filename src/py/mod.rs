@@ -67,7 +67,7 @@ mod _core {
     use super::{
         birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::{as_path, as_real, as_whole, code, flag},
-        count::{count, cross},
+        count::count,
         ids::{hold_ids, joined_ids},
         key::Key,
         law::Matrix,

@@ -63,31 +63,14 @@ impl Matrix {
     /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole. Never above the true number.
     ///
     /// This is all that a column hides behind one permutation, however long the column is. Compare it with ``n``
-    /// records that are randomized one by one, which hide ``n * entropy_rate`` bits. None if no permutation can
-    /// be drawn.
-    ///
-    /// ==========================================  =================================================
-    /// matrix                                      bits
-    /// ==========================================  =================================================
-    /// blocks, k-anonymity, uniform                exactly log2 of the product of the factorials of
-    ///                                             the class sizes
-    /// tridiagonal                                 exactly the bits of its swaps
-    /// randomized response                         at least all but about log2(size) bits
-    /// :func:`kron`                                the sum over its factors
-    /// :func:`mix` of permutations                 exactly the entropy of its weights
-    /// :func:`mix` of other matrices               at least the mean of its parts
-    /// ``a @ b``                                   at least the larger of the two
-    /// all others                                  at least the bits of the row with the most; exact
-    ///                                             for T-transforms and two categories
-    /// ==========================================  =================================================
+    /// records that are randomized one by one, which hide ``n * entropy_rate`` bits. It is known for blocks,
+    /// k-anonymity and the uniform matrix, whose classes are shuffled in themselves: log2 of the product of the
+    /// factorials of the class sizes. None for all others.
     ///
     /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
     /// (2.0, 0.0)
-    /// >>> coin = bs.mix([bs.identity(4), bs.permutation([1, 2, 3, 0])], weights=[0.5, 0.5])
-    /// >>> coin.joint_entropy
-    /// 1.0
-    /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
-    /// 3.0
+    /// >>> bs.tridiagonal(0.3, size=4).joint_entropy is None
+    /// True
     #[getter]
     fn joint_entropy(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         detached(py, u64::MAX, || bits::entropy(self.inner()))

@@ -218,8 +218,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     **dict.fromkeys(("x", "y", "values"), vector),
     "profile.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
     "compare.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
-    "policy": _of("'bottleneck'", "'any'"),
-    "bits": _of("1", "8", "20", "53", "60"),
     "mass": _of("1.0", "0.5", "0.999", "1e-9", "Fraction(2, 3)"),
     "max_terms": _of("1", "2", "100", "2**40"),
     "restarts": _of("1", "2", "5"),

@@ -31,7 +31,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Matrix": lambda s: s.matrix(),
     "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
     "Decomposition": lambda s: (
-        f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5', 'bits=6'])})"
+        f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5'])})"
     ),
     "Estimate": lambda s: (
         f"{s.matrix()}.estimate(counts={counts(s)}, method={_method(s)}, population={_people(s)})"

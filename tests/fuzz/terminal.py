@@ -91,8 +91,6 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "array": files.table,
     "weights": _one("0.5,0.5", "2/3,1/3", "1"),
     "prior": _one("0.5,0.5", "0.2,0.3,0.5", "1,2,3,4", "1"),
-    "policy": _one("bottleneck", "any"),
-    "bits": _one("1", "8", "53"),
     "mass": _one("1", "0.5"),
     "max_terms": _one("1", "5"),
     "restarts": _one("1", "3"),

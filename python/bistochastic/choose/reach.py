@@ -55,7 +55,8 @@ def ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make
         raise ValueError("`cost` must hold a positive number; got none")
     table = np.asarray(cost)
     ends = _logarithms(float(steps.min()), float(steps.max()))
-    return (lambda x: families.gibbs(table, temperature=math.exp(x)), *ends)
+    coldest = float(steps.max()) / 2**14
+    return (lambda x: families.gibbs(table, temperature=max(math.exp(x), coldest)), *ends)
 
 
 def _logarithms(least: float, most: float) -> tuple[float, float]:

@@ -151,8 +151,6 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
 
 @main.command(short_help="Write a matrix as a sum of permutations.")
 @argument("matrix")
-@option("--policy", default="bottleneck", show_default=True, help="bottleneck (few terms) or any.")
-@option("--bits", type=int, help="First round to multiples of 2^-bits, for fewer terms.")
 @option("--mass", default=1.0, show_default=True, help="Stop at this share of the matrix.")
 @option("--max-terms", type=int, help="Stop after this many terms.")
 @option("--restarts", default=1, show_default=True, help="Orders to try; the best is kept.")
@@ -181,8 +179,7 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
     if found.residual_weight:
         say(f"Left out: {float(found.residual_weight):.6g} of the whole")
     else:
-        what = "the matrix" if found.matrix == law else "the matrix on its coarser grid"
-        say(f"The weights sum to 1 and the terms to {what}, exactly.")
+        say("The weights sum to 1 and the terms to the matrix, exactly.")
     say(
         f"One permutation for a whole column hides {down(found.joint_entropy)} bits in all.\n"
         f"Records that are randomized one by one hide {down(law.entropy_rate)} bits each."

@@ -202,7 +202,9 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
         raise ValueError(f"`weights` must go with less than 2^32 categories; got {matrix.size}")
     # Also says which code is out of range.
     _core.count(unsigned, matrix.size)
-    _records, sums, squares = _core.cross([unsigned], [matrix.size], given)
+    _core.require_memory("weights", 2, matrix.size, 8)
+    plain = unsigned.astype(np.int64)
+    sums, squares = (np.bincount(plain, each, matrix.size) for each in (given, given**2))
     told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
     return Map.back_from(matrix), told
 

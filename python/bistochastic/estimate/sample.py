@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.kept import kept
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ class Tallies:
         """Make the table of some weights."""
         if self.place is None:
             return np.asarray(weights.reshape(-1, self.cells).sum(axis=0))
-        return _core.cross([self.place], [self.cells], weights)[1]
+        return np.bincount(self.place, weights, self.cells)
 
     @kept
     def whole(self) -> Array:
@@ -246,8 +245,8 @@ class Tallies:
         if self.place is None:
             return weights.reshape(count, self.cells)
         assert stage.groups is not None
-        columns, sizes = [stage.groups.astype(np.uint32), self.place], [count, self.cells]
-        return _core.cross(columns, sizes, weights)[1].reshape(count, self.cells)
+        joint = stage.groups.astype(np.int64) * self.cells + self.place
+        return np.bincount(joint, weights, count * self.cells).reshape(count, self.cells)
 
     def by_unit(self, stage: Stage) -> Iterator[tuple[Places, Array]]:
         """Make tables of some units at a time, with their groups."""

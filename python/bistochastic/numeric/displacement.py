@@ -45,8 +45,8 @@ class Displacement(Shown):
 
     * ``beta`` is the beta of the column. For a :func:`mix` it is the smallest beta of a component,
       since one component is drawn for all records.
-    * ``joint_entropy`` is a lower bound of the bits of the whole permutation, and ``joint_share``
-      the same divided by ``log2 N!``. Both are None if no permutation is drawn.
+    * ``joint_entropy`` is the bits of the whole permutation of a matrix of classes, and
+      ``joint_share`` the same divided by ``log2 N!``. Both are None for other matrices.
     * ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over records and draws, and
       ``furthest``, the bound of all moves, are fractions of N rows, or of N ranks if ``permute`` is
       called with ``order="rank"``.

@@ -114,8 +114,6 @@ _core.register(Decomposition=Decomposition)
 def decompose_all(
     matrices: Iterable[Matrix],
     *,
-    policy: str = "bottleneck",
-    bits: int | None = None,
     mass: float = 1.0,
     max_terms: int | None = None,
     restarts: int = 1,
@@ -130,7 +128,7 @@ def decompose_all(
     [5, 1]
     """
     with watched("decomposing", progress) as tell:
-        return _core.decompose_all(matrices, (policy, bits, mass, max_terms, restarts), tell)
+        return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
 
 
 def _integers(numbers: list[int]) -> np.ndarray:

@@ -204,9 +204,13 @@ class Sheet:
     def tallies(self) -> Tallies:
         """Make the table of all combinations, with the design."""
         cells = math.prod(self.shape)
-        if cells >= _CELLS:
-            raise ValueError(f"`columns` must make less than 2^32 cells; got {cells}")
+        strata = 1
+        if self.strata is not None and self.is_counted:
+            strata += int(self.strata.max(initial=0))
+        if cells * strata >= _CELLS:
+            raise ValueError(f"`columns` must make less than 2^32 cells; got {cells * strata}")
         if self.is_counted:
+            _core.require_memory("columns", cells * strata, 3, 8)
             return self._count()
         sample = self.sample()
         first, *inner = sample.stages
@@ -218,32 +222,33 @@ class Sheet:
                 raise ValueError(
                     "`cluster` must have two or more units of the second stage each; got one"
                 )
+        return Tallies(sample, cells, self._places().astype(np.uint32))
+
+    def _places(self) -> NDArray[np.int64]:
+        """Return the cell of every row."""
         place = np.zeros(self.rows, np.int64)
         for axis in self.axes:
             place = place * axis.size + axis.codes
-        return Tallies(sample, cells, place.astype(np.uint32))
+        return place
 
     def _count(self) -> Tallies:
         """Count the records of all cells, for each stratum of the design."""
-        sizes = list(self.shape) or [1]
-        codes = [np.ascontiguousarray(axis.codes) for axis in self.axes]
-        # The core wants one column at least.
-        codes = codes or [np.zeros(self.rows, np.uint8)]
+        cells, place = math.prod(self.shape), self._places()
         if self.is_plain:
             if self.times is None:
                 inside = slice(None) if self.inside is None else self.inside
-                counted = _core.cross([each[inside] for each in codes], sizes, None)[0].astype(
-                    float
-                )
+                counted = np.bincount(place[inside], minlength=cells).astype(float)
             else:
-                counted = _core.cross(codes, sizes, self.weighed())[1]
+                counted = np.bincount(place, self.weighed(), cells)
             return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
         units = np.array([self.rows])
         if self.strata is not None:
             units = np.bincount(self.strata)
-            codes, sizes = [self.strata.astype(np.uint32), *codes], [len(units), *sizes]
+            place += self.strata.astype(np.int64) * cells
+            cells *= len(units)
             _refuse_lonely(units, "records")
-        _, sums, squares = _core.cross(codes, sizes, self.weighed())
+        weights = self.weighed()
+        sums, squares = (np.bincount(place, each, cells) for each in (weights, weights**2))
         weighted = self.weights is not None
         return Tallies.counted(
             self.records, sums, squares, units, weighted=weighted, lost=self.lost

@@ -5,7 +5,6 @@ mod weights;
 
 pub use weights::{Weights, units_for};
 
-use crate::birkhoff::events::Events;
 use crate::error::Result;
 use crate::law::structure::Alphas;
 use crate::system::memory::{self, Gather};
@@ -24,49 +23,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// From events along the axis of time, at most `terms` of them.
-    pub fn of_events(events: Events, total: u64, terms: usize) -> Self {
-        let size = events.first.len();
-        let every = size.max(16);
-        let mut now = events.first.clone();
-        let mut moves = Moves {
-            moves: memory::room(events.changes.len()),
-            starts: vec![0],
-            every,
-            full: now.clone(),
-        };
-        let mut weights = Vec::new();
-        let mut time = 0;
-        for same in events.changes.chunk_by(|a, b| a.0 == b.0) {
-            if weights.len() + 1 == terms {
-                break;
-            }
-            memory::push(&mut weights, same[0].0 - time);
-            time = same[0].0;
-            memory::push(&mut moves.starts, moves.moves.len());
-            for &(_, u, v) in same {
-                memory::push(&mut moves.moves, (u, v));
-                now[usize::from(u)] = v;
-            }
-            if weights.len().is_multiple_of(every) {
-                memory::extend(&mut moves.full, now.iter().copied());
-            }
-        }
-        // The last term lasts until the next event, or to the end.
-        let after = events.changes.partition_point(|change| change.0 <= time);
-        let end = events
-            .changes
-            .get(after)
-            .map_or(events.end, |change| change.0);
-        memory::push(&mut weights, end - time);
-        memory::push(&mut moves.starts, moves.moves.len());
-        Terms {
-            size: size as u64,
-            weights: Weights::Units(weights, total),
-            permutations: Permutations::Moves(moves),
-        }
-    }
-
     /// Number of terms.
     pub fn terms(&self) -> u64 {
         self.weights.terms()
@@ -109,17 +65,6 @@ impl Terms {
                 let term = &columns[j as usize * size as usize..][..size as usize];
                 for (x, &v) in out.iter_mut().zip(term) {
                     *x = v.into();
-                }
-            }
-            Permutations::Moves(moves) => {
-                let from = j as usize / moves.every;
-                let full = &moves.full[from * size as usize..][..size as usize];
-                for (x, &v) in out.iter_mut().zip(full) {
-                    *x = v.into();
-                }
-                let (start, end) = (from * moves.every, j as usize);
-                for &(u, v) in &moves.moves[moves.starts[start + 1]..moves.starts[end + 1]] {
-                    out[usize::from(u)] = v.into();
                 }
             }
             Permutations::Shifts(shifts) => shift(shifts[j as usize].into(), out),
@@ -169,10 +114,6 @@ impl Terms {
         let size = self.size as usize;
         if let Weights::Units(weights, total) = &self.weights {
             let mut units = memory::zeros(size * size);
-            if let Permutations::Moves(moves) = &self.permutations {
-                moves.add_to(&mut units, size, weights);
-                return Ok(Cells::Units(units, *total));
-            }
             let mut term = memory::zeros(size);
             for (j, &weight) in (0..).zip(weights).paced() {
                 self.fill(j, &mut term);
@@ -223,8 +164,6 @@ pub(super) fn add_up<J: Copy>(
 pub enum Permutations {
     /// The column of each row, term by term.
     Listed(Vec<u16>),
-    /// The first, and who moves from term to term.
-    Moves(Moves),
     /// `v = u + shifts[j]`, modulo the size.
     Shifts(Vec<u32>),
     /// `v = u + first + j`, modulo the size.
@@ -267,35 +206,6 @@ impl Pairs {
             time < alpha
         } else {
             time >= self.total - alpha
-        }
-    }
-}
-
-/// Permutations that differ little from term to term, with one in full every so often.
-#[derive(Debug, Clone)]
-pub struct Moves {
-    moves: Vec<(u16, u16)>,
-    /// Where the moves of each term start, and the end.
-    starts: Vec<usize>,
-    every: usize,
-    full: Vec<u16>,
-}
-
-impl Moves {
-    fn add_to(&self, units: &mut [u64], size: usize, weights: &[u64]) {
-        let mut now: Vec<u16> = memory::copied(&self.full[..size]);
-        let mut since = memory::zeros::<u64>(size);
-        let mut time = 0;
-        for (j, &weight) in weights.iter().enumerate().paced() {
-            for &(u, v) in &self.moves[self.starts[j]..self.starts[j + 1]] {
-                let u = usize::from(u);
-                units[u * size + usize::from(now[u])] += time - since[u];
-                (now[u], since[u]) = (v, time);
-            }
-            time += weight;
-        }
-        for u in 0..size {
-            units[u * size + usize::from(now[u])] += time - since[u];
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         row.iter().map(move |p| (most.ln() - p.ln()).max(0.0))
     });
     let cost: Vec<f64> = rows.gather();
-    let mut potentials = Potentials::new(size, &cost, f64::INFINITY);
+    let mut potentials = Potentials::new(size, &cost);
     potentials.settle(1.0, DONE);
     arguments.note("off", potentials.off);
     arguments.note("passes", potentials.passes as f64);

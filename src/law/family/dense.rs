@@ -71,7 +71,7 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         // balanced needs an error.
         support::check("array", size, |u, v| reals[u * size + v] > 0.0)?;
         let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).gather();
-        let mut potentials = Potentials::new(size, &cost, f64::INFINITY);
+        let mut potentials = Potentials::new(size, &cost);
         potentials.settle(1.0, DONE);
         return Dense::settled("dense", "array", arguments, &potentials);
     }

@@ -10,7 +10,7 @@ use crate::law::family::randomized_response::RandomizedResponse;
 use crate::law::parameters::Arguments;
 use crate::law::rate;
 use crate::law::scaling::potentials::{COARSE, Potentials};
-use crate::law::scaling::{DONE, assignment, support};
+use crate::law::scaling::{DONE, support};
 use crate::number::bits;
 use crate::system::memory::Gather;
 
@@ -51,9 +51,20 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     }
     match wanted {
         Wanted::Temperature(t) => {
-            let (cost, t) = comparable(size, &cost, t)?;
-            let mut state = Potentials::new(size, &cost, f64::INFINITY);
-            state.settle(t, DONE);
+            let most = largest(&cost);
+            if most / t > NEAR {
+                let must = format!(
+                    "be at least the largest finite cost over 2^14, {}",
+                    most / NEAR
+                );
+                return Err(Error::value("temperature", must, t));
+            }
+            let (cost, by) = match t.is_infinite() || most == 0.0 {
+                true => (Cow::Borrowed(&*cost), 0),
+                false => moderate(&cost, t),
+            };
+            let mut state = Potentials::new(size, &cost);
+            state.settle(scaled(t, by), DONE);
             rounded(arguments, &state)
         }
         Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
@@ -61,56 +72,35 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     .map(|law| Arc::new(law) as Arc<dyn Family>)
 }
 
-/// Temperatures that costs may span without being reduced: their exponentials are then off by less than 1e-11.
+/// Temperatures that costs may span: their exponentials are then off by less than 1e-11.
 const NEAR: f64 = (1 << 14) as f64;
 
 /// The same if a temperature is searched for.
 const SEARCHED: f64 = (1 << 17) as f64;
 
-/// Temperatures beyond which a reduced cost takes no part in the law, which is in effect that of this many.
-///
-/// A reduced cost is what an entry costs beyond the cheapest assignment. Take any law that counts costs from
-/// `reach` on as `reach`. The mass `p` on such an entry flows around cycles of at most `size` entries
-/// against that assignment; one of them carries at least `p / size^2` everywhere. The product of its entries
-/// is that of the assignment's, at most 1, times `exp` of minus the costs on it: `p <= size^2 exp(-reach /
-/// size)`. Less than `m = exp(-90) / size^2` lies on all such entries together. Of the permutations that the law
-/// is a mixture of, leave out those that touch one: a law of weight `1 - m` at least, for which costs are what
-/// they are. The two differ in relative entropy by `-ln(1 - m)` at most, so does the true law, which is the
-/// nearer one, and no entry by more than 2^-60.
-fn reach(size: usize) -> f64 {
-    let n = size as f64;
-    n * (90.0 + 6.0 * n.ln())
+/// `x * 2^exponent` in the nearest double, also if the power itself is none.
+fn scaled(x: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    // Two factors that are doubles themselves, the larger step first.
+    let step = |e: i32| 2f64.powi(e.clamp(-1000, 1000));
+    x * step(half) * step(exponent - half)
 }
 
-/// Costs and a temperature with the same law as these and of moderate size. Where costs are many temperatures,
-/// what is left of them beyond the cheapest assignment, in integers: differences of large numbers decide.
-fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]>, f64)> {
-    let largest = largest(cost);
-    if t.is_infinite() || largest == 0.0 {
-        return Ok((Cow::Borrowed(cost), t));
+/// The exponent of the highest bit of a positive double.
+fn exponent(x: f64) -> i32 {
+    match (x.to_bits() >> 52) as i32 {
+        0 => (63 - x.to_bits().leading_zeros() as i32).max(0) - 1074,
+        high => high - 1023,
     }
-    if largest / t <= NEAR {
-        let (cost, by) = moderate(cost, t);
-        return Ok((cost, assignment::scaled(t, by)));
-    }
-    let e = assignment::exponent(t);
-    let bounded = assignment::bounded(cost, size, reach(size) * t);
-    let reduced = assignment::reduce(&bounded, size, e - assignment::FINER, false)?;
-    let most = 2.0 * reach(size);
-    let left = reduced.in_units(e);
-    let left = left
-        .iter()
-        .map(|&c| if c.is_finite() { c.min(most) } else { c });
-    Ok((left.gather().into(), assignment::scaled(t, -e)))
 }
 
 /// Costs times a power of two, and its exponent, if `x` times that power is far from the ends of doubles: it changes
 /// nothing but the exponents.
 fn moderate(cost: &[f64], x: f64) -> (Cow<'_, [f64]>, i32) {
-    match assignment::exponent(x) {
+    match exponent(x) {
         -900..900 => (Cow::Borrowed(cost), 0),
         e => {
-            let scaled = cost.iter().map(|&c| assignment::scaled(c, -e));
+            let scaled = cost.iter().map(|&c| scaled(c, -e));
             (scaled.gather().into(), -e)
         }
     }
@@ -157,206 +147,115 @@ fn rounded(arguments: &mut Arguments, state: &Potentials<'_>) -> Result<Dense> {
     Dense::settled("gibbs", "cost", arguments, state)
 }
 
-/// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the
-/// temperature; if that turns out to be far below the costs, they are reduced first.
+/// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the temperature.
+///
+/// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
+/// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
+/// fully settled ones.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
-    let (moderate, by) = moderate(cost, largest(cost));
-    let near = Search {
-        size,
-        cost: &moderate,
-        reach: f64::INFINITY,
-        coldest: None,
-        finest: 0.0,
-        by,
+    let (cost, by) = moderate(cost, largest(cost));
+    let too_cold = || {
+        let must = "be reached at a temperature of at least the largest finite cost over 2^17";
+        Error::reach("beta", must, beta, None)
     };
-    if let Some(law) = near.run(arguments, beta)? {
-        return Ok(law);
-    }
-    let top = largest(&moderate);
-    let bounded = assignment::bounded(&moderate, size, reach(size) * top / SEARCHED);
-    let reduced = assignment::reduce(&bounded, size, -1074, true)?;
-    // In units of the largest.
-    let most = reduced.units.iter().flatten().fold(1, |m, &n| n.max(m));
-    let e = reduced.exponent + most.ilog2() as i32;
-    let left = reduced.in_units(e);
-    let positive = left.iter().filter(|c| **c > 0.0);
-    let least = positive.fold(f64::INFINITY, |m, &c| m.min(c));
-    let far = Search {
-        size,
-        cost: &left,
-        reach: reach(size),
-        // Colder than that, all that costs anything is as good as forbidden.
-        coldest: Some(least / (4.0 * reach(size))),
-        finest: if reduced.is_rounded {
-            assignment::scaled(1.0, reduced.exponent - e + 50)
-        } else {
-            0.0
-        },
-        by: by - e,
+    let wanted = beta * bits::max_bits(size as u64);
+    let mut tried = 0.0;
+    let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
+        tried += 1.0;
+        state.settle(t, target);
+        state.bits() - wanted
     };
-    let refused = || Error::reach("beta", "be reached with reduced costs", beta, None);
-    far.run(arguments, beta)?.ok_or_else(refused)
-}
-
-/// A search for the temperature of a beta.
-struct Search<'a> {
-    size: usize,
-    cost: &'a [f64],
-    /// The most temperatures that a cost counts as.
-    reach: f64,
-    /// For reduced costs, the temperature below which nothing changes.
-    coldest: Option<f64>,
-    /// The temperature below which bits that were rounded away would count.
-    finest: f64,
-    /// Costs were multiplied by this power of two.
-    by: i32,
-}
-
-impl Search<'_> {
-    /// Whether nothing changes at temperatures below `t`.
-    fn is_frozen(&self, t: f64) -> Result<bool> {
-        if let Some(coldest) = self.coldest {
-            return Ok(t <= coldest);
-        }
-        let bounded = assignment::bounded(self.cost, self.size, reach(self.size) * t);
-        let reduced = assignment::reduce(&bounded, self.size, -1074, true)?;
-        let left = reduced.in_units(0);
-        Ok(left.iter().all(|&c| c == 0.0 || c >= 64.0 * t))
-    }
-
-    /// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
-    /// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
-    /// fully settled ones. `None` if costs have to be reduced first.
-    fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
-        let (size, cost) = (self.size, self.cost);
-        let wanted = beta * bits::max_bits(size as u64);
-        let mut tried = 0.0;
-        let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
-            tried += 1.0;
-            state.settle(t, target);
-            state.bits() - wanted
-        };
-        let mut state = Potentials::new(size, cost, self.reach);
-        let largest = state.largest;
-        let forbidden = cost.iter().any(|c| c.is_infinite());
-        if forbidden || largest == 0.0 {
-            // The hottest law is the most that the allowed reports can hold.
-            state.scale(f64::INFINITY, DONE);
-            let hottest = rounded(arguments, &state)?;
-            let most = rate::beta(&hottest);
-            if !(beta <= most) {
-                let must = format!("be at most {most} for the reports that `cost` allows");
-                return Err(Error::reach("beta", must, beta, Some(most)));
-            }
-            if largest == 0.0 || beta == most {
-                return Ok(Some(hottest));
-            }
-            state = Potentials::new(size, cost, self.reach);
-        }
-        let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
-        let mut high = low;
-        while high.1 < 0.0 && high.0 < largest * 1e9 {
-            low = high;
-            high.0 *= 4.0;
-            high.1 = at(&mut state, high.0, COARSE);
-        }
-        // Colder until it is below, or the bits have stopped falling: several cheapest assignments share
-        // the mass at any temperature, and there is no law with fewer bits on this path.
-        let mut still = 0;
-        let near = self.coldest.is_none();
-        let go_on = |low: (f64, f64), still: i32| match self.coldest {
-            None => low.1 > 0.0 && still < 6 && low.0 > largest * 1e-12,
-            Some(coldest) => low.1 > 0.0 && low.0 > coldest,
-        };
-        while go_on(low, still) {
-            high = low;
-            low.0 /= 4.0;
-            low.1 = at(&mut state, low.0, COARSE);
-            still = if high.1 - low.1 > 1e-6 * wanted.max(1e-6) {
-                0
-            } else {
-                still + 1
-            };
-        }
-        if low.0 < self.finest {
-            let must = "be reached where the costs that decide are within 2^50 of each other";
-            return Err(Error::reach("beta", must, beta, None));
-        }
-        let far = largest / low.0 > SEARCHED;
-        let frozen = low.1 > 0.0 && self.is_frozen(low.0)?;
-        if near && (!state.is_held() || low.1 > 0.0 && !frozen || low.1 <= 0.0 && far) {
-            return Ok(None);
-        }
-        if near && frozen && far {
-            let (cost, t) = comparable(size, cost, low.0)?;
-            let mut state = Potentials::new(size, &cost, f64::INFINITY);
-            state.settle(t, DONE);
-            let law = rounded(arguments, &state)?;
-            if rate::beta(&law) >= beta {
-                arguments.note("temperature", assignment::scaled(low.0, -self.by));
-                arguments.note("temperatures_tried", tried);
-                return Ok(Some(law));
-            }
-        }
-        let (mut below, mut above, mut side) = (low.1, high.1, 0);
-        // Bits a unit of ln T, for the polish.
-        let mut slope = ((high.1 - low.1) / (high.0 / low.0).ln()).max(1e-9);
-        let mut t = if low.1 > 0.0 { low.0 } else { high.0 };
-        while low.1 <= 0.0 && high.0 / low.0 > 1.0 + 1e-9 {
-            let share = (below / (below - above)).clamp(0.02, 0.98);
-            t = (low.0.ln() + share * (high.0 / low.0).ln()).exp();
-            let bits = at(&mut state, t, COARSE);
-            let end = if bits >= 0.0 { &mut low } else { &mut high };
-            let seen = (bits - end.1) / (t / end.0).ln();
-            if seen > 0.0 {
-                slope = seen;
-            }
-            if bits.abs() <= 1e-5 * wanted {
-                break;
-            }
-            if bits >= 0.0 {
-                high = (t, bits);
-                above = bits;
-                below /= if side == 1 { 2.0 } else { 1.0 };
-                side = 1;
-            } else {
-                low = (t, bits);
-                below = bits;
-                above /= if side == -1 { 2.0 } else { 1.0 };
-                side = -1;
-            }
-        }
-        // Secants, aimed a hair above so that the last step lands on the safe side.
-        let hair = 1e-13 * wanted.max(1e-3);
-        let mut bits = at(&mut state, t, DONE);
-        for _ in 0..8 {
-            if (0.0..=10.0 * hair).contains(&bits) || low.1 > 0.0 {
-                break;
-            }
-            let next = t * ((3.0 * hair - bits) / slope).clamp(-0.5, 0.5).exp();
-            let now = at(&mut state, next, DONE);
-            let seen = (now - bits) / (next / t).ln();
-            if seen.is_finite() && seen > 0.0 {
-                slope = seen;
-            }
-            (t, bits) = (next, now);
-        }
-        // What is reported is what was rounded: warm up by hairs until it keeps the request.
-        for k in 0..60 {
-            if near && !state.is_held() {
-                return Ok(None);
-            }
-            let law = rounded(arguments, &state)?;
-            if rate::beta(&law) >= beta {
-                arguments.note("temperature", assignment::scaled(t, -self.by));
-                arguments.note("temperatures_tried", tried);
-                return Ok(Some(law));
-            }
-            t *= 1.0 + 1e-14 * f64::from(1u32 << k.min(30));
-            at(&mut state, t, DONE);
-        }
-        // Perfect secrecy on what is allowed is never below.
+    let mut state = Potentials::new(size, &cost);
+    let largest = state.largest;
+    let forbidden = cost.iter().any(|c| c.is_infinite());
+    if forbidden || largest == 0.0 {
+        // The hottest law is the most that the allowed reports can hold.
         state.scale(f64::INFINITY, DONE);
-        rounded(arguments, &state).map(Some)
+        let hottest = rounded(arguments, &state)?;
+        let most = rate::beta(&hottest);
+        if !(beta <= most) {
+            let must = format!("be at most {most} for the reports that `cost` allows");
+            return Err(Error::reach("beta", must, beta, Some(most)));
+        }
+        if largest == 0.0 || beta == most {
+            return Ok(hottest);
+        }
+        state = Potentials::new(size, &cost);
     }
+    let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
+    let mut high = low;
+    while high.1 < 0.0 && high.0 < largest * 1e9 {
+        low = high;
+        high.0 *= 4.0;
+        high.1 = at(&mut state, high.0, COARSE);
+    }
+    while low.1 > 0.0 && low.0 > largest / SEARCHED {
+        high = low;
+        low.0 /= 4.0;
+        low.1 = at(&mut state, low.0, COARSE);
+    }
+    // The coldest law will do if it has no bits left to lose: one assignment is the cheapest.
+    if !state.is_held() || low.1 > 0.0 && low.1 + wanted > 1e-12 {
+        return Err(too_cold());
+    }
+    let (mut below, mut above, mut side) = (low.1, high.1, 0);
+    // Bits a unit of ln T, for the polish.
+    let mut slope = ((high.1 - low.1) / (high.0 / low.0).ln()).max(1e-9);
+    let mut t = if low.1 > 0.0 { low.0 } else { high.0 };
+    while low.1 <= 0.0 && high.0 / low.0 > 1.0 + 1e-9 {
+        let share = (below / (below - above)).clamp(0.02, 0.98);
+        t = (low.0.ln() + share * (high.0 / low.0).ln()).exp();
+        let bits = at(&mut state, t, COARSE);
+        let end = if bits >= 0.0 { &mut low } else { &mut high };
+        let seen = (bits - end.1) / (t / end.0).ln();
+        if seen > 0.0 {
+            slope = seen;
+        }
+        if bits.abs() <= 1e-5 * wanted {
+            break;
+        }
+        if bits >= 0.0 {
+            high = (t, bits);
+            above = bits;
+            below /= if side == 1 { 2.0 } else { 1.0 };
+            side = 1;
+        } else {
+            low = (t, bits);
+            below = bits;
+            above /= if side == -1 { 2.0 } else { 1.0 };
+            side = -1;
+        }
+    }
+    // Secants, aimed a hair above so that the last step lands on the safe side.
+    let hair = 1e-13 * wanted.max(1e-3);
+    let mut bits = at(&mut state, t, DONE);
+    for _ in 0..8 {
+        if (0.0..=10.0 * hair).contains(&bits) || low.1 > 0.0 {
+            break;
+        }
+        let next = t * ((3.0 * hair - bits) / slope).clamp(-0.5, 0.5).exp();
+        let now = at(&mut state, next, DONE);
+        let seen = (now - bits) / (next / t).ln();
+        if seen.is_finite() && seen > 0.0 {
+            slope = seen;
+        }
+        (t, bits) = (next, now);
+    }
+    // What is reported is what was rounded: warm up by hairs until it keeps the request.
+    for k in 0..60 {
+        if !state.is_held() {
+            return Err(too_cold());
+        }
+        let law = rounded(arguments, &state)?;
+        if rate::beta(&law) >= beta {
+            arguments.note("temperature", scaled(t, -by));
+            arguments.note("temperatures_tried", tried);
+            return Ok(law);
+        }
+        t *= 1.0 + 1e-14 * f64::from(1u32 << k.min(30));
+        at(&mut state, t, DONE);
+    }
+    // Perfect secrecy on what is allowed is never below.
+    state.scale(f64::INFINITY, DONE);
+    rounded(arguments, &state)
 }

@@ -30,8 +30,6 @@ pub struct Matching {
     queue: Vec<u32>,
     /// Words of `free_columns` that are not zero, while a search runs.
     hopeful: Vec<u32>,
-    /// Rows whose column changed, each with the column it had, if that is wanted.
-    pub changes: Option<Vec<(u32, u32)>>,
 }
 
 impl Matching {
@@ -56,7 +54,6 @@ impl Matching {
             via: memory::filled(NONE, size),
             queue: memory::room(size + 1),
             hopeful: memory::room(words),
-            changes: None,
         }
     }
 
@@ -89,17 +86,9 @@ impl Matching {
         self.rows[u * self.words + v / 64] |= 1 << (v % 64);
     }
 
-    /// Take an edge out that is not matched, or will be released.
+    /// Take an edge out that is not matched, or will be left free.
     pub fn remove(&mut self, u: usize, v: usize) {
         self.rows[u * self.words + v / 64] &= !(1 << (v % 64));
-    }
-
-    /// Leave both ends of a matched edge free.
-    pub fn release(&mut self, u: usize, v: usize) {
-        self.column_of[u] = NONE;
-        self.row_of[v] = NONE;
-        self.free_columns[v / 64] |= 1 << (v % 64);
-        self.free_rows.push(u as u32);
     }
 
     /// Leave everything free.
@@ -242,9 +231,6 @@ impl Matching {
         loop {
             let before = std::mem::replace(&mut self.column_of[u as usize], v);
             self.row_of[v as usize] = u;
-            if let Some(changes) = &mut self.changes {
-                changes.push((u, before));
-            }
             if before == NONE {
                 return;
             }

@@ -5,7 +5,6 @@
 //! crawls (chains, near-permutations), Newton on the convex dual `sum A_ij exp(u_i + v_j) - sum u - sum v`
 //! by conjugate gradients, two passes over the matrix an iteration.
 
-pub mod assignment;
 pub mod matching;
 pub mod potentials;
 pub mod rounding;

@@ -37,10 +37,6 @@ pub struct Potentials<'a> {
     temperature: f64,
     /// The largest finite cost.
     pub largest: f64,
-    /// The most temperatures that a cost counts as.
-    reach: f64,
-    /// The same as a cost, at the temperature that is settled.
-    most: f64,
     /// Mass on entries that were kept positive by raising them.
     raised: f64,
     /// Passes over the matrix so far.
@@ -50,9 +46,8 @@ pub struct Potentials<'a> {
 }
 
 impl<'a> Potentials<'a> {
-    /// Before any temperature; `cost` is non-negative, infinite where nothing is allowed, and counts as `reach`
-    /// temperatures if it is more.
-    pub fn new(size: usize, cost: &'a [f64], reach: f64) -> Self {
+    /// Before any temperature; `cost` is non-negative, infinite where nothing is allowed.
+    pub fn new(size: usize, cost: &'a [f64]) -> Self {
         let finite = cost.iter().copied().filter(|c| c.is_finite());
         Potentials {
             size,
@@ -62,8 +57,6 @@ impl<'a> Potentials<'a> {
             kernel: memory::zeros(size * size),
             temperature: f64::INFINITY,
             largest: finite.fold(0.0, f64::max),
-            reach,
-            most: f64::INFINITY,
             raised: 0.0,
             passes: 0,
             off: f64::INFINITY,
@@ -73,12 +66,6 @@ impl<'a> Potentials<'a> {
     /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
     /// temperature keep the next kernel within the range of a double.
     pub fn settle(&mut self, t: f64, target: f64) {
-        let before = std::mem::replace(&mut self.most, self.reach * t);
-        if before.min(self.most) < self.largest {
-            // Potentials of costs that counted as others are none of these.
-            self.temperature = f64::INFINITY;
-            self.off = f64::INFINITY;
-        }
         self.approach(t, target);
         // Entries were kept positive that are smaller: from the potentials so far they come out as they are.
         for _ in 0..100 {
@@ -103,7 +90,7 @@ impl<'a> Potentials<'a> {
                 return;
             }
             self.restart();
-            self.cool(self.largest.min(self.most) / span, t, target);
+            self.cool(self.largest / span, t, target);
         }
     }
 
@@ -128,7 +115,7 @@ impl<'a> Potentials<'a> {
     /// Scale the kernel of temperature `t` as it is, from the potentials of the last.
     pub fn scale(&mut self, t: f64, target: f64) {
         let (size, cost) = (self.size, self.cost);
-        let (row, column, most) = (&self.row, &self.column, self.most);
+        let (row, column) = (&self.row, &self.column);
         pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
             let costs = &cost[u * size..][..size];
             for ((cell, &c), column) in cells.iter_mut().zip(costs).zip(column) {
@@ -136,7 +123,7 @@ impl<'a> Potentials<'a> {
                 *cell = if t.is_infinite() {
                     f64::from(u8::from(c.is_finite()))
                 } else if c.is_finite() {
-                    ((row[u] + column - c.min(most)) / t).exp().max(LEAST)
+                    ((row[u] + column - c) / t).exp().max(LEAST)
                 } else {
                     0.0
                 };

@@ -4,19 +4,17 @@ use pyo3::prelude::*;
 
 use super::decomposition::{Decomposition, Made};
 use crate::birkhoff::counts::MAX_SIZE;
-use crate::birkhoff::{self, Options, Policy, realise};
+use crate::birkhoff::{self, Options};
 use crate::draw::derive::Label;
 use crate::error::Error;
 use crate::law::{self, Structure};
-use crate::py::convert::{as_real, text, type_name, whole};
+use crate::py::convert::{as_real, type_name, whole};
 use crate::py::law::Matrix;
 use crate::py::work::watched;
 use crate::py::{memory, package};
 
-/// Policy, bits, mass, most terms and restarts, as `decompose` and `decompose_all` are given them.
+/// Mass, most terms and restarts, as `decompose` and `decompose_all` are given them.
 pub type Given<'py> = (
-    Bound<'py, PyAny>,
-    Option<Bound<'py, PyAny>>,
     Bound<'py, PyAny>,
     Option<Bound<'py, PyAny>>,
     Bound<'py, PyAny>,
@@ -24,23 +22,15 @@ pub type Given<'py> = (
 
 /// Read the options of a decomposition.
 fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Options> {
-    let (policy, bits, mass, max_terms, restarts) = given;
-    let must = "be \"bottleneck\" or \"any\"";
-    let policy = match text("policy", must, policy)? {
-        "bottleneck" => Policy::Bottleneck,
-        "any" => Policy::Any,
-        other => return Err(Error::value("policy", must, format!("{other:?}")).into()),
-    };
-    let option = |name, given: &Option<_>, most| {
-        let read = given.as_ref().map(|given| whole(name, given, 1, most));
-        read.transpose()
-    };
-    let bits = option("bits", bits, realise::MAX_BITS.into())?;
+    let (mass, max_terms, restarts) = given;
     let mass = as_real("mass", "be a number", mass)?;
     if !(mass > 0.0 && mass <= 1.0) {
         return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
     }
-    let max_terms = option("max_terms", max_terms, u64::MAX)?;
+    let max_terms = max_terms
+        .as_ref()
+        .map(|given| whole("max_terms", given, 1, u64::MAX))
+        .transpose()?;
     let restarts = whole("restarts", restarts, 1, 1 << 16)?;
     if let Some(progress) = progress
         && !progress.is_callable()
@@ -49,8 +39,6 @@ fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
         return Err(Error::type_("progress", must, type_name(progress)).into());
     }
     Ok(Options {
-        policy,
-        bits: bits.map(|bits| bits as u32),
         mass,
         max_terms,
         restarts: restarts as u32,
@@ -70,14 +58,10 @@ fn fits(matrix: &law::Matrix) -> Result<(), Error> {
 
 /// A decomposition for Python. The matrix and the options decide its terms.
 fn made(inner: birkhoff::Decomposition, options: &Options) -> Made {
-    let policy = match options.policy {
-        Policy::Bottleneck => "bottleneck",
-        Policy::Any => "any",
-    };
-    // No option is negative, so -1 is one that was not given.
+    // No option is negative, so -1 is one that was not given. The first two are those of all decompositions.
     let options = vec![
-        Label::Text(policy.into()),
-        Label::Integer(options.bits.map_or(-1, i128::from)),
+        Label::Text("bottleneck".into()),
+        Label::Integer(-1),
         Label::Integer(options.mass.to_bits().into()),
         Label::Integer(options.max_terms.map_or(-1, i128::from)),
         Label::Integer(options.restarts.into()),

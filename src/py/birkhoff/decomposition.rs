@@ -119,13 +119,11 @@ impl Decomposition {
         self.count()
     }
 
-    /// The matrix that was decomposed: the one given, or with ``bits`` the one on the coarser grid.
+    /// The matrix that was decomposed.
     ///
     /// >>> m = bs.circulant([0.7, 0.2, 0.1])
     /// >>> m.decompose().matrix == m
     /// True
-    /// >>> m.decompose(bits=4).matrix.exact_row(0)
-    /// [Fraction(11, 16), Fraction(3, 16), Fraction(1, 8)]
     #[getter]
     fn matrix(&self) -> law::Made {
         law::Made(self.inner.matrix.clone())
