@@ -67,7 +67,6 @@ def test_options_are_called_as_in_python() -> None:
         "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
         "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
-        "risk": set(parameters(bs.risk)),
         "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Plan.regress)),

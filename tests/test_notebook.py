@@ -113,7 +113,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Propensity": audited.propensity,
         "Rate": audited.guesses[0].rate,
         "Repeats": audited.repeats,
-        "Risk": bs.risk(records, keys=["age"], sensitive=["ill"]),
         "Allocation": bs.allocate([3, 4], epsilon=2)[0],
         "Choice": bs.strongest(3, records=4000, tolerance=0.05)[0],
         "Collector": plan().collector(NASTY),

@@ -42,7 +42,6 @@ from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
-    from bistochastic.audit.risk import risk
     from bistochastic.choose.allocate import allocate
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
@@ -64,7 +63,7 @@ __all__ = [
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "results", "risk", "strongest",
+    "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
     "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
@@ -82,7 +81,6 @@ _LATER = {
     "report": ("compare",),
     "report.explorer": ("explore",),
     "files.opened": ("open",),
-    "audit.risk": ("risk",),
     "samples": ("titanic",),
 }
 _MODULES = ("masking", "plot", "results", "theory")

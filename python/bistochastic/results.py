@@ -24,7 +24,6 @@ from bistochastic.audit.results import (
     Repeats,
     Scenario,
 )
-from bistochastic.audit.risk import Risk
 from bistochastic.choose.allocate import Allocation
 from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
@@ -77,7 +76,7 @@ __all__ = [
     "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
     "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
     "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
-    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Risk", "Scenario", "Spent",
+    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
     "Step", "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions",
     "Unit", "Wald",
 ]  # fmt: skip

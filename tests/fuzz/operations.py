@@ -85,7 +85,7 @@ OF = {
     ),
     **dict.fromkeys(
         ("Classes", "Microaggregation", "Anatomy", "ReverseMap", "PermutationDistance", "Counts",
-         "Regression", "Risk"),
+         "Regression"),
         "shown as_html pickled",
     ),
 }  # fmt: skip

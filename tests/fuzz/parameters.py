@@ -324,7 +324,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "released": lambda s: audited(s, 1),
     "audit.plan": lambda s: audited(s, 2),
     "keys": _of("['sex']", "['sex', 'town']", "[]", "'sex'", "['x']", "7"),
-    "risk.weights": _of("None", "'income'", "'sex'", "7"),
     "household": _of("None", "'region'", "'x'", "7"),
     "knows": _of("None", "['sex']", "{'year': 1}", "[['sex'], []]", "'sex'", "['x']", "7"),
     "wants": _of("None", "['town']", "['sex']", "'x'", "[]"),

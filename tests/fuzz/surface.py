@@ -101,7 +101,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         "{'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, bs.Plan("
         "[bs.Categorical('a', ['x', 'y'], 'identity')], keep=['z']), formula='z ~ a').coefficients"
     ),
-    "Risk": lambda s: "bs.risk({'sex': ['F', 'M', 'M'], 'age': [1, 1, 2]}, keys=['sex', 'age'])",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Quantile": lambda s: (
