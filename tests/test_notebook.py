@@ -117,8 +117,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Choice": bs.strongest(3, records=4000, tolerance=0.05)[0],
         "Collector": plan().collector(NASTY),
         "Strongest": bs.strongest(3, records=4000, tolerance=0.05),
-        "Suggestion": bs.suggest({NASTY: labelled()}, beta=0.6)[0],
-        "Suggestions": bs.suggest({NASTY: labelled()}, beta=0.6),
         "Anatomy": bs.masking.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
         "Axis": m.estimate(counts=[3, 2, 1], categories=labelled()).axes[0],
         "Bits": plan().categorical,
@@ -260,8 +258,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit", "Collector", "Suggestion",
-             "Suggestions", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
+             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit",
+             "Collector", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -274,7 +272,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
         "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
-        "Tradeoff", "Allocation", "Choice", "Strongest", "Suggestion", "Suggestions",
+        "Tradeoff", "Allocation", "Choice", "Strongest",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
-    from bistochastic.plan.suggest import suggest
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
@@ -64,7 +63,7 @@ __all__ = [
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
     "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
-    "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
@@ -73,7 +72,6 @@ _LATER = {
     "sources": ("KeySource",),
     "models.ledger": ("Ledger",),
     "tables.cluster": ("cluster",),
-    "plan.suggest": ("suggest",),
     "choose.allocate": ("allocate",),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),

@@ -62,7 +62,6 @@ from bistochastic.plan import (
     Release,
     Unit,
 )
-from bistochastic.plan.suggest import Suggestion, Suggestions
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.tables.collector import Collector
@@ -77,6 +76,6 @@ __all__ = [
     "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
     "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
     "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
-    "Step", "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions",
+    "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
     "Unit", "Wald",
 ]  # fmt: skip

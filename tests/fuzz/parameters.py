@@ -169,7 +169,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "strongest.family": _of("'geometric'", "['randomized_response', 'k_anonymous']", "None"),
     **dict.fromkeys(("strongest.cost", "observation"), _of("None")),
     "false_records": _of("0", "1", "5", "10**6"),
-    "suggest.schema": _of("{'sex': ['F', 'M'], 'age': [1, 2, 3]}", "{'x': int}", "{}", "7"),
     "max_cells": _of("4", "100", "0"),
     "min_dependence": _of("0.1", "0", "1", "2"),
     "cluster.release": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE})",

@@ -51,8 +51,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Allocation": lambda s: "bs.allocate([2, 5], beta=0.5)[0]",
     "Choice": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)[0]",
     "Strongest": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)",
-    "Suggestion": lambda s: "bs.suggest({'sex': ['F', 'M']}, beta=0.5)[0]",
-    "Suggestions": lambda s: "bs.suggest({'sex': ['F', 'M'], 'age': [1, 2, 3]}, beta=0.5)",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
