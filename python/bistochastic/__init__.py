@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
-    from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
     from bistochastic.tables.cluster import cluster
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
-    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
+    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
     "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
     "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
@@ -77,7 +76,6 @@ _LATER = {
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
     "report": ("compare",),
-    "report.explorer": ("explore",),
     "files.opened": ("open",),
     "samples": ("titanic",),
 }

@@ -226,7 +226,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         "print_nothing", "True", "False", "hostile.nasty(0)", "hostile.raises('__call__')",
     ),
     "path": path,
-    **dict.fromkeys(("report.path", "explore.path"), page),
+    **dict.fromkeys(("report.path",), page),
     "size_or_categories": lambda s: s.rng.choice(
         [str(s.size), "6", "32", "['a', 'b', '<b>']", "range(3)", "[]", "'ab'"]
     ),

@@ -128,7 +128,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
            "build": 4.0, "decompose_all": 1.5, "from_file": 2.0,
-           "report": 0.3, "explore": 0.2,
+           "report": 0.3,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 _OF_AUDITS = {"Audit", "Repeats", *_PARTS}
 
