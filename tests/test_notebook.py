@@ -145,9 +145,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
-        "Quantile": bs.Plan([bs.Binned("x", [0, 1, 2], "randomized_response", keep=0.8)]).quantile(
-            {"x": ["[0, 1)"] * 30 + ["[1, 2]"] * 50}, "x"
-        ),
         "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Regression": regression,

@@ -29,7 +29,7 @@ from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.counts import Axis, Counts
-from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -74,7 +74,7 @@ __all__ = [
     "Entry", "Estimate", "Finding", "Giveaway", "GroupMeans", "Groups", "Guess", "Joint", "Key",
     "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
     "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
-    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
+    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate",
     "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
     "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
     "Unit", "Wald",

@@ -73,7 +73,7 @@ OF = {
     "ProtectedBatches": "shown as_html walked",
     **dict.fromkeys(("TTransforms", "Tradeoff"), f"{USUAL} length walked"),
     **dict.fromkeys(("Entry", "Step"), "shown as_html equals"),
-    **dict.fromkeys(("Choice", "Quantile"), "shown pickled"),
+    **dict.fromkeys(("Choice",), "shown pickled"),
     **dict.fromkeys(("Unit", "Coefficients"), "shown equals pickled"),
     **dict.fromkeys(
         ("Comparison", "Ledger", "Transitions", "Preview", "Release"), "shown as_html"

@@ -101,10 +101,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
-    "Quantile": lambda s: (
-        "bs.Plan([bs.Binned('x', [0, 1, 2], 'randomized_response', keep=0.8)])"
-        ".quantile({'x': ['[0, 1)'] * 30 + ['[1, 2]'] * 50}, 'x')"
-    ),
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",
     "Unit": lambda s: (
         "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'uniform', unit='h')], keep=['h'])"
