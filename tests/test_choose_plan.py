@@ -92,28 +92,6 @@ def test_the_strongest_of_a_plan_is_that_of_each_column() -> None:
     assert "no single parameter" in found[2].note
 
 
-def test_choose_in_the_shell(tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        main, ["choose", "--size", "4", "--records", "4580", "--within", "0.03"]
-    )
-    assert done.exit_code == 0, done.output
-    assert "0.789215" in done.output
-    assert "class totals only" in done.output
-    plan = tmp_path / "plan.toml"
-    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
-    plan.write_text(bs.Plan([sex]).to_toml())
-    done = CliRunner().invoke(
-        main, ["choose", "--plan", str(plan), "--records", "1000", "--within", "0.05"]
-    )
-    assert "0.701685" in done.output
-    done = CliRunner().invoke(main, ["choose", "--records", "1000", "--within", "0.05"])
-    assert done.exit_code == 2
-    done = CliRunner().invoke(
-        main, ["choose", "--size", "4", "--records", "10", "--within", "0.03"]
-    )
-    assert "even without noise" in done.output
-
-
 def test_preview_says_what_to_expect_of_records() -> None:
     sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
     plan = bs.Plan([sex, bs.Categorical("job", range(3), "blocks", sizes=[2, 1])])

@@ -206,7 +206,6 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
         ("plan", folder / f"{EVIL}.none"),
         ("plan", source, "--codebook", source),
         ("plan", source, "--categories-from-data", "--keep", f"{EVIL}?"),
-        ("compare", EVIL),
         (EVIL,),
         ("inspect", f"--{EVIL}"),
         (f"--{EVIL}", "inspect"),
