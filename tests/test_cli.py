@@ -20,7 +20,6 @@ import bistochastic as bs
 from bistochastic import __main__, cli
 from bistochastic.words import down
 
-
 COUNTING = bytes(range(32))
 
 
