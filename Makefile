@@ -162,7 +162,7 @@ census: build-bench
 	$(BIN)/python benches/three_ways.py
 
 paper: build
-	$(BIN)/bistochastic paper --markdown > docs/explanation/paper.md
+	$(BIN)/python docs/paper/recompute.py > docs/explanation/paper.md
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures

@@ -113,11 +113,10 @@ def sets() -> None:
 
 def many_columns() -> None:
     columns = {f"c{i}": [f"{i}.{j}" for j in range(2 + i % 20)] for i in range(100)}
-    plan = bs.suggest(columns, beta=0.5).plan
+    plan = bs.Plan.for_frame(columns, beta=0.5)
     sizes = [len(levels) for levels in columns.values()]
     for name, call, most in (
         ("plan.strongest", lambda: plan.strongest(records=10_000, tolerance=0.03), 2000),
-        ("suggest", lambda: bs.suggest(columns, beta=0.5), 200),
         ("allocate, bits", lambda: bs.allocate(sizes, beta=0.5, min_beta=0.2), 200),
         ("allocate, epsilon", lambda: bs.allocate(sizes, epsilon=100, min_beta=0.2), 200),
         ("preview", lambda: str(plan.preview(10_000)), 200),

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-import duckdb
 import numpy as np
 
 import bistochastic as bs
@@ -71,26 +70,6 @@ def counting() -> None:
     print(f"add of 5 columns: {ours * 10:.2f} us, {ours / plain:.2f} times a dict of counters")
 
 
-def warehouse() -> None:
-    """A grouped count, as reported and corrected."""
-    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], RESPONSE, beta=0.5)], keep=["region"])
-    connection = duckdb.connect()
-    connection.execute(f"""CREATE TABLE protected AS SELECT
-        CASE WHEN random() < 0.5 THEN 'F' ELSE 'M' END AS sex,
-        (random() * 20)::INTEGER::VARCHAR AS region FROM range({ROWS})""")
-    connection.execute(plan.sql("duckdb"))
-
-    def timed(columns: str, table: str) -> float:
-        question = f"SELECT region, {columns} FROM {table} GROUP BY region"
-        return best(lambda: connection.execute(question).fetchall(), 5)
-
-    plain = timed("count(*) FILTER (sex = 'F')", "protected")
-    ours = timed('bs_count("sex=F")', "protected_corrected")
-    both = timed('bs_count("sex=F"), bs_se("sex=F")', "protected_corrected")
-    print(f"SQL over {ROWS:,} rows: {ours:.3f} s, {ours / plain:.2f} times the naive count; "
-          f"with standard errors {both / plain:.2f} times")  # fmt: skip
-
-
 def javascript() -> None:
     """Answers of one device after another record."""
     node = shutil.which("node")
@@ -111,5 +90,4 @@ def javascript() -> None:
 
 if __name__ == "__main__":
     counting()
-    warehouse()
     javascript()

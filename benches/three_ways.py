@@ -78,8 +78,8 @@ def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
             middles = {a.column: a.bins.midpoints for a in attributes}
             both = [INCOME, TAX]
             related = plan.correlation(out, both, {name: middles[name] for name in both}).value
-            third = plan.quantile(out, INCOME, 0.75).category.strip("[)]").split(", ")
-            quartile = (float(third[0]) + float(third[1])) / 2
+            shares = np.cumsum(plan.estimate(out, INCOME, method="mle").frequencies)
+            quartile = middles[INCOME][int(np.searchsorted(shares, 0.75))]
         else:
             related = out[INCOME].corr(out[TAX])
             quartile = out[INCOME].quantile(0.75)

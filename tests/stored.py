@@ -96,7 +96,7 @@ def numbers() -> bs.Plan:
 
 
 def units() -> bs.Plan:
-    """Households: columns drawn by unit, classes of numbers and dates, recoding, edit rules."""
+    """Households: columns drawn by unit, classes of numbers and dates, impossible cells."""
     return bs.Plan(
         [
             bs.Categorical("roof", ["tin", "clay"], RR, beta=0.6, unit="home",
@@ -105,13 +105,12 @@ def units() -> bs.Plan:
                       output="number", step=0.5, top=999),
             bs.Binned("built", width="year", low="1990-01-01", high="2000-01-01", family=RR,
                       epsilon=1, open=("low", "high"), missing="keep"),
-            bs.Categorical("sex", ["F", "M"], RR, beta=0.6),
-            bs.Categorical("child", ["no", "yes"], RR, beta=0.6, recode={"j": "yes"}),
+            bs.Joint(("sex", "child"), [["F", "M"], ["no", "yes"]], RR, beta=0.6000000000000001,
+                     impossible=[("M", "yes")], recode={"child": {"j": "yes"}}),
             bs.Numeric("income", "k_anonymous", k=5, within="region", min_group=12,
                        missing="keep", bottom=0, top=90.5),
         ],
         name="units", keep=["region"], drop=["home"], units=["village"],
-        impossible=[{"sex": "M", "child": "yes"}],
     )  # fmt: skip
 
 

@@ -13,24 +13,18 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bistochastic as bs
-from bistochastic.estimate.planning import mean_standard_error
-from bistochastic.markup.pictures import cell_text
-from bistochastic.report import suspicion
-from bistochastic.words import down, spoken, up
 
 webdriver = pytest.importorskip("selenium.webdriver")
 
 NASTY = "<script>window.planted = 1</script>"
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
-FAMILIES = ["randomized_response", "k_anonymous", "geometric", "tridiagonal"]
 
 
 def program(*names: str) -> str:
@@ -60,11 +54,10 @@ def driver() -> Iterator[Any]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One page of each kind."""
     folder = tmp_path_factory.mktemp("pages")
-    found = {name: folder / f"{name}.html" for name in ("report", "plan", "explorer")}
+    found = {name: folder / f"{name}.html" for name in ("report", "plan")}
     plan = census()
     plan.protect(people(400), shuffle=True).report(found["report"])
     plan.report(found["plan"])
-    bs.explore(["never", NASTY, "often", "always"], found["explorer"], records=5000)
     if hasattr(bs, "audit"):
         found["audit"] = folder / "audit.html"
         frame = people(400)
@@ -117,7 +110,7 @@ def open_page(driver: Any, path: Path, width: int = 1280, scheme: str = "light")
     driver.get(path.as_uri())
 
 
-PLANTED = ["report", "plan", "explorer"]
+PLANTED = ["report", "plan"]
 NAMES = PLANTED + ["audit"] * hasattr(bs, "audit")
 every_page = pytest.mark.parametrize("name", NAMES)
 
@@ -161,71 +154,6 @@ def _axe(driver: Any) -> None:
     assert spec is not None
     assert spec.origin is not None
     driver.execute_script(Path(spec.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
-
-
-def facts(driver: Any) -> list[str]:
-    return [driver.execute_script("return document.getElementById(arguments[0]).textContent",
-                                  f"x-fact-{i}") for i in range(7)]  # fmt: skip
-
-
-def choose(driver: Any, id: str, words: str) -> None:
-    from selenium.webdriver.support.ui import Select
-
-    Select(driver.find_element("id", id)).select_by_visible_text(words)
-
-
-def by_keys(driver: Any, step: int) -> None:
-    """Move the slider to a step as someone without a mouse would."""
-    from selenium.webdriver.common.keys import Keys
-
-    slider = driver.find_element("id", "x-beta")
-    slider.send_keys(Keys.HOME, *[Keys.ARROW_RIGHT] * step)
-    assert slider.get_attribute("value") == str(step)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_slider_shows_what_the_core_gives(
-    driver: Any, pages: dict[str, Path], family: str
-) -> None:
-    open_page(driver, pages["explorer"])
-    choose(driver, "x-family", spoken(family))
-    for step in (0, 7, 16, 24, 33, 40):
-        by_keys(driver, step)
-        beta = step / 40
-        slider = driver.find_element("id", "x-beta")
-        said = driver.find_element("id", "x-said").text
-        try:
-            matrix = bs.build(family, size=4, beta=beta)
-        except bs.errors.OutOfReachError:
-            assert facts(driver) == ["–"] * 7
-            assert "no matrix of this beta" in said
-            assert "no such matrix" in slider.get_attribute("aria-valuetext")
-            assert not driver.find_element("id", "x-matrix").is_displayed()
-            continue
-        assert driver.find_element("id", "x-matrix").is_displayed()
-        most = suspicion.odds(matrix)
-        shown = facts(driver)
-        assert shown[0] == down(matrix.beta, 4)
-        assert shown[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
-        if most is not None:
-            assert shown[2] == suspicion.percent(suspicion.after(Fraction(1, 100), most))
-            assert shown[3] == suspicion.percent(suspicion.after(Fraction(1, 10), most))
-            assert shown[2] in said
-        if not matrix.is_singular and (error := mean_standard_error(matrix, 5000)) is not None:
-            assert shown[6] == f"{100 * error:.3g}"
-        assert f"beta {beta:g}" in slider.get_attribute("aria-valuetext")
-        drawn = driver.execute_script(
-            "return Array.from(document.querySelectorAll('#x-cells text'), e => e.textContent)"
-        )
-        assert drawn == [cell_text(float(p), 4) for row in matrix.to_dense() for p in row]
-
-
-def test_the_slider_of_a_report_starts_at_the_plan(driver: Any, pages: dict[str, Path]) -> None:
-    open_page(driver, pages["report"])
-    for column, beta in (("education (beta 0.5)", 0.5), ("sex (beta 0.6)", 0.6)):
-        choose(driver, "x-column", column)
-        assert driver.find_element("id", "x-asked").text == f"{beta:g}"
-    assert facts(driver)[1] == up(bs.randomized_response(2, beta=0.6).epsilon, 4)
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -290,8 +218,5 @@ def test_pages_work_without_script(driver: Any, pages: dict[str, Path], name: st
     try:
         open_page(driver, pages[name])
         assert driver.find_element("tag name", "h1").is_displayed()
-        for panel in driver.find_elements("id", "explorer"):
-            assert not panel.is_displayed()
-            assert driver.find_element("css selector", "noscript p").is_displayed()
     finally:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -1,10 +1,9 @@
-"""Choosing for whole plans: by what users know, for a tolerance, by suggestion and in clusters."""
+"""Choosing for whole plans: by what users know, for a tolerance, and in clusters."""
 
 from __future__ import annotations
 
 import math
 import os
-import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -93,28 +92,6 @@ def test_the_strongest_of_a_plan_is_that_of_each_column() -> None:
     assert "no single parameter" in found[2].note
 
 
-def test_choose_in_the_shell(tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        main, ["choose", "--size", "4", "--records", "4580", "--within", "0.03"]
-    )
-    assert done.exit_code == 0, done.output
-    assert "0.789215" in done.output
-    assert "class totals only" in done.output
-    plan = tmp_path / "plan.toml"
-    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
-    plan.write_text(bs.Plan([sex]).to_toml())
-    done = CliRunner().invoke(
-        main, ["choose", "--plan", str(plan), "--records", "1000", "--within", "0.05"]
-    )
-    assert "0.701685" in done.output
-    done = CliRunner().invoke(main, ["choose", "--records", "1000", "--within", "0.05"])
-    assert done.exit_code == 2
-    done = CliRunner().invoke(
-        main, ["choose", "--size", "4", "--records", "10", "--within", "0.03"]
-    )
-    assert "even without noise" in done.output
-
-
 def test_preview_says_what_to_expect_of_records() -> None:
     sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
     plan = bs.Plan([sex, bs.Categorical("job", range(3), "blocks", sizes=[2, 1])])
@@ -159,45 +136,6 @@ def test_false_records_move_an_estimate_by_at_most_the_bound() -> None:
     weighted = bs.uniform(1).estimate([0, 0], weights=[1, 2])
     with pytest.raises(ValueError, match="records that count alike"):
         weighted.poisoning(1)
-
-
-def test_suggestions_are_by_kind_and_never_by_a_value() -> None:
-    columns: dict[str, Any] = {
-        "sex": ["F", "M"], "age": ["0-17", "18-64", "65+"], "rating": [1, 2, 3, 4, 5],
-        "health": ["excellent", "good", "fair", "poor"], "month": list(range(1, 13)),
-        "weekday": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-        "colour": ["red", "green", "blue"], "region_code": [1, 2, 3, 4],
-        "town": [f"town {i}" for i in range(300)], "income": float, "person_id": int, "notes": str,
-    }  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = {each.column: each for each in bs.suggest(columns, beta=0.5)}
-    families = {name: each.family for name, each in found.items()}
-    assert families == {
-        "sex": "randomized_response", "age": "geometric", "rating": "geometric",
-        "health": "geometric", "month": "gibbs", "weekday": "gibbs",
-        "colour": "randomized_response", "region_code": "randomized_response",
-        "town": "randomized_response", "income": "undecided", "person_id": "undecided",
-        "notes": "drop",
-    }  # fmt: skip
-    assert found["person_id"].kind == "id, code or weight"
-    plan = bs.suggest(columns, beta=0.5).plan
-    assert plan.min_beta >= 0.5
-    assert plan.undecided == ("income", "person_id")
-    # On a circle December is as near to January as February is.
-    month = plan._coded[4].matrices[0]
-    assert month[0, 11] == pytest.approx(month[0, 1])
-    by_epsilon = bs.suggest(columns, epsilon=1)
-    assert {each.column: each.family for each in by_epsilon}["town"] == "difference_set"
-    # Of three ordered categories randomized response is the nearer at epsilon 1, of 200 it is not.
-    assert {each.column: each.family for each in by_epsilon}["age"] == "randomized_response"
-    many = bs.suggest({"age": list(range(200))}, epsilon=1)[0]
-    assert (many.kind, many.family) == ("ordered", "geometric")
-    for attribute in by_epsilon.plan._coded:
-        attribute.matrices[0].require(epsilon=1)
-    assert bs.suggest(columns, beta=0.3, min_beta=0.7).plan.min_beta >= 0.7
-    with pytest.raises(TypeError, match="got none"):
-        bs.suggest(columns)
 
 
 def cramer(table: np.ndarray) -> float:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import warnings
-from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 
@@ -21,22 +20,13 @@ import bistochastic as bs
 from bistochastic import __main__, cli
 from bistochastic.words import down
 
+COUNTING = bytes(range(32))
+
 
 def run(*arguments: str) -> str:
     result = CliRunner().invoke(cli.main, arguments)
     assert result.exit_code == 0, result.output
     return result.output
-
-
-def test_the_paper_command_prints_every_statement() -> None:
-    text = run("paper")
-    assert "5 of its 12 cells do not follow" in text
-    assert "alpha = 0.3      35%        40.614%          35.224%" in text
-    assert "rows sum to 0.9333" in text
-    for title in ("Section 2.2", "Proposition 1", "Proposition 2", "Proposition 3", "Theorem 2"):
-        assert f"{title}: " in text
-    assert "0.001         1.998           1.089          1.000             0.000" in text
-    assert all(len(line) <= 92 for line in text.splitlines() if "  " not in line.strip())
 
 
 def test_the_demo_goes_the_whole_way() -> None:
@@ -128,8 +118,6 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
         assert "family      dense" in text
         assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
     assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
-    side = run("compare", str(tmp_path / "m.npy"), "uniform size=3")
-    assert re.search(rf"^beta +{down(m.beta)} +1$", side, re.M)
     for name, sentence in {
         "ragged.csv": "rows of one length",
         "empty.csv": "rows of one length",
@@ -165,17 +153,6 @@ def test_every_family_can_be_inspected() -> None:
     assert "size        1" in run("inspect", "blocks", "--sizes", "1")
 
 
-def test_compare() -> None:
-    text = run("compare", "--size", "12", "--beta", "0.4")
-    for family in ("identity", "randomized_response", "k_anonymous", "tridiagonal", "uniform"):
-        assert family in text
-    text = run("compare", "k_anonymous size=12 k=3", "tridiagonal alphas=0.3 size=12")
-    assert "0.44211" in text
-    assert "0.40614" in text
-    page = bs.compare(bs.uniform(2))._repr_html_()
-    assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -191,10 +168,6 @@ def test_compare() -> None:
         (["inspect", "tridiagonal", "--alphas", ""], "'' is not a number"),
         (["inspect", "blocks", "--sizes", "1,,2"], "'' is not a number"),
         (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
-        (["compare", ""], "`family` must be one of balance, "),
-        (["compare", "uniform size=3 size=4"], "once for a name"),
-        (["compare", "uniform 3"], "`3` must be name=value"),
-        (["compare", "--beta", "2"], "`beta` must be from 0 to 1; got 2"),
         (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
     ],
 )
@@ -227,69 +200,6 @@ def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
     assert "pyarrow.lib" in done.stderr
     assert "pandas.core" not in done.stderr
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
-
-
-def decomposed(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli.main, ["decompose", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
-
-
-def test_files_are_decomposed_on_the_command_line(tmp_path: Path) -> None:
-    table = np.array([[5, 2, 1], [1, 4, 3], [2, 2, 4]])
-    np.savetxt(tmp_path / "m.csv", table, "%d", ",")
-    np.save(tmp_path / "m.npy", table)
-    entries = "".join(f"{u + 1} {v + 1} {x}\n" for (u, v), x in np.ndenumerate(table))
-    header = "%%MatrixMarket matrix coordinate integer general\n% a comment\n3 3 9\n"
-    (tmp_path / "m.mtx").write_text(header + entries)
-    listed = "\n".join(str(x) for x in table.T.flat)
-    array = f"%%MatrixMarket matrix array integer general\n3 3\n{listed}\n"
-    (tmp_path / "a.mtx").write_text(array)
-    want = bs.dense(table).decompose()
-    for name in ("m.csv", "m.npy", "m.mtx", "a.mtx"):
-        out = tmp_path / f"{name}.npz"
-        code, text = decomposed(str(tmp_path / name), "--out", str(out))
-        assert code == 0, text
-        assert "4 terms" in text
-        assert "the terms to the matrix, exactly" in text
-        with np.load(out) as arrays:
-            assert np.array_equal(arrays["permutations"], want.permutations)
-            assert np.array_equal(arrays["weights"], want.weights)
-            exactly = zip(arrays["numerators"], arrays["denominators"], strict=True)
-            assert [Fraction(int(n), int(d)) for n, d in exactly] == want.exact_weights
-    terms = str(tmp_path / "terms.csv")
-    code, text = decomposed(str(tmp_path / "m.csv"), "--out", terms, "--top", "1")
-    lines = (tmp_path / "terms.csv").read_text().splitlines()
-    assert lines[:2] == ["weight,exact,0,1,2", "0.5,1/2,0,1,2"]
-    assert len(lines) == 5
-    code, text = decomposed("tridiagonal alphas=0.3 size=12", "--mass", "0.5")
-    assert code == 0
-    assert "Left out: 0.3 of the whole" in text
-
-
-def test_files_that_are_no_bistochastic_matrix_are_explained(tmp_path: Path) -> None:
-    def refused(name: str, text: str, *more: str) -> str:
-        (tmp_path / name).write_text(text)
-        code, output = decomposed(str(tmp_path / name), *more)
-        assert code == 1
-        return output
-
-    assert "9 in row 2, off by 1" in refused("a.csv", "5,2,1\n1,4,3\n2,2,5\n")
-    assert "7 in column 0, off by -1" in refused("b.csv", "5,2,1\n1,4,3\n1,2,5\n")
-    assert "a sum of 0.9 in row 1, off by -1.0e-1" in refused("c.csv", "0.5,0.5\n0.5,0.4\n")
-    start = "%%MatrixMarket matrix coordinate "
-    assert "got 3 words in line 1" in refused("a.mtx", "1 2 3\n")
-    assert "be real or integer or pattern; got complex" in refused(
-        "b.mtx", start + "complex general\n"
-    )
-    assert "be square; got 2 x 3" in refused("c.mtx", start + "real general\n2 3 1\n1 1 1\n")
-    assert "hold 2 entries; got 1" in refused("d.mtx", start + "real general\n1 1 2\n1 1 1\n")
-    assert "one that is not in line 3" in refused("e.mtx", start + "real general\n1 1 1\n1 2 1\n")
-    assert "one that is not in line 3" in refused("f.mtx", start + "real general\n1 1 1\n1 1 x\n")
-    assert "`--out` must end in .npz, .csv; got .txt" in refused("d.csv", "1\n", "--out", "x.txt")
-    code, text = decomposed(str(tmp_path / "nothing.mtx"))
-    assert code == 1
-    assert "must be a file; got none there" in text
 
 
 def refusal(*arguments: str) -> str:
@@ -326,26 +236,6 @@ def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
         warnings.simplefilter("always")
         assert "must be a whole .npy file of numbers" in refusal("inspect", str(path))
     assert not said
-
-
-def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
-    path = tmp_path / "m.mtx"
-    head = "%%MatrixMarket matrix coordinate integer"
-    big = 2**62
-    for kind, entries in {
-        "general": [(1, 1)] * 4,
-        "symmetric": [(2, 1)] * 2,
-    }.items():
-        lines = [f"{u} {v} {big}" for u, v in entries]
-        path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
-        assert "got one that is not in line 4" in refusal("inspect", str(path))
-    # Each entry fits, the lines do not.
-    lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
-    path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")
-    refusal("inspect", str(path))
-
-
-COUNTING = bytes(range(32))
 
 
 def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:

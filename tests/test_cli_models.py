@@ -91,20 +91,6 @@ def test_regress_gives_what_python_gives(folder: Path, file: str) -> None:
     assert "years of school" in done.stdout
 
 
-def test_transitions_give_what_python_gives(folder: Path) -> None:
-    one, two = pd.read_csv(folder / "one.csv"), pd.read_parquet(folder / "two.parquet")
-    found = PLAN.transitions(one, two, columns=["job"], pseudonym="who")
-    words = ("one.csv", "two.parquet", "--plan", "plan.toml", "--by", "job", "--pseudonym", "who")
-    done = run(folder, "transitions", *words, "--format", "csv")
-    assert done.exit_code == 0, done.output
-    counts = [float(row["count"]) for row in rows(done.stdout)]
-    np.testing.assert_allclose(counts, found.counts.ravel(), rtol=1e-9)
-    assert (
-        json.loads(run(folder, "transitions", *words, "--format", "json").stdout)["people"] == 1800
-    )
-    assert "stayers" in run(folder, "transitions", *words).stdout
-
-
 def test_protect_enters_the_ledger_before_the_draw(folder: Path) -> None:
     words = (
         "raw.one.csv",
@@ -145,10 +131,6 @@ def test_bad_input_is_one_sentence(folder: Path) -> None:
          "`file` must have the column `x`; got none of that name"),
         ("regress", ("one.csv", *plan, "--formula", "job ~", "--model", "y"),
          "`model` must be one of linear"),
-        ("transitions", ("one.csv", "two.parquet", *plan, "--by", "job", "--id-column", "person"),
-         "`wave1` must have the column `person` of ids; got none"),
-        ("transitions", ("one.csv", "two.parquet", *plan, "--by", "job"),
-         "`id_column` must name the column of ids, or pseudonym; got neither"),
         ("ledger", ("x.jsonl", "--add", "one.csv.certificate.json"),
          "`--dataset` must be given with --add"),
         ("protect", ("raw.one.csv", "o.csv", *plan, "--budget", "1"), "`--budget` must be given"),

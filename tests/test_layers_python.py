@@ -46,7 +46,6 @@ ROOMS = (
     "report",
     "plot",
     "audit",
-    "paper",
     "masking",
     "theory",
     "results",
@@ -190,7 +189,7 @@ def test_the_test_would_see_an_import_that_points_up() -> None:
         "from bistochastic import Matrix",
         "if TYPE_CHECKING:\n    pass\nelse:\n    from bistochastic import plot",
         "def f():\n    from bistochastic.cli import main",
-        "class A:\n    def f(self):\n        import bistochastic.paper",
+        "class A:\n    def f(self):\n        import bistochastic.audit",
         "if TYPE_CHECKING:\n    from bistochastic.plot import heatmap",
     ):
         assert [one for one in imports("estimate", text) if not one.is_allowed], text

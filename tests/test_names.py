@@ -60,21 +60,15 @@ def test_options_are_called_as_in_python() -> None:
         "inspect": of_families
         | set(parameters(bs.Matrix.profile))
         | set(parameters(bs.Plan.preview)),
-        "compare": of_families,
-        "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
         "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
         "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
-        "risk": set(parameters(bs.risk)),
-        "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Plan.regress)),
-        "transitions": set(parameters(bs.Plan.transitions)),
         "ledger": set(parameters(bs.Ledger.add)) | {"add"},
         "verify": set(parameters(bs.open)),
-        "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
     assert set(stand_for) == set(commands)
@@ -94,12 +88,6 @@ def test_what_python_takes_can_be_typed() -> None:
     # A function cannot be typed, and the shell has a bar of its own.
     typed = options(cli.main.commands["inspect"])
     assert set(parameters(bs.Matrix.profile)) - {"self", "progress"} <= set(typed)
-    terms = options(cli.main.commands["decompose"])
-    asked = parameters(bs.Matrix.decompose)
-    assert set(asked) - {"self", "progress"} <= set(terms)
-    for name in set(asked) & set(terms):
-        # Options without a default are None, or a mark of click's own that says so.
-        assert terms[name] == asked[name] or asked[name] is None, name
 
 
 def test_measures_are_called_as_the_attributes_of_a_matrix() -> None:

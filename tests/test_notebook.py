@@ -113,13 +113,10 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Propensity": audited.propensity,
         "Rate": audited.guesses[0].rate,
         "Repeats": audited.repeats,
-        "Risk": bs.risk(records, keys=["age"], sensitive=["ill"]),
         "Allocation": bs.allocate([3, 4], epsilon=2)[0],
         "Choice": bs.strongest(3, records=4000, tolerance=0.05)[0],
         "Collector": plan().collector(NASTY),
         "Strongest": bs.strongest(3, records=4000, tolerance=0.05),
-        "Suggestion": bs.suggest({NASTY: labelled()}, beta=0.6)[0],
-        "Suggestions": bs.suggest({NASTY: labelled()}, beta=0.6),
         "Anatomy": bs.masking.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
         "Axis": m.estimate(counts=[3, 2, 1], categories=labelled()).axes[0],
         "Bits": plan().categorical,
@@ -148,9 +145,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
-        "Quantile": bs.Plan([bs.Binned("x", [0, 1, 2], "randomized_response", keep=0.8)]).quantile(
-            {"x": ["[0, 1)"] * 30 + ["[1, 2]"] * 50}, "x"
-        ),
         "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
         "Regression": regression,
@@ -261,8 +255,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit", "Collector", "Suggestion",
-             "Suggestions", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
+             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit",
+             "Collector", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -275,7 +269,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
         "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
-        "Tradeoff", "Allocation", "Choice", "Strongest", "Suggestion", "Suggestions",
+        "Tradeoff", "Allocation", "Choice", "Strongest",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

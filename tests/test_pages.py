@@ -320,7 +320,7 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     assert command_of("bistochastic key new x  # y > z") == "key"
     assert command_of("bistochastic regress x --formula 'a ~ b'") == "regress"
     assert command_of("bistochastic key new x > y") == command_of("printf x") == ""
-    assert set(first_pages()) - {""} == set(cli.main.commands) - {"paper"}
+    assert set(first_pages()) - {""} == set(cli.main.commands)
     page = tmp_path / "page.md"
     page.write_text("# A b\n")
     good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"

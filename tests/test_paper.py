@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+import recompute as paper
 import reference
-from bistochastic import paper
 
 
 def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> None:

@@ -404,7 +404,6 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "to_npz": lambda path: M.decompose().to_npz(path),
-    "decompose --out": lambda path: run("decompose", "circulant first_row=3,0,1", "--out", path),
     "plan --out": lambda path: run("plan", "--codebook", path.parent / "book.csv", "--out", path),
     "demo --data": lambda path: run("demo", "--data", path),
     "report": lambda path: run("report", path.parent / "plan.json", "--out", path),

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.report import column, deeds, document, explorer, precision, sentences, suspicion
+from bistochastic.report import column, deeds, precision, sentences, suspicion
 from bistochastic.words import down
 
 SECRETS = ["Zebedee-7Q", "qxj-income-918273", "Plutonium Street 4"]
@@ -675,13 +675,3 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
     assert (
         "`min_beta` must be at most 0.0, as the plan gives" in run(certificate, "--out", out).output
     )
-
-
-def test_the_page_of_a_report_has_the_slider(tmp_path: Path) -> None:
-    page = written(wide(), tmp_path, 1000)
-    assert explorer.script() in page
-    # A plan of numbers alone has no categories to explore, and so no script.
-    only = written(bs.Plan([bs.Numeric("income", "k_anonymous", k=5)]), tmp_path, 100)
-    assert "<script" not in only
-    [scene] = [s for s in document.Report(wide(), None, 1000)._scenes() if s.name[:3] == "sex"]
-    assert scene.start == 12

@@ -120,7 +120,6 @@ def test_reprs_and_pages_of_foreign_text_are_harmless(tmp_path: Path) -> None:
     release.report(tmp_path / "r.html")
     plan.report(tmp_path / "p.html")
     bs.audit(rows(), release, plan).report(tmp_path / "a.html")
-    bs.explore([EVIL, "b"], tmp_path / "e.html")
     for path in tmp_path.iterdir():
         harmless(path.read_text(encoding="utf-8"), path.name)
 
@@ -207,7 +206,6 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
         ("plan", folder / f"{EVIL}.none"),
         ("plan", source, "--codebook", source),
         ("plan", source, "--categories-from-data", "--keep", f"{EVIL}?"),
-        ("compare", EVIL),
         (EVIL,),
         ("inspect", f"--{EVIL}"),
         (f"--{EVIL}", "inspect"),

@@ -42,7 +42,6 @@ from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
-    from bistochastic.audit.risk import risk
     from bistochastic.choose.allocate import allocate
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
@@ -50,9 +49,7 @@ if TYPE_CHECKING:
     from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
-    from bistochastic.plan.suggest import suggest
     from bistochastic.report import compare
-    from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
     from bistochastic.tables.cluster import cluster
@@ -62,10 +59,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
-    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
+    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "results", "risk", "strongest",
-    "suggest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
+    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
@@ -74,15 +71,12 @@ _LATER = {
     "sources": ("KeySource",),
     "models.ledger": ("Ledger",),
     "tables.cluster": ("cluster",),
-    "plan.suggest": ("suggest",),
     "choose.allocate": ("allocate",),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
     "report": ("compare",),
-    "report.explorer": ("explore",),
     "files.opened": ("open",),
-    "audit.risk": ("risk",),
     "samples": ("titanic",),
 }
 _MODULES = ("masking", "plot", "results", "theory")

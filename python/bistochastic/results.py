@@ -24,13 +24,12 @@ from bistochastic.audit.results import (
     Repeats,
     Scenario,
 )
-from bistochastic.audit.risk import Risk
 from bistochastic.choose.allocate import Allocation
 from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.counts import Axis, Counts
-from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -63,7 +62,6 @@ from bistochastic.plan import (
     Release,
     Unit,
 )
-from bistochastic.plan.suggest import Suggestion, Suggestions
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.tables.collector import Collector
@@ -76,8 +74,8 @@ __all__ = [
     "Entry", "Estimate", "Finding", "Giveaway", "GroupMeans", "Groups", "Guess", "Joint", "Key",
     "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
     "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
-    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
-    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Risk", "Scenario", "Spent",
-    "Step", "Strongest", "Suggestion", "Suggestions", "TTransforms", "Tradeoff", "Transitions",
+    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate",
+    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
+    "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
     "Unit", "Wald",
 ]  # fmt: skip

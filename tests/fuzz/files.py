@@ -35,35 +35,6 @@ def csv(rng: Random) -> str:
     return _damaged(rng, repr(data), others)
 
 
-def mtx(rng: Random) -> str:
-    """A Matrix Market file with at most a few words that are wrong."""
-    form = rng.choice(["coordinate"] * 4 + ["array", "array", "dense"])
-    field = rng.choice(["real", "integer", "integer", "pattern", "complex", "REAL"])
-    symmetry = rng.choice(["general"] * 3 + ["symmetric", "skew-symmetric", "hermitian"])
-    n = rng.randint(1, 4)
-    declared = rng.choice(
-        [str(n)] * 9 + ["30000", "65536", "65537", "0", "-1", "9" * 30, "1e3", "", "4000000000"]
-    )
-    big = rng.choice(["1", "1", "2", str(2**62), str(2**63 - 1), str(2**63), "-1", number(rng)])
-    entries = [
-        f"{u + 1} {rng.choice([v + 1, v + 1, v + 1, 0, 9])} {big}" for u in range(n) for v in [u]
-    ]
-    if form == "array":
-        entries = [big] * (n * n)
-    count = rng.choice([str(len(entries))] * 6 + ["0", "99999999", number(rng)])
-    if rng.random() < 0.2:
-        entries += entries
-        count = str(len(entries))
-    head = f"{declared} {declared}" + (f" {count}" if form == "coordinate" else "")
-    lines = [f"%%MatrixMarket matrix {form} {field} {symmetry}", "% words", head, *entries]
-    return _damaged(rng, repr("\n".join(lines).encode()), [
-        "b'%%MatrixMarket'", "b'%%MatrixMarket matrix coordinate real general\\n30000 30000 0\\n'",
-        "b'%%MatrixMarket matrix coordinate integer general\\n65536 65536 0\\n'",
-        "b'%%MatrixMarket matrix array real symmetric\\n65536 65536\\n'",
-        "b'%%MatrixMarket matrix coordinate real general\\n1 1 1\\n1 1 nan\\n'",
-    ])  # fmt: skip
-
-
 def _array(rng: Random) -> str:
     n = rng.randint(1, 4)
     table = matrices.whole_table(rng, n)
@@ -123,7 +94,7 @@ def _damaged(rng: Random, data: str, others: list[str]) -> str:
     )
 
 
-_KINDS = {"csv": csv, "mtx": mtx, "npy": npy, "npz": npz}
+_KINDS = {"csv": csv, "npy": npy, "npz": npz}
 
 
 def table(rng: Random) -> str:

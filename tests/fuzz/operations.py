@@ -66,7 +66,6 @@ OF = {
     "Estimate": "shown as_html pickled deep_copied",
     "Profile": "shown as_html walked pickled",
     "Allocation": "shown length walked equals pickled",
-    "Suggestions": "shown length walked",
     "Strongest": "shown as_html length walked",
     "Labels": f"{USUAL} hashed length",
     "Collector": "shown",
@@ -74,8 +73,8 @@ OF = {
     "ProtectedBatches": "shown as_html walked",
     **dict.fromkeys(("TTransforms", "Tradeoff"), f"{USUAL} length walked"),
     **dict.fromkeys(("Entry", "Step"), "shown as_html equals"),
-    **dict.fromkeys(("Choice", "Quantile"), "shown pickled"),
-    **dict.fromkeys(("Suggestion", "Unit", "Coefficients"), "shown equals pickled"),
+    **dict.fromkeys(("Choice",), "shown pickled"),
+    **dict.fromkeys(("Unit", "Coefficients"), "shown equals pickled"),
     **dict.fromkeys(
         ("Comparison", "Ledger", "Transitions", "Preview", "Release"), "shown as_html"
     ),
@@ -85,7 +84,7 @@ OF = {
     ),
     **dict.fromkeys(
         ("Classes", "Microaggregation", "Anatomy", "ReverseMap", "PermutationDistance", "Counts",
-         "Regression", "Risk"),
+         "Regression"),
         "shown as_html pickled",
     ),
 }  # fmt: skip

@@ -51,8 +51,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Allocation": lambda s: "bs.allocate([2, 5], beta=0.5)[0]",
     "Choice": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)[0]",
     "Strongest": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)",
-    "Suggestion": lambda s: "bs.suggest({'sex': ['F', 'M']}, beta=0.5)[0]",
-    "Suggestions": lambda s: "bs.suggest({'sex': ['F', 'M'], 'age': [1, 2, 3]}, beta=0.5)",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
@@ -101,13 +99,8 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         "{'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, bs.Plan("
         "[bs.Categorical('a', ['x', 'y'], 'identity')], keep=['z']), formula='z ~ a').coefficients"
     ),
-    "Risk": lambda s: "bs.risk({'sex': ['F', 'M', 'M'], 'age': [1, 1, 2]}, keys=['sex', 'age'])",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
-    "Quantile": lambda s: (
-        "bs.Plan([bs.Binned('x', [0, 1, 2], 'randomized_response', keep=0.8)])"
-        ".quantile({'x': ['[0, 1)'] * 30 + ['[1, 2]'] * 50}, 'x')"
-    ),
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",
     "Unit": lambda s: (
         "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'uniform', unit='h')], keep=['h'])"
@@ -131,7 +124,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
            "build": 4.0, "decompose_all": 1.5, "from_file": 2.0,
-           "report": 0.3, "explore": 0.2,
+           "report": 0.3,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 _OF_AUDITS = {"Audit", "Repeats", *_PARTS}
 

@@ -177,7 +177,7 @@ _FAMILIES = {
     "balance": ["array"], "dense": ["array"], "kron": ["matrices", "matrices"],
     "mix": ["matrices", "matrices", "weights"], "product": ["matrices", "matrices"],
 }  # fmt: skip
-_SLOW = {"demo": 0.1, "paper": 0.03, "key": 0.2, "inspect": 3.0, "decompose": 2.0}
+_SLOW = {"demo": 0.1, "key": 0.2, "inspect": 3.0}
 
 
 @cache

@@ -4,7 +4,7 @@
 the releases that could have been, ``guesses`` the best guess of an attribute, and rates,
 ``linkage`` whose row is this, ``scenarios`` intruders, ``pooling`` records that belong together,
 ``giveaways`` what unprotected columns and the order of rows tell, ``numbers`` columns of numbers,
-``utility`` and ``propensity`` what is still right, ``risk`` the original by itself, ``results``
+``utility`` and ``propensity`` what is still right, ``results``
 what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown, ``attack`` all
 of it.
 

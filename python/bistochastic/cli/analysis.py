@@ -1,4 +1,4 @@
-"""``estimate``, ``regress`` and ``transitions``: analyses of a protected file."""
+"""``estimate`` and ``regress``: analyses of a protected file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from click import argument, option
+from click import option
 
 from bistochastic.cli.group import main, say
 from bistochastic.cli.options import (
-    FILE,
     columns_option,
     file_argument,
     format_option,
@@ -287,55 +286,3 @@ def regress(
         "outcomes": found.outcomes, "records": found.records, "notes": found.notes,
     }  # fmt: skip
     show(format, found.summary, found._columns, facts)
-
-
-@main.command(short_help="Estimate moves between two waves.")
-@argument("wave1", type=FILE)
-@argument("wave2", type=FILE)
-@plan_option
-@option("--plan2", type=FILE, help="The plan of WAVE2, if it is another one.")
-@columns_option("--by", "Columns of the table, e.g. job,town. Repeatable.", required=True)
-@option("--id-column", metavar="COLUMN", help="Ids that both files hold.")
-@option("--pseudonym", metavar="COLUMN", help="Keyed hashes of ids that both files hold.")
-@takes_survey
-@format_option
-@reads_csv
-def transitions(
-    wave1: Path,
-    wave2: Path,
-    plan: Path,
-    plan2: Path | None,
-    by: Sequence[str],
-    id_column: str | None,
-    pseudonym: str | None,
-    survey: Survey,
-    format: str,
-    dialect: Dialect,
-) -> None:
-    """Estimate how many people moved between categories from WAVE1 to WAVE2.
-
-    Both are protected files with ids of the same people. With ids, people who did not move have the
-    same reported value in both files, and the estimate corrects for that.
-
-    \b
-    bistochastic transitions wave1.csv wave2.csv --plan plan.toml --by job --pseudonym person
-    """
-    from bistochastic.adapters.table_files import whole
-    from bistochastic.files.release import kinds
-    from bistochastic.plan.protect import Release
-
-    waves: list[object] = []
-    law = read_law(plan)[0]
-    other = law if plan2 is None else read_law(plan2, "plan2")[0]
-    for file, each in ((wave1, law), (wave2, other)):
-        certificate = _check_law(file, each)
-        names = columns_in(file, dialect)
-        ids = {column: "text" for column in (id_column, pseudonym) if column is not None}
-        table = whole(file, "file", {**ids, **kinds(each)}, dialect=dialect)
-        waves.append(table if certificate is None else Release(table, certificate))
-    found = law.transitions(
-        waves[0], waves[1], columns=columns_named("by", by, names), id_column=id_column,
-        pseudonym=pseudonym, plan2=other, **survey_of(survey, names),
-    )  # fmt: skip
-    facts = {"people": found.people, "alone": found.alone, "memoised": found.memoised}
-    show(format, found.__repr__, found._columns, facts)

@@ -1,4 +1,4 @@
-"""``audit`` and ``risk``: attacks and exposure, for the holder of the original."""
+"""``audit``: attacks on a release, for the holder of the original."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from bistochastic.cli.analysis import columns_in, refuse_missing
 from bistochastic.cli.group import main, say, say_json
-from bistochastic.cli.options import FILE, columns_option, file_argument, json_option, reads_csv
+from bistochastic.cli.options import FILE, columns_option, json_option, reads_csv
 from bistochastic.cli.plans import read_law
 from bistochastic.cli.releases import read_key
 from bistochastic.cli.typed import columns_named
@@ -193,44 +192,3 @@ def _read_released(
     named = [] if known is None else [known.id_column, known.pseudonym]
     types = {**{name: "text" for name in named if name}, **types}
     return whole(path, "released", types, dialect=dialect, texts=texts), certificate
-
-
-@main.command(short_help="Measure the risk of the original.")
-@file_argument
-@columns_option(
-    "--keys", "Columns that an attacker knows, e.g. sex,age. Repeatable.", required=True
-)
-@option("--weights", metavar="COLUMN", help="Survey weights.")
-@columns_option("--sensitive", "Columns whose values must stay unknown. Repeatable.")
-@option("--household", metavar="COLUMN", help="Records that belong together.")
-@json_option
-@reads_csv
-def risk(
-    file: Path,
-    keys: Sequence[str],
-    weights: str | None,
-    sensitive: Sequence[str],
-    household: str | None,
-    as_json: bool,
-    dialect: Dialect,
-) -> None:
-    """Measure how exposed the records of FILE are to someone who knows their keys.
-
-    FILE is the original, before anything is protected. The output reveals information about it.
-    Keep it confidential.
-
-    \b
-    bistochastic risk survey.csv --keys sex,age,region --weights weight --household home
-    """
-    from bistochastic.adapters.table_files import whole
-    from bistochastic.audit.risk import risk as measure
-
-    names = columns_in(file, dialect)
-    known = columns_named("keys", keys, names)
-    secret = columns_named("sensitive", sensitive, names)
-    needed = dict.fromkeys([*known, *secret, *(c for c in (weights, household) if c)])
-    refuse_missing(needed, names)
-    kinds = {} if weights is None else {weights: "number"}
-    table = whole(file, "file", kinds, needed, dialect=dialect)
-    found = measure(table, keys=known, weights=weights, sensitive=secret, household=household)
-    say_json(found.facts()) if as_json else say(found)

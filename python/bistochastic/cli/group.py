@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Commands in the order of work.
 _ORDER = (
-    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "transitions", "audit",
-    "risk", "choose", "verify", "ledger", "key", "compare", "decompose", "paper",
+    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "audit",
+    "verify", "ledger", "key",
 )  # fmt: skip
 # The package's name of an argument, and the option that is typed.
 _TYPED = {

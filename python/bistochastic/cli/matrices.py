@@ -1,10 +1,10 @@
-"""``inspect``, ``compare`` and ``decompose``: matrices in tables, and plans and certificates."""
+"""``inspect``: a plan, a certificate or a matrix in tables."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click import argument, option
@@ -14,14 +14,10 @@ from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.options import json_option
 from bistochastic.cli.plans import is_plan, read_law
 from bistochastic.cli.typed import from_words, is_file, read_table, value
-from bistochastic.permutations import decomposition
-from bistochastic.report import compare, facts
-from bistochastic.words import down, shown, table
+from bistochastic.report import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from bistochastic.matrix import Matrix
 
 
 class _Grouped(click.Command):
@@ -117,79 +113,3 @@ def inspect(
         say(f"{name.ljust(width)}  {text}")
     _, *rows = repr(profile).split("\n")
     say("\n" + "\n".join(rows))
-
-
-@main.command(name="compare", short_help="Compare matrices side by side.")
-@argument("matrices", nargs=-1)
-@option("--size", default=12, show_default=True, help="Number of categories.")
-@option("--beta", default=0.6, show_default=True, help="Beta that the families reach.")
-def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
-    """Compare all measures of several matrices side by side.
-
-    Without MATRICES it compares the families that can reach a beta.
-
-    \b
-    bistochastic compare --size 12 --beta 0.6
-    bistochastic compare "k_anonymous size=12 k=3" "tridiagonal alphas=0.3 size=12" mine.npy
-    """
-    if matrices:
-        say(compare(*(from_words(words) for words in matrices)))
-        return
-    reached: list[Matrix] = []
-    failed: dict[str, ValueError] = {}
-    for name in families.BY_BETA:
-        try:
-            reached.append(families.build(name, size=size, beta=beta))
-        except ValueError as error:
-            failed[name] = error
-    if not reached:
-        raise next(iter(failed.values()))
-    say(compare(families.identity(size), *reached, families.uniform(size)))
-    for name, why in failed.items():
-        say(f"{name}: {why}")
-
-
-@main.command(short_help="Write a matrix as a sum of permutations.")
-@argument("matrix")
-@option("--mass", default=1.0, show_default=True, help="Stop at this share of the matrix.")
-@option("--max-terms", type=int, help="Stop after this many terms.")
-@option("--restarts", default=1, show_default=True, help="Orders to try; the best is kept.")
-@option("--top", default=10, show_default=True, help="Number of terms to show.")
-@option("--out", help="Write all terms to this NPZ or CSV file.")
-def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
-    """Decompose a matrix into a weighted sum of permutations, exactly (Theorem 1).
-
-    MATRIX is a CSV, NPY, NPZ or Matrix Market (.mtx) file, or a family with its parameters.
-
-    \b
-    bistochastic decompose mine.csv --out terms.npz
-    bistochastic decompose counts.mtx --restarts 32
-    bistochastic decompose "tridiagonal alphas=0.3 size=12"
-    """
-    if out is not None and not out.lower().endswith((".npz", ".csv")):
-        got = shown(Path(out).suffix or "no ending")
-        raise ValueError(f"`out` must end in .npz, .csv; got {got}")
-    law = from_words(matrix)
-    found = law.decompose(**options)
-    n, many = law.size, f"{found.terms:,} term{'s' * (found.terms != 1)}"
-    say(f"Decomposition of {law.family}, {n} x {n}: {many}")
-    if top > 0:
-        header = ["Term", "Weight", "Sum", "Where 0, 1, 2, ... go"]
-        say(table(header, decomposition.largest(found, top)))
-    if found.residual_weight:
-        say(f"Left out: {float(found.residual_weight):.6g} of the whole")
-    else:
-        say("The weights sum to 1 and the terms to the matrix, exactly.")
-    say(
-        f"One permutation for a whole column hides {down(found.joint_entropy)} bits in all.\n"
-        f"Records that are randomized one by one hide {down(law.entropy_rate)} bits each."
-    )
-    if out is not None:
-        try:
-            if out.lower().endswith(".npz"):
-                found.to_npz(out)
-            else:
-                decomposition.to_csv(found, out)
-        except OSError as error:
-            raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        say(f"Written to {shown(out)}")

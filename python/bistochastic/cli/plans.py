@@ -1,4 +1,4 @@
-"""``plan`` and ``choose``; and plans and certificates from files."""
+"""``plan``; and plans and certificates from files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from click import argument, option
 
-from bistochastic.choose.strongest import strongest
 from bistochastic.cli.group import in_shell, main, say, say_json
 from bistochastic.cli.options import FILE, columns_option, reads_csv
 from bistochastic.cli.typed import columns_named
@@ -228,30 +227,3 @@ def _star_or_columns(
     """Read the columns that an option names, or a star for all."""
     found = columns_named(option, given, known)
     return "*" if found == ["*"] and "*" not in known else tuple(found)
-
-
-@main.command(name="choose", short_help="Find the strongest beta for a tolerance.")
-@option("--size", type=int, help="Number of categories.")
-@option("--plan", type=FILE, help="A plan: all its columns at once.")
-@option("--records", type=int, required=True, help="Number of records.")
-@option("--within", "tolerance", type=float, required=True, help="Largest error, e.g. 0.03.")
-@option("--share", type=float, help="True proportion for which it must hold, instead of any.")
-@option("--confidence", default=0.95, show_default=True, help="Probability of keeping it.")
-@option(
-    "--design-effect", default=1.0, show_default=True, help="Factor of variances by the design."
-)
-def _choose(size: int | None, plan: Path | None, **options: Any) -> None:
-    """Find the largest beta that keeps estimated proportions within a tolerance.
-
-    Give a number of categories for a table of all families, or a plan for those of its columns.
-
-    \b
-    bistochastic choose --size 5 --records 4580 --within 0.03
-    bistochastic choose --plan plan.toml --records 4580 --within 0.03
-    """
-    if (size is None) == (plan is None):
-        raise click.UsageError("Give one of '--size' and '--plan'.")
-    if plan is not None:
-        say(read_plan(plan, "plan").strongest(**options))
-    elif size is not None:
-        say(strongest(size, **options))

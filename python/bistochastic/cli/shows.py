@@ -1,4 +1,4 @@
-"""``demo`` and ``paper``: the main job on sample data, and the paper recomputed."""
+"""``demo``: the main job on sample data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from click import option
 
-from bistochastic import paper
 from bistochastic.cli.group import main, say
 from bistochastic.cli.options import FILE
 from bistochastic.errors import SingularMatrixError
@@ -62,13 +61,6 @@ def _demo(beta: float, data: Path | None) -> None:
             raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
     for path in rows:
         say(f"Written to {shown(path)}")
-
-
-@main.command(name="paper", short_help="Recompute the statements of the paper.")
-@option("--markdown", is_flag=True, help="Print the page as Markdown.")
-def _paper(markdown: bool) -> None:
-    """Recompute the paper's statements: what is printed, what holds, and why they differ."""
-    say(paper.markdown() if markdown else paper.report())
 
 
 def true_counts(*columns: str) -> list[int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bistochastic import arguments, families
+from bistochastic import families
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
 
-_FILES = (".csv", ".npy", ".npz", ".mtx")
+_FILES = (".csv", ".npy", ".npz")
 # How the text of a parameter is read: a number, a vector, or a file with a table.
 _NUMBERS = ("size", "k", "epsilon", "beta", "keep", "temperature", "i", "j", "alphas")
 _VECTORS = ("sizes", "targets", "first_row", "kernel", "weights")
 _TABLES = ("cost", "array")
-# The words in the header of a Matrix Market file.
-_WORDS = (("coordinate", "array"), ("real", "integer", "pattern"), ("general", "symmetric"))
 
 
 def number(text: str) -> int | float | Fraction:
@@ -110,14 +108,14 @@ def from_words(words: str) -> Matrix:
 
 
 def read_table(path: str) -> np.ndarray:
-    """Read a square table from a CSV, NPY, NPZ or Matrix Market file."""
+    """Read a square table from a CSV, NPY or NPZ file."""
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in _FILES:
         raise _refused(path, f"end in {', '.join(_FILES)}", kind or "no ending")
     if not file.is_file():
         raise _refused(path, "be a file", "none there")
-    if kind in (".csv", ".mtx"):
+    if kind == ".csv":
         try:
             # A mark at the beginning, as spreadsheets write it, is not a part of the first number.
             text = file.read_text(encoding="utf-8-sig")
@@ -125,7 +123,7 @@ def read_table(path: str) -> np.ndarray:
             raise _refused(path, "be readable", error.strerror) from None
         except UnicodeDecodeError as error:
             raise _refused(path, "be readable UTF-8 text", f"none at byte {error.start}") from None
-        return (_csv if kind == ".csv" else _matrix_market)(path, text.splitlines())
+        return _csv(path, text.splitlines())
     try:
         # A header is read as Python code, and what Python warns of in there says nothing to a user.
         with warnings.catch_warnings():
@@ -167,60 +165,3 @@ def _csv(path: str, lines: list[str]) -> np.ndarray:
     if any(isinstance(number, float) for row in rows for number in row):
         return np.asarray([[float(number) for number in row] for row in rows])
     return np.asarray(rows)
-
-
-def _matrix_market(path: str, lines: list[str]) -> np.ndarray:
-    """Read the text format of sparse matrix collections; doubles only if the file says real."""
-    header = lines[0].lower().split() if lines else []
-    if len(header) != 5 or header[:2] != ["%%matrixmarket", "matrix"]:
-        must = 'begin with the words "%%MatrixMarket matrix" and three more'
-        got = "other words" if len(header) == 5 else f"{len(header)} words"
-        raise _refused(path, must, f"{got} in line 1")
-    for word, known in zip(header[2:], _WORDS, strict=True):
-        if word not in known:
-            raise _refused(path, f"be {' or '.join(known)}", shown(word))
-    form, field, symmetry = header[2:]
-    rows = [(i, line.split()) for i, line in enumerate(lines, 1) if line.strip()]
-    rows = [(i, words) for i, words in rows[1:] if not words[0].startswith("%")]
-    kind: type[int] | type[float] = float if field == "real" else int
-    try:
-        shape = [int(word) for word in rows[0][1]]
-    except (IndexError, ValueError):
-        raise _refused(path, "give its size after the header", "none") from None
-    if len(shape) != (3 if form == "coordinate" else 2) or shape[0] != shape[1] or shape[0] < 1:
-        raise _refused(path, "be square", " x ".join(map(str, shape[:2])))
-    size, entries = shape[0], rows[1:]
-    if size > 1 << 16:
-        raise _refused(path, "have at most 65536 rows", size)
-    # By columns, as the array format lists them; of a symmetric one the lower triangle.
-    half = symmetry == "symmetric"
-    listed = size * (size + 1) // 2 if half else size * size
-    expected = shape[2] if form == "coordinate" else listed
-    if len(entries) != expected:
-        raise _refused(path, f"hold {expected} entries", len(entries))
-    # Checked before memory is requested: a row without an entry cannot sum to 1. Half a matrix
-    # needs half as many, since an entry off the diagonal serves two rows.
-    least = (size + 1) // 2 if half else size
-    if len(entries) < least:
-        must = f"hold at least {least} entries, since no row may be empty"
-        raise _refused(path, must, len(entries))
-    places = ((u, v) for v in range(size) for u in range(v if half else 0, size))
-    matrix = arguments.zeros("matrix", size, np.int64 if kind is int else np.float64)
-    for line, words in entries:
-        try:
-            if form == "coordinate":
-                u, v = int(words[0]) - 1, int(words[1]) - 1
-                number = 1 if field == "pattern" else kind(words[2])
-            else:
-                (u, v), number = next(places), kind(words[0])
-            if not (0 <= u < size and 0 <= v < size):
-                raise IndexError
-            # As Python's own numbers: a sum that 64 bits do not hold raises an error instead of
-            # wrapping.
-            matrix[u, v] = matrix[u, v].item() + number
-            if half and u != v:
-                matrix[v, u] = matrix[v, u].item() + number
-        except (IndexError, ValueError, OverflowError):
-            must = "hold entries of the kind it says"
-            raise _refused(path, must, f"one that is not in line {line}") from None
-    return matrix

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
-from bistochastic.words import Shown, shown
+from bistochastic.words import Shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,59 +156,7 @@ class Ratio(Quantity):
         return "95% unbounded: what it is a share of may be 0"
 
 
-@dataclass(frozen=True, repr=False)
-class Quantile(Shown):
-    """A quantile of a binned column: the class it is in, and the classes it may be in.
-
-    ``category`` is the class of the quantile by maximum likelihood. The unbiased proportion
-    ``shares[i]`` of records is in class ``i`` or below, with ``standard_errors[i]``. The quantile
-    of the original is in the class of the quantile of the binned column.
-
-    >>> Quantile("age", 0.5, "[18, 65]", ("[0, 18)", "[18, 65]"), (0, 18, 65), (0.2, 1.0),
-    ...          (0.02, 0.0), 400, "sampled", 399)
-    <quantile 0.5 of `age` in [18, 65], 95% from 18 to 65; 400 records (sampled)>
-    """
-
-    column: str
-    q: float
-    category: str
-    categories: tuple[str, ...]
-    ends: tuple[Any, ...]
-    """The ends of the classes; infinite beyond open ones."""
-    shares: tuple[float, ...]
-    standard_errors: tuple[float, ...]
-    records: int
-    population: str
-    degrees: float = math.inf
-    notes: tuple[str, ...] = ()
-
-    def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
-        """Return the lower and the upper end of the classes that the quantile may be in.
-
-        A class is left out if too few records are estimated up to its end, or enough up to its
-        start, by Student's t with :attr:`degrees` (Woodruff's interval).
-        """
-        alpha = 1 - confidence_of(confidence)
-        if self.degrees < 1 or not all(map(math.isfinite, self.standard_errors)):
-            return self.ends[0], self.ends[-1]
-        t = quantiles.student(alpha, self.degrees)
-        every = list(zip(self.shares, self.standard_errors, strict=True))
-        # The records below the first class are none.
-        pairs = zip([(0.0, 0.0), *every], every, strict=False)
-        inside = [
-            i for i, ((below, e), (share, f)) in enumerate(pairs)
-            if below - t * e < self.q <= share + t * f
-        ]  # fmt: skip
-        inside.append(self.categories.index(self.category))
-        return self.ends[min(inside)], self.ends[max(inside) + 1]
-
-    def __repr__(self) -> str:
-        low, high = self.interval()
-        value = f"quantile {self.q:g} of `{shown(self.column)}` in {self.category}"
-        return _described(f"{value}, 95% from {low} to {high}", self)
-
-
-def _described(value: str, found: Quantity | Quantile) -> str:
+def _described(value: str, found: Quantity) -> str:
     """Write a number with its records and notes."""
     plural = "s" * (found.records != 1)
     line = f"<{value}; {found.records:,} record{plural} ({found.population})>"

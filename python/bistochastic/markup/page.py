@@ -1,15 +1,14 @@
 """Complete pages that need no other files, and fragments for notebooks.
 
-A page holds its style, its pictures and its script, if it has one. Its policy lets a browser load
-nothing else: it names the style and the script by their digests.
+A page holds its style and its pictures. Its policy lets a browser load nothing else: it names the
+style by its digest.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -30,19 +29,14 @@ def page(
     summary: object = None,
     contents: Sequence[tuple[str, str]] = (),
     footer: object = None,
-    script: str | None = None,
-    data: Mapping[str, object] | None = None,
 ) -> str:
     """Write a whole page: a head, ``children`` as the main part, and a footer.
 
     ``summary`` is in a box below the title, and ``banner`` in a frame above everything.
-    ``contents`` are (id, words) of sections, as links. ``script`` is run at the end, and finds
-    ``data`` as JSON in the element ``data``.
+    ``contents`` are (id, words) of sections, as links.
     """
     style = _style("fragment") + _style("page")
     policy = f"default-src 'none'; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
-    if script is not None:
-        policy += f"; script-src {_digest(script)}"
     head = [
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
@@ -66,8 +60,6 @@ def page(
         nav if contents else None,
         element("main", *children, id="main", tabindex="-1"),
         None if footer is None else element("footer", element("p", footer)),
-        None if data is None else _data(data),
-        None if script is None else Markup(f"<script>{script}</script>"),
     ]
     whole = element("html", element("head", head), "\n", element("body", body), lang="en")
     return f"<!doctype html>\n{whole}\n"
@@ -82,13 +74,6 @@ def section(title: object, *children: object, id: str) -> Markup:
 def fragment(*children: object) -> Markup:
     """Make a fragment for a notebook, with the style that tables and pictures need."""
     return element("div", Markup(f"<style>{_style('fragment')}</style>"), *children)
-
-
-def _data(data: Mapping[str, object]) -> Markup:
-    """Write numbers for the script, as JSON that does not end an element."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(f'<script type="application/json" id="data">{text}</script>')
 
 
 def _digest(text: str) -> str:

@@ -138,18 +138,6 @@ def _integers(numbers: list[int]) -> np.ndarray:
     return np.array([str(number) for number in numbers])
 
 
-def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
-    """Write one line per term: the weight, the same as a fraction, and the target of each code."""
-    from bistochastic.files.whole import written
-
-    codes = ",".join(str(u) for u in range(decomposition.matrix.size))
-    with written(path, "path") as part, part.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"weight,exact,{codes}\n")
-        for weight, permutation in decomposition:
-            targets = ",".join(map(str, permutation.tolist()))
-            file.write(f"{float(weight)!r},{weight},{targets}\n")
-
-
 def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
     """Write the largest terms as rows: number, weight, sum so far, permutation in short."""
     # A kron may have too many terms to sort; then the first ones are written.

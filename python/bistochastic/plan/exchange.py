@@ -384,7 +384,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, an empty list of attributes could not be extended, so it is left out.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement",
+    more = ("name", "keep", "drop", *LATER, "units", "requirement",
             "column_labels", "value_labels")  # fmt: skip
     here.keys(("version", "attributes"), more)
     version = here["version"]
@@ -398,9 +398,6 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         if keep != "*":
             keep = here["keep"].texts()
     lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
-    if "impossible" in here:
-        # Written by hand: as soon as it is read, it is part of the attributes.
-        lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
     if "requirement" in here:
         lists["requirement"] = _numbers(here["requirement"])
     for argument in ("column_labels", "value_labels"):
@@ -411,15 +408,6 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
             lists[argument] = {c: labels[c].text() if one else _pairs(labels[c], "label")
                                for c in labels.value}  # fmt: skip
     return kind(attributes, name=name, keep=keep, **lists)
-
-
-def _rule(here: Here) -> dict[str, list[Any]]:
-    """Read an edit rule: a category, or a list of them, for each column."""
-    here.table()
-    return {
-        column: _labels(here[column] if isinstance(value, list) else Here([value], here.path))
-        for column, value in here.value.items()
-    }
 
 
 def parse_json(text: object) -> Here:

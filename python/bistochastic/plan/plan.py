@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.strongest import Strongest
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.models.ledger import Ledger
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
@@ -123,7 +123,6 @@ class Plan(_Fields):
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
         units: Iterable[str] | None = None,
-        impossible: Iterable[Mapping[str, Any]] = (),
         requirement: Mapping[str, float | tuple[int, float]] | None = None,
         column_labels: Mapping[str, str] | None = None,
         value_labels: Mapping[str, Mapping[Any, str]] | None = None,
@@ -138,8 +137,6 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), names("drop", drop)
-        if impossible is not None:
-            listed = rules.joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
@@ -838,35 +835,6 @@ class Plan(_Fields):
 
         return tabulate(self, rows, columns, count)
 
-    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
-        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
-
-        The view ``<table>_corrected`` has all columns of the table, and a column
-        ``"column=category"`` for each category of a protected column. Its sum estimates how many
-        true values are that category, in any group of unprotected columns. Products of columns of
-        different attributes estimate combinations. Columns of integers also get ``"column score"``,
-        for totals and means. A missing value that is kept is NULL in the corrected columns.
-
-        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
-        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
-        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns. An unknown
-        dialect raises ``ValueError``, and a singular matrix ``SingularMatrixError``.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> print(plan.sql("sqlite"))
-        CREATE VIEW "protected_corrected" AS SELECT
-          t.*,
-          (SELECT count(*) FROM "protected") AS bs_n,
-          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
-          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
-        FROM "protected" AS t;
-        <BLANKLINE>
-        """
-        from bistochastic.tables.sql import sql
-
-        return sql(self, dialect, table)
-
     def collector(self, *tables: str | Sequence[str]) -> Collector:
         """Make an empty collector, which counts reported records as they arrive.
 
@@ -1031,33 +999,6 @@ class Plan(_Fields):
         from bistochastic.tables import moments
 
         return moments.mean(self, frame, column, scores, where, population, survey)
-
-    @taking(Survey)
-    def quantile(
-        self,
-        frame: object,
-        column: str,
-        q: float = 0.5,
-        *,
-        where: Mapping[str, object] | None = None,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Quantile:
-        """Estimate in which class of a :class:`Binned` column the quantile ``q`` is.
-
-        The quantile of the original is in the same class as the quantile of the binned column. The
-        bounds are the ends of all classes that it may be in, by Woodruff's interval. A column
-        without classes, or a ``q`` that is not between 0 and 1, raises ``ValueError``.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
-        >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
-        >>> plan.quantile({"age": ages}, "age")
-        <quantile 0.5 of `age` in [18, 65), 95% from 18 to 65; 100 records (sampled)>
-        """
-        from bistochastic.tables import moments
-
-        return moments.quantile(self, frame, column, q, where, population, survey)
 
     @taking(Survey)
     def covariance(

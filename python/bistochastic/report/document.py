@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, arguments
-from bistochastic.choose.tradeoff import makers
-from bistochastic.families import BY_BETA
 from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.elements import wide
-from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
@@ -27,7 +24,6 @@ from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.plan.run import package
 from bistochastic.progress import watched
-from bistochastic.report import explorer
 from bistochastic.report.column import TABLED, Column, by_column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
 from bistochastic.report.precision import SHARES, errors
@@ -51,8 +47,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
-# Steps of the slider inside a report, which may have many columns.
-_STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
 _INSECURE = (
@@ -144,7 +138,6 @@ class Report:
 
     def page(self) -> str:
         """Write the whole page."""
-        scenes = self._scenes()
         insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
@@ -152,7 +145,7 @@ class Report:
             ("not-covered", "What is not covered?", listed(self._not_covered())),
             ("accuracy", "How accurate are estimates?", self._accuracy()),
             ("undo", "Who can undo it?", self._undo()),
-            ("appendix", "Appendix", self._appendix(bool(scenes))),
+            ("appendix", "Appendix", self._appendix()),
         ]
         return page(
             self._title(),
@@ -163,8 +156,6 @@ class Report:
             contents=[(id, title) for id, title, _ in sections],
             footer=f"Made by bistochastic {package()} from the {self.source} only. "
             "Numbers are rounded so that privacy is never overstated.",
-            script=explorer.script() if scenes else None,
-            data=explorer.data(scenes, self.spoken_of) if scenes else None,
         )
 
     # The cover.
@@ -528,17 +519,9 @@ class Report:
 
     # The appendix.
 
-    def _appendix(self, slider: bool) -> Markup:
+    def _appendix(self) -> Markup:
         notes = () if self.certificate is None else self.certificate.notes
         rows = merged([(column, column.least()) for column in self.columns])
-        another = element(
-            "div",
-            element("h3", "What another beta would do"),
-            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
-                      "release."),
-            explorer.panel(self.spoken_of),
-            class_="bs-screen",
-        )  # fmt: skip
         return join(
             element("h3", "Measures"),
             paragraph(
@@ -552,7 +535,6 @@ class Report:
                   caption="Families", left=(0, 1, 2)),
             facts(self._totals()),
             [column.groups() for column in self.coded],
-            another if slider else None,
             element("h3", "Origin and digests"),
             facts((name, said(text)) for name, text in self._origin()),
             listed([each for each in notes if each in BLOCKS]),
@@ -631,21 +613,6 @@ class Report:
         if self.certificate is not None and self.certificate.key_stored:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
-        return found
-
-    def _scenes(self) -> list[explorer.Scene]:
-        """Compute the slider for every column that is small enough."""
-        known: dict[int, list[explorer.Law]] = {}
-        found = []
-        for column in self.coded:
-            law = column.law
-            if law is None or not 2 <= law.size <= LARGEST:
-                continue
-            if law.size not in known:
-                known[law.size] = explorer.laws(makers(BY_BETA), law.size, _STEPS, self.spoken_of)
-            title = f"{column.plain} (beta {down(law.beta, 3)})"
-            start = round(law.beta * (_STEPS - 1))
-            found.append(explorer.Scene(title, law.size, known[law.size], start))
         return found
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.intervals import between
-from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import SILENT, estimate, people, read_design, refuse_fixed
+from bistochastic.tables.estimates import SILENT, people, read_design, refuse_fixed
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import (
     Function,
@@ -274,42 +273,6 @@ def _bound(group: _Subgroup, frame: object, attribute: Numeric, kept: bool) -> Q
     notes = (*notes, f"of permuted numbers: that of the original is {ends_}")
     shift = (max(0.0, found.value - ends[0]), max(0.0, ends[1] - found.value))
     return replace(found, shift=shift, notes=notes)
-
-
-@watched("estimating")
-def quantile(
-    plan: Plan,
-    frame: object,
-    column: object,
-    q: object,
-    where: object,
-    population: object,
-    survey: Survey,
-) -> Quantile:
-    """See :meth:`bistochastic.Plan.quantile`."""
-    design, who = _read_design(plan, population, survey)
-    name, level = named("column", column), between("q", q)
-    domain = ask(plan, (), where)
-    binned = next((a for a in plan._coded if isinstance(a, Binned) and a.column == name), None)
-    if binned is None or binned.missing == "category":
-        got = "no binned column" if binned is None else "missing values as a category"
-        raise ValueError(
-            f"`column` must be binned, without a category of missing values; got {got}"
-        )
-    group = _Subgroup.of("quantile", frame, design, who, domain, (name,))
-    places = np.arange(binned.size)
-    parts = [
-        group.ratio(group.base * Function({name: (places <= i).astype(float)})) for i in places[:-1]
-    ]
-    shares = (*(part.value for part in parts), 1.0)
-    errors = (*(part.standard_error for part in parts), 0.0)
-    likely = estimate(plan, frame, (name,), method="mle", where=where, survey=survey)
-    place = min(int(np.searchsorted(np.cumsum(likely.frequencies), level - 1e-12)), binned.size - 1)
-    labels = tuple(map(str, binned.categories))
-    return Quantile(
-        name, level, labels[place], labels, binned._bins.ends, shares, errors,
-        group.sample.records, who, group.degrees, group.notes,
-    )  # fmt: skip
 
 
 @watched("estimating")

@@ -1,8 +1,8 @@
 """The paper's tables, theorems and propositions, recomputed on the spot.
 
 N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. One function per statement
-computes a list of rows, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
-:func:`markdown`.
+computes a list of rows, and ``page.md`` has the words around them. ``make paper`` runs this file
+and writes what it prints to ``docs/explanation/paper.md``.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 import numpy as np
 
-from bistochastic import families
-from bistochastic.permutations.majorization import majorizes, t_transforms
-from bistochastic.words import table
+import bistochastic as families
+from bistochastic.theory import majorizes, t_transforms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
 
-_WIDTH = 92
 # The size of Table 1, and that of the matrices whose zeros are filled.
 _SIZE, _FILLED = 12, 1000
 
@@ -347,22 +344,6 @@ def markdown() -> str:
     return page.rstrip("\n").format(**_tables(), **_numbers())
 
 
-def report() -> str:
-    """Make everything as text for a terminal."""
-    found: list[str] = []
-    for block in markdown().split("\n\n")[2:]:
-        if block.startswith("## "):
-            title = block[3:]
-            found.append(f"{chr(10) * bool(found)}{title}\n{'=' * len(title)}")
-        elif block.startswith("|"):
-            header, _, *rows = ([c.strip() for c in line[1:-1].split("|")]
-                                for line in block.split("\n"))  # fmt: skip
-            found.append(table(header, rows))
-        else:
-            found.append(fill(block, _WIDTH))
-    return "\n\n".join(found)
-
-
 def _table(header: str, rows: Iterable[Sequence[str]]) -> str:
     names = header.split(", ")
     lines = ["| " + " | ".join(cell or " " for cell in line) + " |" for line in (names, *rows)]
@@ -437,3 +418,7 @@ def _numbers() -> dict[str, str]:
         "peak": f"{peak:.4f}",
         "most": f"{100 * families.tridiagonal(peak, size=_SIZE).beta:.3f}",
     }
+
+
+if __name__ == "__main__":
+    print(markdown())
