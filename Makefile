@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
 
-# The profile `quick` of Cargo.toml: compiled in half the time, but drawing is slower. What is measured or given
+# The profile `quick` of Cargo.toml: compiled by two processors at once, and draws as fast. What is measured or given
 # away is built with --release.
 build: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet >/dev/null
