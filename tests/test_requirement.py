@@ -150,3 +150,12 @@ def test_it_changes_no_noise() -> None:
 def test_a_wrong_requirement_is_one_sentence(wrong: Any, error: type, said: str) -> None:
     with pytest.raises(error, match=said):
         bs.Plan(plan().attributes, requirement=wrong)
+
+
+def test_a_beta_is_required_of_categories_and_of_numbers_each() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
+    mixed = bs.Plan([sex, bs.Numeric("income", "uniform")]).for_records(1000)
+    assert mixed.beta > 0.9
+    with pytest.raises(bs.errors.GuaranteeError, match=r"over all categories; got 0\.2"):
+        mixed.require(beta=0.9)
+    mixed.require(beta=0.2)

@@ -460,7 +460,8 @@ class Plan(_Fields):
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan meets all limits.
 
-        ``beta`` covers all attributes together, ``min_beta`` each of them, ``epsilon`` a whole
+        ``beta`` covers all categories together and all numbers together, each of the two kinds:
+        one mean of both would say nothing. ``min_beta`` covers each attribute, ``epsilon`` a whole
         record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
         of records does not meet any limit.
 
@@ -493,10 +494,17 @@ class Plan(_Fields):
             least = f"`beta` must be at least {exact(wanted['min_beta'])}"
             got = exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
-        if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` must be at least {exact(wanted['beta'])} over all attributes"
-            weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {exact(self.beta)}, of which {weak}")
+        coded = [each for each in parts if each.kind != "numeric"]
+        moved = [each for each in parts if each.kind == "numeric"]
+        for kind, members in (("categories", coded), ("numbers", moved)):
+            part = definitions.together(members)
+            if "beta" not in wanted or part is None or part.beta >= wanted["beta"]:
+                continue
+            over = kind if coded and moved else "attributes"
+            least = f"`beta` must be at least {exact(wanted['beta'])} over all {over}"
+            low = min(members, key=lambda each: each.beta or 0.0)
+            weak = f"the least is {down(low.beta or 0.0)}, in {prefix(low.columns)[:-2]}"
+            raise GuaranteeError(f"{least}; got {exact(part.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
             most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
