@@ -196,6 +196,17 @@ def test_compare() -> None:
         (["compare", "uniform 3"], "`3` must be name=value"),
         (["compare", "--beta", "2"], "`beta` must be from 0 to 1; got 2"),
         (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
+        *[
+            ([*words, "x" * 5000 + ".json", *more], "; got ")
+            for words, more in (
+                (["verify"], []),
+                (["inspect"], []),
+                (["decompose"], []),
+                (["plan"], []),
+                (["report"], ["--out", "x.html"]),
+                (["plan", __file__, "--out"], []),
+            )
+        ],
     ],
 )
 def test_the_command_line_answers_bad_input_in_one_sentence(

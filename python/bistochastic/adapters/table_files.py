@@ -6,7 +6,7 @@ Stata and SAS. All need pyarrow.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,9 +126,13 @@ def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
 
 def check_file(path: Path, name: str) -> None:
     """Check that there is a file."""
-    if not path.is_file():
-        got = "a folder" if path.is_dir() else f"none at {shown(path)}"
-        raise ValueError(f"`{name}` must be a file; got {got}")
+    got = f"none at {shown(path)}"
+    # The system takes no name of thousands of characters.
+    with suppress(OSError):
+        if path.is_file():
+            return
+        got = "a folder" if path.is_dir() else got
+    raise ValueError(f"`{name}` must be a file; got {got}")
 
 
 def needs_pyarrow() -> None:
