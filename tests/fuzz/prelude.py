@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tempfile
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -88,6 +89,29 @@ def zipped(members: dict[str, bytes]) -> bytes:
         for name, data in members.items():
             archive.writestr(name, data)
     return file.getvalue()
+
+
+def arrow() -> bytes:
+    """People as an Arrow file."""
+    import pyarrow as pa
+
+    file = io.BytesIO()
+    table = pa.table({"id": [1, 2, 3], "sex": ["F", "M", "M"]})
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def sav(compress: bool) -> bytes:
+    """People as a file of SPSS."""
+    import polars as pl
+    import pyreadstat
+
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "people.sav"
+        table = pl.DataFrame({"id": [1, 2, 3], "sex": ["F", "M", "M"]})
+        pyreadstat.write_sav(table, str(file), compress=compress)
+        return file.read_bytes()
 
 
 def flip(data: bytes, where: float, byte: int) -> bytes:
