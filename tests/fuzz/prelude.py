@@ -164,7 +164,8 @@ def names(home: Path) -> dict[str, Any]:
         return str(place)
 
     tools: list[Callable[..., Any]] = [
-        arrow, sav, spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
+        arrow, sav,
+        spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
         write, folder,
     ]  # fmt: skip
     return {
