@@ -169,6 +169,17 @@ def test_every_family_can_be_inspected() -> None:
         (["inspect", "blocks", "--sizes", "1,,2"], "'' is not a number"),
         (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
         (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
+        *[
+            ([*words, "x" * 5000 + ".json", *more], "; got ")
+            for words, more in (
+                (["verify"], []),
+                (["inspect"], []),
+                (["decompose"], []),
+                (["plan"], []),
+                (["report"], ["--out", "x.html"]),
+                (["plan", __file__, "--out"], []),
+            )
+        ],
     ],
 )
 def test_the_command_line_answers_bad_input_in_one_sentence(

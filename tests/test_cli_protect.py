@@ -330,6 +330,9 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
                               "`after` must go with --id-column"),
         "no certificate": (("in.csv", "out.csv", *folder.keyed("--id-column", "town", "--after",
                            str(path / "other.json"))), "must be a certificate that this package"),
+        "after a folder": (("in.csv", "out.csv",
+                            *folder.keyed("--id-column", "town", "--after", ".")),
+                           "`after` must be a file to read; got a folder at ."),
         "another version": (("in.csv", "out.csv", "--plan", str(path / "version.toml")),
                             "`version` must be"),
         "no plan": (("in.csv", "out.csv", "--plan", str(path / "none.toml")), "`plan` must be"),
@@ -588,3 +591,35 @@ def test_every_command_has_an_example() -> None:
         if name != "key":
             assert f"bistochastic {name}" in text.replace("Usage: main", ""), name
         assert command.help
+
+
+def test_a_link_in_place_of_the_certificate_is_refused(tmp_path: Path) -> None:
+    plan = bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=0.6)])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "in.csv").write_text("x\na\nb\n")
+    (tmp_path / "precious").write_text("as it was")
+    (tmp_path / "out.csv.certificate.json").symlink_to(tmp_path / "precious")
+    words = ["protect", tmp_path / "in.csv", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml"]
+    done = CliRunner().invoke(cli.main, [str(word) for word in words])
+    assert done.exit_code == 1
+    assert "`certificate` must be a file; got a link, which could lead anywhere" in done.output
+    assert (tmp_path / "precious").read_text() == "as it was"
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_wrong_byte_in_an_arrow_file_is_found_before_anything_is_drawn(tmp_path: Path) -> None:
+    plan = bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=0.6)], keep=["k"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    table = pa.table({"x": ["a", "b"] * 8, "k": ["kept text"] * 16})
+    with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as file:
+        file.write_table(table)
+    content = bytearray((tmp_path / "in.arrow").read_bytes())
+    # The offsets of `k`: 0, 9, 18 and so on.
+    at = content.index(np.arange(0, 9 * 17, 9, dtype=np.int32).tobytes())
+    content[at + 7] = 64
+    (tmp_path / "in.arrow").write_bytes(content)
+    words = ["protect", tmp_path / "in.arrow", tmp_path / "out.csv", "--plan",
+             tmp_path / "plan.toml"]  # fmt: skip
+    done = CliRunner().invoke(cli.main, [str(word) for word in words])
+    assert done.output == "Error: `in` must be a file of its kind; got a broken one\n"
+    assert not (tmp_path / "out.csv").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import subprocess
 import sys
@@ -128,6 +129,30 @@ def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:
     with pytest.raises(ValueError, match="column `sex`: must hold declared categories only"):
         collector.update(as_frame([good, {**good, "sex": "X"}]))
     assert collector.to_json() == before
+
+
+def test_a_record_is_taken_as_a_table_of_one_row_is() -> None:
+    binned = bs.Binned("age", [0, 18, 65, 100], "randomized_response", beta=0.6, output="number")
+    flag = bs.Categorical("flag", [1, 2], "randomized_response", beta=0.6, missing="keep")
+    plan = bs.Plan([binned, flag])
+    one = enum.IntEnum("one", {"one": 1}).one  # type: ignore[attr-defined] # made here
+    for record in ({"age": 17.5, "flag": one}, {"age": np.float32(65), "flag": np.float32("nan")}):
+        alone, table = plan.collector(), plan.collector()
+        alone.add(record)
+        table.update({name: [value] for name, value in record.items()})
+        assert alone.to_json() == table.to_json()
+        with pytest.raises(ValueError, match="column `age`: must hold a declared category"):
+            alone.add({**record, "age": 101})
+        assert alone.records == 1
+
+
+def test_conditions_are_a_mapping() -> None:
+    collector = PLAN.collector("sex")
+    for wrong in (pd.DataFrame(), pd.DataFrame({"sex": ["F"]}), pd.Series({"sex": "F"})):
+        with pytest.raises(TypeError, match="`given` must map columns to values; got "):
+            collector.ratio({"sex": "F"}, given=wrong)
+        with pytest.raises(TypeError, match="`where` must map columns to values; got "):
+            collector.count(wrong)
 
 
 def test_another_plan_other_tables_and_broken_texts_raise() -> None:

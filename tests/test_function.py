@@ -457,6 +457,8 @@ def test_bad_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (lambda: bs.KeySource.env("SURVEY_KEY"), ValueError, "must hold the absolute path"),
         (lambda: bs.KeySource.env("NO_SUCH_KEY"), ValueError, "got no such variable"),
         (lambda: bs.KeySource.env(""), ValueError, "`name` must be a string; got none"),
+        (lambda: bs.KeySource.env("\ud800"), ValueError, "got half of a surrogate pair"),
+        (lambda: bs.KeySource.call("a:\ud800"), ValueError, "got half of a surrogate pair"),
         (lambda: bs.KeySource.call("key"), ValueError, '`function` must be "module:function"'),
         (lambda: bs.KeySource.call("no_such:key"), ValueError, "got no function of that name"),
         (lambda: bs.KeySource.file("x", fingerprint="x"), ValueError, "16 hexadecimal digits"),

@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic import sources
 from bistochastic.plan import definitions
 
 
@@ -171,6 +173,42 @@ def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: 
     assert done.returncode == 0, (last, done.stderr[-500:])
     assert "'done'" in last[0]
     assert "'short'" in last[0]
+
+
+LARGE_PLANS = """
+import sys
+from dataclasses import replace
+import bistochastic as bs
+half = bs.randomized_response(2, beta=0.6)
+kron = [bs.kron(*[half] * many) for many in (25, 33, 50)]
+small = bs.Plan([bs.Numeric("x", matrix=bs.uniform(4))]).protect({"x": [1, 2, 3, 4]}).certificate
+for m in (*kron, bs.mix([kron[1], bs.uniform(2**33)], weights=[0.5, 0.5]), bs.uniform(2**50),
+          bs.randomized_response(2**50, beta=0.6), bs.k_anonymous(2**50, k=2**40)):
+    plan = bs.Plan([bs.Numeric("x", matrix=m)])
+    certificate = replace(small, plan=plan, records=m.size)
+    text = certificate.to_json()
+    assert len(text) < 5000
+    if sys.argv[1] == "read":
+        bs.Certificate.from_json(text)
+    else:
+        str(certificate)
+        certificate._repr_html_()
+"""
+
+
+@pytest.mark.parametrize("way", ["read", "shown"])
+def test_a_small_certificate_of_a_huge_matrix_is_answered(way: str) -> None:
+    done = child(LARGE_PLANS, way, timeout=90)
+    assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_moves_that_are_too_many_to_count_are_refused_in_a_sentence() -> None:
+    half = bs.randomized_response(2, beta=0.6)
+    wide = bs.t_transform(2**40, i=0, j=2**39, keep=0.5)
+    for m in (bs.kron(*[half] * 33), bs.uniform(2**40), bs.randomized_response(2**40, beta=0.5),
+              bs.k_anonymous(2**40, k=2**30), wide):  # fmt: skip
+        with pytest.raises(ValueError, match="`matrix` must move values by at most 33554432 place"):
+            m.displacement()
 
 
 # --- signals --------------------------------------------------------------------------------
@@ -371,6 +409,39 @@ def test_a_child_forked_while_a_thread_finds_a_property_finds_it_itself(
         signal.alarm(10)
         try:
             os._exit(0 if all("x" in plan.by_attribute for plan in plans) else 2)
+        finally:
+            os._exit(1)
+    status = os.waitpid(pid, 0)[1]
+    go.set()
+    thread.join()
+    assert status == 0
+
+
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_while_a_thread_reads_a_key_reads_it_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bs.Key.generate().to_file(tmp_path / "key")
+    source = bs.KeySource.file(tmp_path / "key")
+    plain, begun, go = sources._found, threading.Event(), threading.Event()
+
+    def slow(kind: str, place: str) -> bs.Key:
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            go.wait(60)
+        return plain(kind, place)
+
+    monkeypatch.setattr(sources, "_found", slow)
+    thread = threading.Thread(target=source.read)
+    thread.start()
+    assert begun.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        try:
+            os._exit(0 if source.read().fingerprint == source.fingerprint else 2)
         finally:
             os._exit(1)
     status = os.waitpid(pid, 0)[1]

@@ -280,7 +280,7 @@ def test_bad_input_is_one_sentence() -> None:
     bare = {name: values for name, values in frame.items() if name != "person"}
     calls: list[tuple[Any, Any, dict[str, Any], str]] = [
         (frame, other, {}, "`wave2` must have ids of wave1; got 0 that match of 3 and 3"),
-        (frame, twice, {}, "`wave2` must have one row per id; got 1 more rows than ids"),
+        (frame, twice, {}, "`wave2` must have one row per id; got 1 more row than ids"),
         (frame, bare, {}, "`wave2` must have the column `person` of ids; got none of that name: "),
         (frame, frame, {"columns": ["nobody"]}, "`columns` must name protected columns; got one"),
         (frame, frame, {"columns": []}, "`columns` must name protected columns; got none"),

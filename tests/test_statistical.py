@@ -463,3 +463,56 @@ def test_bad_files_are_refused_with_a_sentence(
         "`pyreadstat` must be installed to read and write files of SPSS, Stata and SAS; got none: "
         'pip install "bistochastic[stat]"'
     )
+
+
+@pytest.mark.parametrize("form", ["sav", "zsav"])
+def test_a_file_that_crashes_its_library_is_one_sentence(tmp_path: Path, form: str) -> None:
+    drafted(tmp_path)
+    path = tmp_path / f"bad.{form}"
+    pyreadstat.write_sav(frame()[["sex"]], path, compress=form == "zsav")
+    content = bytearray(path.read_bytes())
+    # The type of the first variable: pyreadstat ends by SIGSEGV.
+    content[180] = 255
+    path.write_bytes(content)
+    words = ["protect", path, tmp_path / "out.csv", "--plan", tmp_path / "plan.toml"]
+    assert refused(tmp_path, *words) == f"`in` must be a .{form} file; got a broken one"
+
+
+@pytest.mark.parametrize(("form", "names", "got"), [
+    ("sav", ["a", "a "], "some that differ only by blanks at the end"),
+    ("sav", ["", " "], "some that differ only by blanks at the end"),
+    ("sav", [" ", None], "empty strings and missing values, which are the same there"),
+    ("sav", ["", None], "empty strings and missing values, which are the same there"),
+    ("dta", ["", None], "empty strings and missing values, which are the same there"),
+])  # fmt: skip
+def test_strings_that_a_format_makes_the_same_are_refused(
+    tmp_path: Path, form: str, names: list[str | None], got: str
+) -> None:
+    sex = bs.Categorical("sex", [1, 2], "randomized_response", beta=0.6)
+    (tmp_path / "plan.toml").write_text(bs.Plan([sex], keep=["name"]).to_toml())
+    pq.write_table(pa.table({"sex": [1, 2], "name": names}), tmp_path / "in.parquet")
+    words = [tmp_path / "in.parquet", tmp_path / f"out.{form}", "--plan", tmp_path / "plan.toml"]
+    assert refused(tmp_path, "protect", *words) == (
+        f"column `name`: must hold strings that a .{form} file can tell apart; got {got}: recode "
+        "them, or write a .csv or .parquet file"
+    )
+
+
+@pytest.mark.parametrize(("form", "wrong"), [("sav", "a "), ("sav", ""), ("dta", "")])
+def test_categories_that_a_format_changes_are_refused(
+    tmp_path: Path, form: str, wrong: str
+) -> None:
+    plan = bs.Plan([bs.Categorical("x", ["a", wrong], "randomized_response", beta=0.6)])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    pq.write_table(pa.table({"x": ["a", "a"]}), tmp_path / "in.parquet")
+    words = [tmp_path / "in.parquet", tmp_path / f"out.{form}", "--plan", tmp_path / "plan.toml"]
+    said = refused(tmp_path, "protect", *words)
+    assert said.startswith(f"column `x`: must have categories that a .{form} file keeps as they")
+
+
+@pytest.mark.parametrize("form", ["sav", "dta"])
+def test_the_header_of_a_file_does_not_hold_the_time(tmp_path: Path, form: str) -> None:
+    drafted(tmp_path)
+    protected(tmp_path, "in.sav", f"out.{form}")
+    meta = getattr(pyreadstat, f"read_{form}")(tmp_path / f"out.{form}")[1]
+    assert meta.creation_time.year == 1970

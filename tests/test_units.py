@@ -303,14 +303,14 @@ def test_records_that_disagree_are_an_error_with_the_column_and_the_first_row() 
     data = {"hid": [1, 2, 1, 2, 1], "roof": ["tin", "clay", "tin", "straw", "clay"]}
     made = bs.Plan([bs.Categorical("roof", ROOFS, RR, beta=0.6, unit="hid")], keep=["hid"])
     said = (
-        "column `roof`: must be the same in all records of a unit, by `hid`; got 2 rows that "
-        "differ from an earlier record of their unit, the first in row 3"
+        "column `roof`: must be the same in all records of a unit, by `hid`; got 2 rows "
+        "unlike an earlier record of the unit, the first in row 3"
     )
     with pytest.raises(ValueError, match=f"^{said}$"):
         made.protect(data)
     # Most files list the members of a household one after another.
     data = {"hid": [1, 1, 2, 2], "roof": ["tin", "clay", "tin", "tin"]}
-    with pytest.raises(ValueError, match=r"got 1 rows that differ .*, the first in row 1$"):
+    with pytest.raises(ValueError, match=r"got 1 row unlike .*, the first in row 1$"):
         made.protect(data)
 
 

@@ -25,6 +25,16 @@ _READ: dict[KeySource, _core.Key] = {}
 _LOCK = threading.Lock()
 
 
+def _unlock() -> None:
+    """Make a new lock in a forked process: the thread that held the old one is not in it."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
 @dataclass(frozen=True)
 class KeySource(Shown):
     """The place of a key and its fingerprint. It can be pickled, because the key is not inside.
@@ -214,4 +224,8 @@ def _text(name: str, value: object) -> str:
         raise TypeError(f"`{name}` must be a string; got {type(value).__name__}")
     if not value:
         raise ValueError(f"`{name}` must be a string; got none")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tempfile
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -90,6 +91,29 @@ def zipped(members: dict[str, bytes]) -> bytes:
     return file.getvalue()
 
 
+def arrow() -> bytes:
+    """People as an Arrow file."""
+    import pyarrow as pa
+
+    file = io.BytesIO()
+    table = pa.table({"id": [1, 2, 3], "sex": ["F", "M", "M"]})
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def sav(compress: bool) -> bytes:
+    """People as a file of SPSS."""
+    import polars as pl
+    import pyreadstat
+
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "people.sav"
+        table = pl.DataFrame({"id": [1, 2, 3], "sex": ["F", "M", "M"]})
+        pyreadstat.write_sav(table, str(file), compress=compress)
+        return file.read_bytes()
+
+
 def flip(data: bytes, where: float, byte: int) -> bytes:
     """One byte changed."""
     at = int(where * len(data))
@@ -140,6 +164,7 @@ def names(home: Path) -> dict[str, Any]:
         return str(place)
 
     tools: list[Callable[..., Any]] = [
+        arrow, sav,
         spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
         write, folder,
     ]  # fmt: skip

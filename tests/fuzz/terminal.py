@@ -46,7 +46,12 @@ def _vector(read: Callable[[Random, int], str]) -> Callable[[Random], str]:
 
 
 def _people(rng: Random) -> str:
-    """A table as CSV, now and then with a fault."""
+    """A table as CSV, or as an Arrow or SPSS file, now and then with a fault."""
+    if rng.random() < 0.15:
+        form, data = rng.choice([
+            ("arrow", "arrow()"), ("sav", "sav(False)"), ("zsav", "sav(True)"),
+        ])  # fmt: skip
+        return f"write('people.{form}', flip({data}, {rng.random():.4f}, {rng.randrange(256)}))"
     table = rng.choice([
         b"id,sex\n1,F\n2,M\n3,M\n", b"id,sex\n1,F\n1,M\n", b"id,sex\n", b"", b"id,sex\n1\n",
         b"id,sex\n1,\n", b"\xff\xfe", b"sex\nF\nM\n", b"id,sex\n" + 300 * b"5,F\n",

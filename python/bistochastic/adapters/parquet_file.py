@@ -51,7 +51,11 @@ class ArrowSource(Source):
         self._reader = pa.ipc.open_file(file)
         super().__init__(name, file, self._reader.schema, 0)
         with said(name):
-            self.rows = sum(batch.num_rows for batch in self._each(None))
+            self.rows = 0
+            for batch in self._each(None):
+                # One wrong byte leads outside the file, or to values that it does not hold.
+                batch.validate(full=True)
+                self.rows += batch.num_rows
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
         each = map(self._reader.get_batch, range(self._reader.num_record_batches))

@@ -8,24 +8,28 @@ are the ones it is given.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bistochastic.adapters import apart
 from bistochastic.adapters.arrow_cells import is_string
 from bistochastic.adapters.parquet_file import ROWS, cast, plain
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.adapters.table_files import Sink, Source, opened
+from bistochastic.errors import OutOfMemoryError
 from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
     from types import ModuleType
 
-    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.table_files import Texts
 
 READERS = {
@@ -33,8 +37,8 @@ READERS = {
     ".xpt": "read_xport",
 }  # fmt: skip
 WRITERS = {".sav": "write_sav", ".dta": "write_dta"}
-# The most integers between two ends that are listed as missing codes.
-_LISTED = 100
+# The exit code of a process that the system killed, as it does for memory.
+_KILLED = -9
 # From here on one double represents several integers.
 _EXACT = 2**53
 
@@ -53,28 +57,11 @@ class StatisticalSource(Source):
     """A file of SPSS, Stata or SAS, in memory."""
 
     def __init__(self, path: Path, name: str, kinds: Mapping[str, str]) -> None:
-        self._path = path
-        found, self._meta = self._call(name)
-        arrays = {
-            column: _cells(found.pop(column), self._is_text(column), kinds.get(column, ""))
-            for column in list(found)
-        }
-        self._table = pa.table(arrays)
+        _library()
+        table = _read(path, name, kinds)
+        self._facts = json.loads(table.schema.metadata[apart.FACTS])
+        self._table = table.replace_schema_metadata()
         super().__init__(name, self, self._table.schema, self._table.num_rows)
-
-    def _call(self, name: str, **options: bool) -> Any:
-        form = self._path.suffix.lower()
-        read = getattr(_library(), READERS[form])
-        try:
-            return read(str(self._path), output_format="dict", **options)
-        except MemoryError:
-            raise
-        except Exception:
-            # Its message about a broken file may quote the file.
-            raise ValueError(f"`{name}` must be a {form} file; got a broken one") from None
-
-    def _is_text(self, column: str) -> bool:
-        return bool(self._meta.readstat_variable_types[column] == "string")
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
         table = self._table if columns is None else self._table.select(columns)
@@ -86,75 +73,55 @@ class StatisticalSource(Source):
 
     def described(self) -> list[Column]:
         # Two or more labels of a column are its categories. One is a remark about a number.
-        meta = self._meta
-        if READERS[self._path.suffix.lower()] == "read_sav":
-            # Otherwise it does not return the ranges of missing codes.
-            _none, meta = self._call(self._name, metadataonly=True, user_missing=True)
         listed = []
-        for column in columns_of(self.schema):
-            texts = meta.variable_value_labels.get(column.name) or {}
-            ranges = [(each["lo"], each["hi"]) for each in meta.missing_ranges.get(column.name, ())]
-            missing = _missing_codes(ranges, texts, text=self._is_text(column.name))
-            named = ((_whole(value), text) for value, text in texts.items())
-            pairs = tuple(pair for pair in named if pair[0] not in missing)
-            codes = tuple(value for value, _text in pairs)
-            if not all(isinstance(value, str | int) for value in codes):
-                pairs = codes = ()
-            label = meta.column_names_to_labels.get(column.name) or None
-            column = replace(column, label=label, texts=pairs, missing=missing)
-            if len(codes) > 1:
+        for column, (label, pairs, missing) in zip(
+            columns_of(self.schema), self._facts, strict=True
+        ):
+            texts = tuple((value, text) for value, text in pairs)
+            column = replace(column, label=label, texts=texts, missing=tuple(missing))
+            if len(texts) > 1:
+                codes = tuple(value for value, _text in texts)
                 column = replace(column, levels=codes, declared=True, holds="levels")
             listed.append(column)
         return listed
 
 
+def _read(path: Path, name: str, kinds: Mapping[str, str]) -> pa.Table:
+    """Read a whole file in a process of its own, which a broken file may crash."""
+    form = path.suffix.lower()
+    told = {"path": str(path.absolute()), "read": READERS[form], "kinds": dict(kinds),
+            "sys.path": sys.path}  # fmt: skip
+    table = None
+    with subprocess.Popen(
+        [sys.executable, "-I", apart.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # Its message about a broken file may quote the file.
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(json.dumps(told).encode())
+            child.stdin.close()
+            with pa.ipc.open_stream(child.stdout) as stream:
+                table = stream.read_all()
+            table.validate(full=True)
+        except (pa.ArrowException, OSError):
+            table = None
+        except BaseException:
+            child.kill()
+            raise
+    if child.returncode in (apart.FULL, _KILLED):
+        raise OutOfMemoryError(f"`{name}` must fit in memory; got a larger one")
+    if table is None or child.returncode:
+        raise ValueError(f"`{name}` must be a {form} file; got a broken one")
+    return table
+
+
 def described_in(path: Path, name: str) -> list[Column]:
     """List the columns of a file, with their labels."""
     return opened(path, name).described()
-
-
-def _whole(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _missing_codes(
-    ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool
-) -> tuple[object, ...]:
-    """List the codes of missing values, each once."""
-    found: dict[object, None] = {}
-    for low, high in ranges:
-        if low == high:
-            found[_whole(low)] = None
-            continue
-        inside = [each for each in texts if not isinstance(each, str) and low <= each <= high]
-        if high - low < _LISTED:
-            inside = [*range(-int(-low // 1), int(high // 1) + 1)]
-        found |= dict.fromkeys(map(_whole, inside))
-    if not text:
-        # Stata and SAS have letters for missing numbers.
-        found |= dict.fromkeys(each for each in texts if isinstance(each, str))
-    return tuple(found)
-
-
-def _cells(values: list[object], text: bool, kind: str) -> Cells:
-    """Return a column of a file, of the type that it has here."""
-    if text:
-        texts = pa.array(values, pa.string(), from_pandas=True)
-        return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-    found = pa.array(values, from_pandas=True)
-    if pa.types.is_null(found.type):
-        found = found.cast(pa.float64())
-    if kind in ("float", "date"):
-        return found.cast(pa.float64()) if pa.types.is_integer(found.type) else found
-    if pa.types.is_floating(found.type):
-        try:
-            found = found.cast(pa.int64())
-        except pa.ArrowInvalid:
-            return found
-    is_flag = kind == "boolean" and pa.types.is_integer(found.type)
-    if is_flag and pc.all(pc.is_in(found.drop_null(), pa.array([0, 1], found.type))).as_py():
-        return found.cast(pa.bool_())
-    return found
 
 
 class StatisticalSink(Sink):
@@ -166,7 +133,15 @@ class StatisticalSink(Sink):
         form: str,
         schema: pa.Schema,
         labels: Texts = ({}, {}),
+        categories: Mapping[str, Iterable[object]] | None = None,
     ) -> None:
+        for name, values in (categories or {}).items():
+            texts = [value for value in values if isinstance(value, str)]
+            if "" in texts or (form == ".sav" and any(text.endswith(" ") for text in texts)):
+                must = f"must have categories that a {form} file keeps as they are"
+                cure = "recode it, or write a .csv or .parquet file"
+                got = "one that is empty or ends in a blank"
+                raise ValueError(f"{prefix([name])}{must}; got {got}: {cure}")
         self._path, self._form, self._labels = path, form, labels
         self._schema = pa.schema([(field.name, _type(field, form)) for field in schema])
         self._held: list[pa.RecordBatch] = []
@@ -201,10 +176,13 @@ class StatisticalSink(Sink):
                 if any(abs(x) > _EXACT for x in ends):
                     must = f"must hold integers up to 2^53 in magnitude for a {self._form} file"
                     raise ValueError(f"{prefix([name])}{must}; got a larger one")
-            elif is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
-                must = f"must hold strings without the character NUL for a {self._form} file"
-                raise ValueError(f"{prefix([name])}{must}; got one that has it")
+            elif is_string(column.type):
+                if pc.any(pc.match_substring(column, "\0")).as_py():
+                    must = f"must hold strings without the character NUL for a {self._form} file"
+                    raise ValueError(f"{prefix([name])}{must}; got one that has it")
+                _refuse_alike(name, column, self._form)
         self._write(table)
+        _forget_time(self._path, self._form)
 
     def _write(self, table: pa.Table) -> None:
         import polars as pl
@@ -233,6 +211,33 @@ class StatisticalSink(Sink):
             # Its message may quote a cell.
             must = f"`out` must be a table that a {self._form} file can hold"
             raise ValueError(f"{must}; got one that pyreadstat rejects") from None
+
+
+def _refuse_alike(name: str, column: pa.ChunkedArray, form: str) -> None:
+    """Raise an error for strings that the format would make the same."""
+    values = pc.unique(column).drop_null()
+    held = pc.utf8_rtrim(values, " ") if form == ".sav" else values
+    if len(pc.unique(held)) < len(values):
+        got = "some that differ only by blanks at the end"
+    elif column.null_count and pc.any(pc.equal(held, "")).as_py():
+        got = "empty strings and missing values, which are the same there"
+    else:
+        return
+    must = f"must hold strings that a {form} file can tell apart"
+    cure = "recode them, or write a .csv or .parquet file"
+    raise ValueError(f"{prefix([name])}{must}; got {got}: {cure}")
+
+
+def _forget_time(path: Path, form: str) -> None:
+    """Write a fixed time into the header, so the same cells make the same bytes."""
+    with path.open("r+b") as file:
+        head = file.read(512)
+        if form == ".sav":
+            at, text = 84, b"01 Jan 7000:00:00"
+        else:
+            at, text = head.index(b"<timestamp>") + 12, b"01 Jan 1970 00:00"
+        file.seek(at)
+        file.write(text)
 
 
 def _type(field: pa.Field, form: str) -> pa.DataType:

@@ -6,13 +6,14 @@ Stata and SAS. All need pyarrow.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.schemas import MOST_LEVELS, columns_of, levels_among
+from bistochastic.errors import OutOfMemoryError
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -126,9 +127,13 @@ def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
 
 def check_file(path: Path, name: str) -> None:
     """Check that there is a file."""
-    if not path.is_file():
-        got = "a folder" if path.is_dir() else f"none at {shown(path)}"
-        raise ValueError(f"`{name}` must be a file; got {got}")
+    got = f"none at {shown(path)}"
+    # The system takes no name of thousands of characters.
+    with suppress(OSError):
+        if path.is_file():
+            return
+        got = "a folder" if path.is_dir() else got
+    raise ValueError(f"`{name}` must be a file; got {got}")
 
 
 def needs_pyarrow() -> None:
@@ -181,10 +186,12 @@ def created(
     protected: Container[str],
     dialect: Dialect | None = None,
     labels: Texts = ({}, {}),
+    categories: Mapping[str, Iterable[object]] | None = None,
 ) -> Sink:
     """Create a file of that form for batches of that schema; these columns are protected.
 
-    ``labels`` are for columns and their values, in formats that have them.
+    ``labels`` are for columns and their values, in formats that have them. ``categories`` are those
+    that the columns may hold.
     """
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
@@ -193,7 +200,7 @@ def created(
     if form in STATISTICAL:
         from bistochastic.adapters.statistical import StatisticalSink
 
-        return StatisticalSink(path, form, schema, labels)
+        return StatisticalSink(path, form, schema, labels, categories)
     if form != ".parquet":
         raise NotImplementedError(form)
     from bistochastic.adapters.parquet_file import ParquetSink
@@ -291,7 +298,10 @@ def said(name: str) -> Iterator[None]:
 
     try:
         yield
-    except pa.ArrowInvalid:
+    except MemoryError:
+        # Also a small file that says that it is large.
+        raise OutOfMemoryError(f"`{name}` must fit in memory; got a larger one") from None
+    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowIndexError, UnicodeDecodeError):
         raise ValueError(f"`{name}` must be a file of its kind; got a broken one") from None
     except pa.ArrowNotImplementedError:
         raise ValueError(

@@ -197,10 +197,12 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
     if not np.array_equal(own[order], theirs[other]):
         must = "must have as many rows per id in both tables"
         count = int((counts != np.bincount(theirs, minlength=people)).sum())
-        raise ValueError(f"{prefix([column])}{must}; got {count} ids with more or fewer")
+        got = f"{count} id{'s' * (count > 1)} with more or fewer"
+        raise ValueError(f"{prefix([column])}{must}; got {got}")
     if mixed and int(counts.max()) > 1:
         must = "must tell rows apart, as they were shuffled"
-        got = f"{int((counts > 1).sum())} ids with several rows"
+        several = int((counts > 1).sum())
+        got = f"{several} id{'s' * (several > 1)} with several rows"
         raise ValueError(f"{prefix([column])}{must}; got {got}")
     places = np.empty(len(own), np.intp)
     places[other] = order

@@ -164,6 +164,9 @@ class _Sentence(click.Group):
                 # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(said) from error
+        except OSError as error:
+            must = "a file that is named must be one that the system takes"
+            raise click.ClickException(f"{must}; got {error.strerror}") from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 

@@ -44,8 +44,8 @@ def text_of(path: Path, name: str) -> str:
     except FileNotFoundError:
         raise ValueError(f"`{name}` must be a file to read; got none at {shown(path)}") from None
     except OSError as error:
-        why = f"{error.strerror} at {shown(path)}"
-        raise ValueError(f"`{name}` must be a file to read; got {why}") from None
+        why = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
+        raise ValueError(f"`{name}` must be a file to read; got {why} at {shown(path)}") from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.opened import LINES, certified, types_of
+from bistochastic.files.release import declared
 from bistochastic.files.whole import written
 from bistochastic.plan.carried import notes
 
@@ -43,7 +44,7 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
         with written(target, "out") as part:
             plan = certificate.plan
             labels = plan.column_labels, plan.value_labels
-            sink = created(part, form, table.schema, protected, dialect, labels)
+            sink = created(part, form, table.schema, protected, dialect, labels, declared(plan))
             for batch in table.batches():
                 sink.write(batch)
             sink.note(notes(certificate))

@@ -80,7 +80,7 @@ def protect_file(
         numbers = _numbers(plan, table, options, progress)
         with contextlib.ExitStack() as stack:
             wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
-            beside = stack.enter_context(Whole(certificate, "certificate"))
+            beside = stack.enter_context(Whole(certificate, "certificate", follow=False))
             parts = [whole.new("table") for whole in wholes]
             files = _Files(plan, dict(zip(parts, forms, strict=True)), typed, dialect)
             found = _write(plan, table, options, numbers, wholes[0], files, progress)
@@ -120,12 +120,23 @@ class _Files:
         plan, labels = self._plan, (self._plan.column_labels, self._plan.value_labels)
         for part, form in self.forms.items():
             own = schema if form == ".csv" else typed
-            self.sinks[part] = created(part, form, own, plan._protected, self._dialect, labels)
+            self.sinks[part] = created(
+                part, form, own, plan._protected, self._dialect, labels, declared(plan)
+            )
 
     def write(self, batch: pa.RecordBatch) -> None:
         typed = self._typed(batch)
         for part, sink in self.sinks.items():
             sink.write(batch if self.forms[part] == ".csv" else typed)
+
+
+def declared(plan: Plan) -> dict[str, tuple[object, ...]]:
+    """List the declared categories of protected columns."""
+    return {
+        column: labels.values
+        for attribute in plan._coded
+        for column, labels in zip(attribute.columns, attribute.axes, strict=True)
+    }
 
 
 def digest(part: Path) -> str:

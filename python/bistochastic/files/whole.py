@@ -27,8 +27,10 @@ _MARK = ".bistochastic-part"
 class Whole:
     """A file in the making: write to :meth:`new` ones, then :meth:`rename` one of them."""
 
-    def __init__(self, target: Path, name: str) -> None:
+    def __init__(self, target: Path, name: str, *, follow: bool = True) -> None:
         self._name = name
+        if not follow and target.is_symlink():
+            raise ValueError(f"`{name}` must be a file; got a link, which could lead anywhere")
         # A link stays a link: what it leads to is replaced.
         self.target = Path(os.path.realpath(target))
         if self.target.exists() and not self.target.is_file():

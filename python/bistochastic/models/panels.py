@@ -158,7 +158,8 @@ class _Wave:
             ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
         different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
         if many := len(ids) - len(different):
-            raise ValueError(f"`{name}` must have one row per id; got {many:,} more rows than ids")
+            got = f"{many:,} more row{'s' * (many > 1)} than ids"
+            raise ValueError(f"`{name}` must have one row per id; got {got}")
         return cls(name, plan, frame, table, certificate, ids)
 
 

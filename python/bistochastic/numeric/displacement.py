@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
+# The most moves that are told apart: about 2 GB while they are counted.
+_MOVES = 1 << 26
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,26 +161,29 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
             return _of_entries(matrix)
     n = matrix.size
     if (runs := classes(matrix)) is not None:
+        _refuse_wide(int(runs.sizes.max()))
         return _of_classes(runs, n)
     if (alphas := steps(matrix)) is not None:
         shares = alphas.shares()
         moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
         return np.array([moved, 1 - 2 * moved, moved])
+    if (exchange := swap(matrix)) is not None:
+        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
+        _refuse_wide(reach)
+        out: Array = np.zeros(2 * reach + 1)
+        out[0] = out[-1] = moved
+        out[reach] += 1 - 2 * moved if reach else 1.0
+        return out
+    _refuse_wide(n)
     if (pair := two_valued(matrix)) is not None:
         keep, off = pair
-        out: Array = off * (n - np.abs(np.arange(1 - n, n))) / n
+        out = off * (n - np.abs(np.arange(1 - n, n))) / n
         out[n - 1] = keep
         return out
     if (places := targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
         return np.bincount(moves + reach, minlength=2 * reach + 1) / n
-    if (exchange := swap(matrix)) is not None:
-        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
-        out = np.zeros(2 * reach + 1)
-        out[0] = out[-1] = moved
-        out[reach] += 1 - 2 * moved if reach else 1.0
-        return out
     if (kernel := even_kernel(matrix)) is not None:
         return _of_kernel(kernel.shares(), n)
     if (row := first_row(matrix)) is not None:
@@ -197,17 +202,28 @@ def _sum(parts: list[Array]) -> Array:
 
 def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     """Combine the moves of the axes, which are independent for each record."""
+    reach = 0
+    for size, moves in axes:
+        reach = reach * size + len(moves) // 2
+    _refuse_wide(reach)
     whole = np.ones(1)
     for size, moves in axes:
-        reach, more = len(whole) // 2, len(moves) // 2
-        wide = reach * size + more
-        out = np.zeros(2 * wide + 1)
-        for d, share in zip(range(-reach, reach + 1), whole.tolist(), strict=True):
-            if share:
-                at = wide + d * size - more
-                out[at : at + len(moves)] += share * moves
-        whole = out
+        more = len(moves) // 2
+        # A move along the axes before is one by `size`, so two of them meet in no more than one.
+        down, up = np.zeros(size), np.zeros(size)
+        down[size - more :], up[: more + 1] = moves[:more], moves[more:]
+        out = np.zeros((len(whole) + 1, size))
+        out[:-1] += whole[:, None] * down
+        out[1:] += whole[:, None] * up
+        whole = out.ravel()[size - more : len(out) * size - size + more + 1]
     return whole
+
+
+def _refuse_wide(reach: int) -> None:
+    """Raise an error if there are too many different moves to be counted."""
+    if 2 * reach > _MOVES:
+        must = f"`matrix` must move values by at most {_MOVES // 2} places to be measured"
+        raise ValueError(f"{must}; got {reach}")
 
 
 def _of_classes(found: Classes, size: int) -> Array:

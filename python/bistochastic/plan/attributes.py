@@ -7,6 +7,7 @@ of a numeric column comes later. All are frozen, and equal if they do the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
 from bistochastic.words import Shown, about, down, prefix, row, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -227,18 +228,19 @@ def _check_fields(
 
 def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recodes:
     """List, per column, values of the data and the categories that they become; None is missing."""
-    if not given:
+    if given is None:
         return ()
     must = "`recode` must be a dict from values to categories"
-    if not hasattr(given, "items"):
+    if not isinstance(given, Mapping):
         raise TypeError(f"{must}; got {type(given).__name__}")
     unknown = [column for column in given if column not in columns]
     if unknown:
         raise ValueError(f"`recode` must be by column; got `{shown(unknown[0])}`, which is none")
     found = []
     for column, labels in zip(columns, axes, strict=True):
-        pairs = given.get(column) or {}
-        if not hasattr(pairs, "items"):
+        pairs = given.get(column)
+        pairs = {} if pairs is None else pairs
+        if not isinstance(pairs, Mapping):
             raise TypeError(f"{must}; got {type(pairs).__name__}")
         codes = [None if to is None else labels.code(to) for to in pairs.values()]
         for code, to in zip(codes, pairs.values(), strict=True):
@@ -248,7 +250,7 @@ def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recod
         raw = Labels.of("recode", list(pairs)).values if pairs else ()
         to_ = [None if code is None else labels.values[code] for code in codes]
         found.append(tuple(zip(raw, to_, strict=True)))
-    return tuple(found)
+    return tuple(found) if any(found) else ()
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -347,7 +349,7 @@ class Categorical(Coded):
             held = _check_fields(
                 (name,), (Labels.of("categories", categories),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, categories_from_data=categories_from_data,
-                unit=unit, recode=recode and {name: recode},
+                unit=unit, recode=None if recode is None else {name: recode},
             )  # fmt: skip
             super().__init__(*held)
 

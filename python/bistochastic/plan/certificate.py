@@ -220,8 +220,8 @@ class Certificate:
         data = self._data()
         return {**data, "files": dict(self.files)} if self.files else data
 
-    def _data(self) -> Fields:
-        """Return the same without files."""
+    def _data(self, *, moves: bool = True) -> Fields:
+        """Return the same without files, or also without how far values move."""
         if self._source is not None and self._source[0] == self:
             read: Fields = json.loads(self._source[1])
             return read
@@ -247,7 +247,7 @@ class Certificate:
             "epsilon": exchange.number(plan.epsilon),
             "epsilon_is_infinite_because": list(plan.reasons),
             "attributes": [
-                _describe(attribute, each)
+                _describe(attribute, each, moves)
                 for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
             ],
             "unprotected_columns": list(self.unprotected_columns),
@@ -349,7 +349,7 @@ def _of_ids(ids: ByIds) -> Fields:
     return found | stored.later(ids, stored.LATER_IDS)
 
 
-def _describe(attribute: Attribute, each: Measures) -> Fields:
+def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
     """Describe one attribute: its measures, and the digest of every matrix."""
     found = {
         **asdict(each),
@@ -360,8 +360,8 @@ def _describe(attribute: Attribute, each: Measures) -> Fields:
     if attribute.whole_column:
         assert attribute.matrix is not None
         found |= {"how": attribute.how, "order": attribute.order}
-        moves = _moves(attribute)
-        found["displacement"] = None if moves is None else asdict(moves)
+        far = _moves(attribute) if moves else None
+        found["displacement"] = None if far is None else asdict(far)
         return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
     found |= _worst(attribute.matrices)
     digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]

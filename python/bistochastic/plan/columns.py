@@ -523,7 +523,8 @@ def _together(
     if uneven.any():
         must = 'must be missing together where missing="keep"'
         at = row(int(np.argmax(uneven)), first)
-        got = f"{int(uneven.sum())} rows with some of them, the first {at}"
+        many = int(uneven.sum())
+        got = f"{many} row{'s' * (many > 1)} with some of them, the first {at}"
         raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
     return np.asarray(every)
 

@@ -147,7 +147,7 @@ class Met:
         if firsts and firsts[worst] < len(which):
             must = f"must be the same in all records of a unit, by `{shown(self._column)}`"
             many = int(lengths[wrong[worst]].sum())
-            got = f"{many} rows that differ from an earlier record of their unit"
+            got = f"{many} row{'s' * (many > 1)} unlike an earlier record of the unit"
             at_row = row(int(rows[firsts[worst]]), first)
             raise ValueError(f"{prefix(names[worst])}{must}; got {got}, the first in {at_row}")
         self._hold(keys[new], [mine[new] for mine in known])

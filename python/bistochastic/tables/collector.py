@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +32,7 @@ from bistochastic.tables.tabulate import beside, known_axes, place
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bistochastic.plan.plan import Plan
 
@@ -190,7 +191,18 @@ class Collector(Shown):
         except (KeyError, TypeError):
             cells = None
         if cells is None:
-            cells = tuple(table.find(record) for table in self._tables.values())
+            try:
+                cells = tuple(table.find(record) for table in self._tables.values())
+            except ValueError:
+                # A table holds values in more ways, for example as numbers inside a class.
+                names = {name for table in self._tables.values() for name, _ in table.places}
+                try:
+                    self.update({name: [record[name]] for name in names})
+                except (KeyError, ValueError, TypeError):
+                    pass
+                else:
+                    return
+                raise
         with self._lock:
             self._held[cells] += 1
             self._records += 1
@@ -353,7 +365,7 @@ class Collector(Shown):
 
 
 def _mapping(name: str, given: object) -> None:
-    if not hasattr(given, "keys") or not hasattr(given, "get"):
+    if not isinstance(given, Mapping):
         raise TypeError(f"`{name}` must map columns to values; got {type(given).__name__}")
 
 
