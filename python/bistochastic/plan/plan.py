@@ -349,6 +349,15 @@ class Plan(_Fields):
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
             raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
 
+    def _refuse_numbers(self, where: str) -> None:
+        """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
+        would be the same for ever."""
+        for attribute in self._coded:
+            if attribute._has_numbers:
+                must = f'must have output="interval" or output="midpoint" {where}'
+                got = 'output="number", which needs a row'
+                raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+
     def _together(self) -> Bits:
         if not self.attributes:
             self._refuse_undecided()
