@@ -222,6 +222,64 @@ def test_missing_numbers(missing: Any, output: Any) -> None:
         assert abs(found_again.frequencies.sum() - 1) < 1e-9
 
 
+@pytest.mark.parametrize(
+    "kind", ["int8", "uint8", "int16", "int64", "uint64", "float32", "float64"]
+)
+def test_classes_are_exact_for_every_type_up_to_its_ends(kind: str) -> None:
+    """Against fractions, for values next to breaks and at the ends of the type."""
+    dtype = np.dtype(kind)
+    breaks: list[Any] = [-1e19, -(2.0**63), -128, 0, 127.5, 1000, 2**53, 1e18, 2.0**63, 1.5e19]
+    near = [x + d for x in map(int, breaks) for d in (-50, -1, 0, 1, 50)]
+    if dtype.kind == "f":
+        values = np.array([float(x) for x in near], dtype)
+    else:
+        ends = np.iinfo(dtype)
+        near += [int(ends.min), int(ends.max)]
+        values = np.array([x for x in near if ends.min <= x <= ends.max], dtype)
+    for start, stop in itertools.combinations(range(len(breaks)), 2):
+        some = breaks[start : stop + 1]
+        codes, outside = Bins.of(some).codes(values)
+        for at, value in enumerate(values.tolist()):
+            inside = Fraction(some[0]) <= Fraction(value) <= Fraction(some[-1])
+            assert inside == (outside is None or not outside[at])
+            if inside:
+                below = sum(Fraction(x) <= Fraction(value) for x in some[:-1])
+                assert codes[at] == below - 1
+
+
+def test_large_integers_beyond_the_last_break_are_outside() -> None:
+    made = bs.Plan([bs.Binned("x", [0, 1e18], "uniform")])
+    for values in (
+        np.array([10**18 + 50]), np.array([10**18 + 50], np.uint64), pa.array([10**18 + 50]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="must lie within the breaks; got 1 row outside"):
+            made.protect(pa.table({"x": values}))
+    made.protect({"x": np.array([10**18], np.uint64)})
+    wide = bs.Plan([bs.Binned("x", [0, 1e19, 1.5e19], "identity")])
+    out = wide.protect({"x": np.array([2**63, 10**19 + 2**12], np.uint64)}).data["x"]
+    assert list(out) == ["[0, 1e+19)", "[1e+19, 1.5e+19]"]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "float16", "int64"])
+def test_ends_beyond_the_type_of_a_column_replace_nothing(kind: str) -> None:
+    values = np.array([3, 100, 7] * 100, kind)
+    for made in (
+        bs.Plan([bs.Binned("x", [-(10**6), 10, 10**6], "identity", top=10**5, bottom=-(10**5))]),
+        bs.Plan([bs.Numeric("x", "identity", top=10**5, bottom=-(10**5))]),
+    ):
+        out = made.protect({"x": values}).data["x"]
+        binned = isinstance(made.attributes[0], bs.Binned)
+        want = [f"[{'10' if x > 9 else '-1000000'}, 1000000]".replace("-1000000, 1000000]",
+                "-1000000, 10)") for x in values]  # fmt: skip
+        assert list(out) == (want if binned else values.tolist())
+    if kind != "int64":
+        for name, end in (("bottom", 10**5), ("top", -(10**5))):
+            ends: Any = {name: end}
+            made = bs.Plan([bs.Numeric("x", "identity", **ends)])
+            with pytest.raises(ValueError, match=f"`{name}` must be a number that the type of the"):
+                made.protect({"x": values})
+
+
 # What is published.
 
 
