@@ -237,7 +237,8 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
             units().attributes[:2], name="units", keep=["region"],
             drop=["village", "built", "sex", "child", "income"],
         ).protect(
-            dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"}
+            dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"},
+            release_name="w1",
         ).certificate,
         "ids kept": survey(keep=["region", "person"]).protect(
             people(kind=str), **ids, after="first"

@@ -222,6 +222,64 @@ def test_missing_numbers(missing: Any, output: Any) -> None:
         assert abs(found_again.frequencies.sum() - 1) < 1e-9
 
 
+@pytest.mark.parametrize(
+    "kind", ["int8", "uint8", "int16", "int64", "uint64", "float32", "float64"]
+)
+def test_classes_are_exact_for_every_type_up_to_its_ends(kind: str) -> None:
+    """Against fractions, for values next to breaks and at the ends of the type."""
+    dtype = np.dtype(kind)
+    breaks: list[Any] = [-1e19, -(2.0**63), -128, 0, 127.5, 1000, 2**53, 1e18, 2.0**63, 1.5e19]
+    near = [x + d for x in map(int, breaks) for d in (-50, -1, 0, 1, 50)]
+    if dtype.kind == "f":
+        values = np.array([float(x) for x in near], dtype)
+    else:
+        ends = np.iinfo(dtype)
+        near += [int(ends.min), int(ends.max)]
+        values = np.array([x for x in near if ends.min <= x <= ends.max], dtype)
+    for start, stop in itertools.combinations(range(len(breaks)), 2):
+        some = breaks[start : stop + 1]
+        codes, outside = Bins.of(some).codes(values)
+        for at, value in enumerate(values.tolist()):
+            inside = Fraction(some[0]) <= Fraction(value) <= Fraction(some[-1])
+            assert inside == (outside is None or not outside[at])
+            if inside:
+                below = sum(Fraction(x) <= Fraction(value) for x in some[:-1])
+                assert codes[at] == below - 1
+
+
+def test_large_integers_beyond_the_last_break_are_outside() -> None:
+    made = bs.Plan([bs.Binned("x", [0, 1e18], "uniform")])
+    for values in (
+        np.array([10**18 + 50]), np.array([10**18 + 50], np.uint64), pa.array([10**18 + 50]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="must lie within the breaks; got 1 row outside"):
+            made.protect(pa.table({"x": values}))
+    made.protect({"x": np.array([10**18], np.uint64)})
+    wide = bs.Plan([bs.Binned("x", [0, 1e19, 1.5e19], "identity")])
+    out = wide.protect({"x": np.array([2**63, 10**19 + 2**12], np.uint64)}).data["x"]
+    assert list(out) == ["[0, 1e+19)", "[1e+19, 1.5e+19]"]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "float16", "int64"])
+def test_ends_beyond_the_type_of_a_column_replace_nothing(kind: str) -> None:
+    values = np.array([3, 100, 7] * 100, kind)
+    for made in (
+        bs.Plan([bs.Binned("x", [-(10**6), 10, 10**6], "identity", top=10**5, bottom=-(10**5))]),
+        bs.Plan([bs.Numeric("x", "identity", top=10**5, bottom=-(10**5))]),
+    ):
+        out = made.protect({"x": values}).data["x"]
+        binned = isinstance(made.attributes[0], bs.Binned)
+        want = [f"[{'10' if x > 9 else '-1000000'}, 1000000]".replace("-1000000, 1000000]",
+                "-1000000, 10)") for x in values]  # fmt: skip
+        assert list(out) == (want if binned else values.tolist())
+    if kind != "int64":
+        for name, end in (("bottom", 10**5), ("top", -(10**5))):
+            ends: Any = {name: end}
+            made = bs.Plan([bs.Numeric("x", "identity", **ends)])
+            with pytest.raises(ValueError, match=f"`{name}` must be a number that the type of the"):
+                made.protect({"x": values})
+
+
 # What is published.
 
 
@@ -231,7 +289,7 @@ def test_every_container_batch_engine_and_client_reports_the_same(
 ) -> None:
     data = columns()
     made = plan(output, drop=[])
-    options: Any = {"key": key("bins"), "id_column": "id", "after": "first"}
+    options: Any = {"key": key("bins"), "id_column": "id", "after": "first", "release_name": "w"}
     want = pa.table(made.protect(data, **options).data).to_pydict()
     frames = (pd.DataFrame(data), pl.DataFrame(data), pa.table(data))
     for frame in frames:
@@ -247,6 +305,16 @@ def test_every_container_batch_engine_and_client_reports_the_same(
     assert batches.read_all().to_pydict() == want
     options["key"].to_file(tmp_path / "key")
     source = bs.KeySource.file(tmp_path / "key")
+    if output == "number":
+        refused = 'must have output="interval" or output="midpoint" {}; got output="number"'
+        record = {name: data[name][0] for name in ("age", "wage", "born", "hid")}
+        with pytest.raises(ValueError, match=refused.format("by ids on an engine")):
+            made.batch_function(key=source, id_column="id", after="first")
+        with pytest.raises(ValueError, match=refused.format("for one record")):
+            made.respond(record, key=options["key"], id="p1")
+        with pytest.raises(ValueError, match=refused.format("for a client")):
+            made.client_json()
+        return
     f = made.batch_function(key=source, id_column="id", after="first")
     parts = [f.batch(batch) for batch in pa.table(data).to_batches(max_chunksize=50)]
     assert pa.Table.from_batches(parts).to_pydict() == want
@@ -268,7 +336,7 @@ def test_files(output: str, tmp_path: Path) -> None:
 
     data = pd.DataFrame(columns())
     made = plan(output)
-    options: Any = {"key": key("files"), "id_column": "id", "after": "first"}
+    options: Any = {"key": key("files"), "id_column": "id", "after": "first", "release_name": "w"}
     want = made.protect(data, **options).data
     data.assign(born=data["born"].astype(str)).to_csv(tmp_path / "in.csv", index=False)
     parquet.write_table(pa.table(columns()), tmp_path / "in.parquet")
@@ -312,27 +380,38 @@ def number_key(raw: bytes, name: str, column: str, place: int) -> bytes:
     return law.derive(raw, "plan numbers", ["plan", name, [column], place], [], law.NO_MATRIX)
 
 
-def test_numbers_follow_the_law_of_ids_under_a_key_of_the_reported_class() -> None:
+def row_key(raw: bytes, name: str, release: str) -> bytes:
+    return law.derive(raw, "plan rows", ["plan", name, release], [], law.NO_MATRIX)
+
+
+@pytest.mark.parametrize("by", ["position", "ids"])
+def test_numbers_follow_the_law_of_ids_by_row_under_a_key_of_the_reported_class(by: str) -> None:
     data = {name: columns()[name] for name in ("id", "age")}
     breaks = [0, 18, 65, 120]
-    number = bs.Plan([bs.Binned("age", breaks, GEO, epsilon=1, output="number")], name="p")
-    options: Any = {"key": bs.Key.from_bytes(KEY), "id_column": "id", "after": "first"}
-    out = np.asarray(number.protect(data, **options).data["age"])
+    by_ids = by == "ids"
+    ids: Any = {"id_column": "id", "after": "first"} if by_ids else {}
+    drop = [] if by_ids else ["id"]
+    number = bs.Plan(
+        [bs.Binned("age", breaks, GEO, epsilon=1, output="number")], name="p", drop=drop
+    )
+    made = number.protect(data, key=bs.Key.from_bytes(KEY), release_name="w", **ids)
+    out = np.asarray(made.data["age"])
     reported = np.clip(np.digitize(out, breaks) - 1, 0, 2)
+    rows_of = row_key(row_key(KEY, "p", "ids") if by_ids else KEY, "p", "w")
     for place, (low, many) in enumerate(((0, 18), (18, 47), (65, 56))):
-        own = bs.Key.from_bytes(number_key(KEY, "p", "age", place))
+        own = bs.Key.from_bytes(number_key(rows_of, "p", "age", place))
         rows = np.flatnonzero(reported == place)
         inside = bs.Plan([bs.Categorical("age", range(many), "uniform")], name="p")
-        some = {"id": [data["id"][i] for i in rows], "age": np.zeros(len(rows), np.int64)}
-        drawn = inside.protect(some, key=own, id_column="id", after="first").data["age"]
+        some = {"row": rows, "age": np.zeros(len(rows), np.int64)}
+        drawn = inside.protect(some, key=own, id_column="row", after="first").data["age"]
         assert (out[rows] == low + np.asarray(drawn)).all()
 
 
 def test_numbers_depend_on_the_reported_class_and_never_on_the_true_one() -> None:
-    """Under one key, whoever is reported in a class has the same number, whatever is true."""
+    """Under one key and name, a row that is reported in a class has one number there."""
     made = bs.Plan([bs.Binned("x", [0, 100, 200], RR, keep=0.5, output="number")], name="p")
     ids = [f"p{i}" for i in range(2000)]
-    options: Any = {"key": key("true"), "id_column": "id", "after": "first"}
+    options: Any = {"key": key("true"), "id_column": "id", "after": "first", "release_name": "w"}
     one, other = (
         np.asarray(made.protect({"id": ids, "x": [value] * 2000}, **options).data["x"])
         for value in (7, 150)
@@ -348,7 +427,7 @@ def test_numbers_are_uniform_on_the_multiples_of_the_step() -> None:
     n = 60_000
     every: list[Any] = [
         {"key": key("uniform"), "release_name": "x"},
-        {"key": key("uniform"), "id_column": "id", "after": "first"},
+        {"key": key("uniform"), "id_column": "id", "after": "first", "release_name": "x"},
         {},
     ]
     for options in every:
@@ -362,7 +441,11 @@ def test_numbers_are_uniform_on_the_multiples_of_the_step() -> None:
         assert statistic < 52.0  # chi-square with 12 degrees of freedom, upper 1e-6
 
 
-def test_units_share_their_number() -> None:
+def _class(numbers: Any) -> Any:
+    return np.digitize(np.asarray(numbers), [18, 65])
+
+
+def test_units_share_their_class_and_every_member_has_its_own_number() -> None:
     data = columns()
     data["age"] = np.array([7 * (int(h[1:]) % 17) for h in data["hid"]])
     made = bs.Plan(
@@ -370,21 +453,62 @@ def test_units_share_their_number() -> None:
         keep=["hid"],
     )  # fmt: skip
     frame = {name: data[name] for name in ("id", "age", "hid")}
-    every: list[Any] = [{}, {"key": key("units"), "id_column": "id", "after": "first"}]
+    by_id: Any = {"key": key("units"), "id_column": "id", "after": "first", "release_name": "w"}
+    every: list[Any] = [{}, by_id]
     for options in every:
         own = bs.Plan(made.attributes, keep=["hid"], drop=[] if options else ["id"])
         out = pd.DataFrame(own.protect(frame, **options).data)
-        assert out.groupby("hid")["age"].nunique().max() == 1
+        out["class"] = _class(out["age"])
+        assert out.groupby("hid")["class"].nunique().max() == 1
+        # Of 133 households of three, one in fifty has three equal numbers by chance.
+        assert (out.groupby("hid")["age"].nunique() > 1).mean() > 0.8
         assert out["age"].nunique() > 20
 
 
-def test_the_same_person_with_the_same_value_has_the_same_number_in_every_wave() -> None:
+def test_a_number_is_no_pseudonym_across_waves_or_rows() -> None:
+    """The class of a person stays, and the place in the class is drawn for each row and wave."""
+    n, wide = 5000, 10_000
+    made = bs.Plan([bs.Binned("x", [0, wide, 2 * wide], RR, keep=0.8, output="number")], name="p")
+    random = np.random.default_rng(5)
+    ids = np.repeat(np.arange(n), 3)
+    frame = {"id": ids, "x": random.integers(0, 2 * wide, n)[ids]}
+    options: Any = {"key": key("waves"), "id_column": "id", "max_rows_per_id": 3}
+    first = made.protect(frame, **options, after="first", release_name="one")
+    second = made.protect(frame, **options, after=first.certificate, release_name="two")
+    one, two = (np.asarray(each.data["x"]) for each in (first, second))
+    assert ((one < wide) == (two < wide)).all()
+    # Equal by chance once in 10,000 rows: 15,000 rows have at most 20, but for once in 10^12.
+    assert (one == two).sum() < 20
+    assert (one[::3] == one[1::3]).sum() < 20
+    again = made.protect(frame, **options, after="first", release_name="one")
+    assert (np.asarray(again.data["x"]) == one).all()
+
+
+def test_a_wave_of_numbers_has_a_name_of_its_own() -> None:
     made, data = plan("number"), columns()
     options: Any = {"key": key("waves"), "id_column": "id"}
-    first = made.protect(data, **options, after="first")
-    second = made.protect(data, **options, after=first.certificate, release_name="second")
-    for name in ("age", "wage", "born"):
-        assert list(first.data[name]) == list(second.data[name])
+    must = 'column `age`: `release_name` must name the wave if output="number"'
+    with pytest.raises(ValueError, match=f"{must}, and no other wave; got none"):
+        made.protect(data, **options, after="first")
+    first = made.protect(data, **options, after="first", release_name="one")
+    with pytest.raises(ValueError, match="got the name of the wave before"):
+        made.protect(data, **options, after=first.certificate, release_name="one")
+
+
+def test_rows_on_an_engine_have_numbers_by_their_own_columns(tmp_path: Path) -> None:
+    key("rows").to_file(tmp_path / "key")
+    source, data = bs.KeySource.file(tmp_path / "key"), pa.table(columns())
+    out = []
+    for name in ("one", "two"):
+        f = plan("number", drop=["id"]).batch_function(
+            key=source, row_columns=["id"], release_name=name
+        )
+        parts = [f.batch(batch) for batch in data.to_batches(max_chunksize=50)]
+        table = pa.Table.from_batches(parts)
+        whole = f.batch(data.to_batches()[0])
+        assert table.to_pydict() == pa.Table.from_batches([whole]).to_pydict()
+        out.append(np.asarray(table["age"]))
+    assert (out[0] != out[1]).mean() > 0.9
 
 
 # Estimates.
@@ -462,7 +586,7 @@ def test_steps_are_exact_fractions() -> None:
 CALLS: list[Callable[[], object]] = [
     lambda: plan().preview(), lambda: repr(plan().attributes[0]),
     lambda: plan().attributes[0]._repr_html_(), lambda: plan().protect(columns(), key=key("x"),
-        id_column="id", after="first").certificate._repr_html_(),
+        id_column="id", after="first", release_name="w").certificate._repr_html_(),
 ]  # fmt: skip
 
 

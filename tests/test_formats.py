@@ -103,7 +103,9 @@ def test_certificates_made_today_have_the_facts_that_were_stored(tmp_path: Path)
     for name, certificate in made.items():
         before = bs.Certificate.from_json(stored.text("certificates", name))
         for fact in FACTS:
-            assert getattr(before, fact) == getattr(certificate, fact), name
+            # The wave with numbers inside classes had no name then, and needs one now.
+            if (name, fact) != ("ids units", "release_name"):
+                assert getattr(before, fact) == getattr(certificate, fact), name
         assert (before.ids is None) == (certificate.ids is None)
 
 
@@ -123,7 +125,8 @@ def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
             {**options, "rerandomize_numeric": True, "release_name": "w2"},
         )
     if name == "ids units":
-        table, options = stored.dwellings(), {**options, "unit_pseudonym": {"home": "dwelling"}}
+        hashed = {"unit_pseudonym": {"home": "dwelling"}, "release_name": "w2"}
+        table, options = stored.dwellings(), {**options, **hashed}
     given = bs.Plan(
         [a if not isinstance(a, bs.Numeric) else bs.Numeric(a.column, a.family, **dict(a.given))
          for a in before.plan.attributes],

@@ -181,6 +181,56 @@ def test_releases_by_ids_under_one_key_add_nothing_and_others_do() -> None:
     assert wave.rate.observed < pooled.rate.observed
 
 
+def test_rows_of_two_waves_are_linked_by_their_reported_values() -> None:
+    """By hand: the row of the other wave that agrees in most, each value as far as it is rare."""
+    n, draw = 300, np.random.default_rng(4)
+    names = [f"c{i}" for i in range(4)]
+    table: dict[str, Any] = {"id": np.arange(n), **{c: draw.integers(0, 5, n) for c in names}}
+    plan = bs.Plan([bs.Categorical(c, range(5), RR, beta=0.8) for c in names], name="p")
+    options: Any = {"key": own_key(), "id_column": "id"}
+    one = plan.protect(table, **options, after="first")
+    # Fewer people, in another order, and one column of theirs has changed.
+    rows = draw.permutation(n)[:200]
+    then = {c: column[rows] for c, column in table.items()}
+    then["c0"] = (then["c0"] + 1) % 5
+    two = plan.protect(then, **options, after=one.certificate)
+    link = bs.audit(table, one, plan, also=[(then, two)]).linkages[-1]
+    before, after = (np.stack([np.asarray(r.data[c]) for c in names]) for r in (one, two))
+    found = 0.0
+    for at, person in enumerate(rows.tolist()):
+        agree = before[:, person, None] == after
+        scores = (agree * -np.log(agree.mean(axis=1, keepdims=True).clip(1e-9))).sum(axis=0)
+        best = scores >= scores.max() - 1e-9
+        found += best[at] / best.sum()
+    assert (link.attack, link.targets) == ("another release", 200)
+    assert link.columns == tuple(names)
+    assert abs(link.first.observed - found / 200) < 1e-9
+    assert link.first.chance == 1 / 200
+    assert link.first.observed <= link.five.observed
+
+
+@pytest.mark.parametrize("output", ["interval", "number"])
+def test_many_columns_by_ids_link_two_waves_and_one_column_does_not(output: Any) -> None:
+    n, draw = 1000, np.random.default_rng(6)
+    found = {}
+    for many in (1, 8):
+        names = [f"c{i}" for i in range(many)]
+        table: dict[str, Any] = {"id": np.arange(n), **{c: draw.integers(0, 500, n) for c in names}}
+        breaks = [0, 100, 200, 300, 400, 500]
+        plan = bs.Plan([bs.Binned(c, breaks, RR, beta=0.8, output=output) for c in names], name="p")
+        options: Any = {"key": own_key(), "id_column": "id"}
+        one = plan.protect(table, **options, after="first", release_name="one")
+        two = plan.protect(table, **options, after=one.certificate, release_name="two")
+        audit = bs.audit(table, one, plan, also=[(table, two)], targets=300)
+        found[many] = audit.linkages[-1].first.observed
+        said = [str(each) for each in audit.findings if each.kind == "waves"]
+        assert len(said) == (many == 8)
+        assert all("links the rows of one person in both" in each for each in said)
+        assert "Another release: rows are linked to rows of that release" in str(audit)
+        assert audit.to_html()
+    assert found[1] < 0.02 < 0.95 < found[8]
+
+
 FEW: dict[str, list[Any]] = {
     "sex": ["F", "M", "M", "F"],
     "job": ["a", "b", "b", "c"],

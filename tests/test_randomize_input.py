@@ -35,7 +35,13 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         for case in (
             ({"key": key}, ValueError, "`stream` must name what a key is used for; got none"),
             ({"key": key, "start": 0}, ValueError, "`stream` must name"),
-            ({"key": key, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
+            (
+                {"key": key, "stream": "a"},
+                ValueError,
+                "`start` must be given with a key, for one "
+                "release, whose stream names the column and the wave; or ids, for people who come "
+                "again, whose stream names only the column; got none of both",
+            ),
         )
     ),
     (

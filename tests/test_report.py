@@ -202,7 +202,9 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
         "One column": "a 1% suspicion grows to at most 8.44% (class)",
         "All columns of one person": "a 1% suspicion grows to at most 94.9%",
         "Estimates": "within 3.12 percentage points (for 95 of 100 proportions)",
-        "Published unchanged": "the order of the rows, unless they are shuffled",
+        "Published unchanged": "the order of the rows, unless they are shuffled; which rows "
+        "may be of one person, within a release and across waves, if it is protected by ids: "
+        "unchanged values have the same reported values, and 32 different records can be reported",
         "Required by the publisher": "beta of each column at least 0.6: met",
     }
     page = written(plan, tmp_path, 2201)

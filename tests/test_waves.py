@@ -326,6 +326,31 @@ def test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows() -> Non
     assert differ in twice.certificate.published_unchanged
 
 
+def test_it_is_said_that_rows_can_be_linked_and_by_how_many_reported_records() -> None:
+    """By the plan only: 6 cells and two categories, and one more if a missing value stays so."""
+    for missing, many in (("raise", 12), ("keep", 21), ("category", 36)):
+        made = plan(missing=missing)
+        said = [f"{many} different records can be reported" in each
+                for each in made.preview().to_dict()["published_unchanged"]]  # fmt: skip
+        assert sum(said) == 1
+    rows = people(300)
+    found = plan().protect(rows, key=KEY, id_column="person", after="first").certificate
+    linked = (
+        "which rows may be of one person, in this release and in others by ids under its key: "
+        "unchanged values have the same reported values, and 12 different records can be reported"
+    )
+    assert linked in found.published_unchanged
+    assert linked in str(found)
+    # By position nothing is the same in another release.
+    whole = bs.Plan(plan().attributes, keep=["region"], drop=["person"])
+    other = whole.protect(rows, key=KEY, release_name="w").certificate
+    assert "of one person" not in str(other)
+    many_columns = bs.Plan([bs.Categorical(f"c{i}", range(9), "uniform") for i in range(6000)])
+    assert "more than 10^5725 different" in str(many_columns.preview())
+    alone = bs.Plan([bs.Categorical("c", [1], "uniform")])
+    assert "of one person" not in str(alone.preview())
+
+
 def test_groups_in_another_order_draw_nobody_anew() -> None:
     columns = people(300)
     first = protect(columns)

@@ -60,7 +60,8 @@ def audit(
     ``wants``, all protected columns that are not known are guessed.
 
     ``also`` lists other releases of the same file, whose reported values are pooled with these. A
-    pair ``(original, release)`` in it is another wave, matched by ``id_column``. ``formula`` and
+    pair ``(original, release)`` in it is another wave, matched by ``id_column``. Rows of both are
+    linked by their reported values, too: the last entries of ``linkages``. ``formula`` and
     ``model`` compare a regression on the original with the same on the release; see
     :meth:`Plan.regress`.
 

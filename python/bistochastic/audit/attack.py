@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.audit import giveaways, guesses, linkage, numbers, pooling, scenarios, utility
-from bistochastic.audit.evidence import gather_evidence, moved_among_classes
+from bistochastic.audit.evidence import gather_evidence, moved_among_classes, same_codes
 from bistochastic.audit.findings import OTHER
 from bistochastic.audit.pairing import pair_rows, same_people
 from bistochastic.audit.propensity import propensity
@@ -99,6 +99,7 @@ def attack(
         chosen = _targets(evidence.rows, many, rng)
         found = [scenarios.run(evidence, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
+        links += _between(pairs, evidence, others, level, many, rng)
         made = Audit(
             plan=plan.name,
             records=evidence.rows,
@@ -205,6 +206,40 @@ def _pooled(
                              for c, start in zip(every, starts.tolist(), strict=False)]  # fmt: skip
                 found += pooling.pool(every, groups, OTHER, level, rng, shared_noise=shared)
     return found
+
+
+def _between(
+    pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
+    many: int | None, rng: np.random.Generator,
+) -> Iterator[Linkage]:  # fmt: skip
+    """Link rows to those of each other release, by the protected columns as they are published.
+
+    The class of a number stays though the number does not, so both are tried.
+    """
+    for other, theirs in others:
+        then = {channel.columns: channel for channel in theirs.channels}
+        both = [(c, then[c.columns]) for c in evidence.channels if c.columns in then]
+        people = _people_of(pairs, [(other, theirs)])[0]
+        targets = _targets(evidence.rows, SAMPLED if many is None else many, rng)
+        columns = tuple(column for channel, _ in both for column in channel.columns)
+        as_published = {c: same_codes(pairs.released, other.released, c)[:2] for c in columns}
+        by_class = {one.columns[0]: (_seen(one), _seen(two)) for one, two in both
+                    if one.attribute._has_numbers
+                    and one.attribute.axes == two.attribute.axes}  # fmt: skip
+        ways = [as_published, {**as_published, **by_class}] if by_class else [as_published]
+        found = [
+            linkage.between(
+                list(way.values()), (people[0], people[1]), targets, columns, confidence=level
+            )
+            for way in ways
+        ]
+        best = [each for each in found if each is not None]
+        yield from sorted(best, key=lambda each: -each.first.observed)[:1]
+
+
+def _seen(channel: Channel) -> Codes:
+    """The reported codes, with one more for a missing value."""
+    return np.where(channel.answered, channel.reports, channel.size)
 
 
 def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list[Codes], bool]:

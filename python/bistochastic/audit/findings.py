@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bistochastic.audit.giveaways import ALL, ORDER
+from bistochastic.audit.linkage import OTHER_RELEASE
 from bistochastic.audit.results import Finding
 from bistochastic.audit.words import percent
 from bistochastic.words import shown
@@ -60,7 +61,14 @@ def _plan(audit: Audit) -> Iterator[Finding]:
 
 
 def _people(audit: Audit, least: float) -> Iterator[Finding]:
-    links = [link for link in audit.linkages if not link.attack.endswith("before")]
+    across = [link for link in audit.linkages if link.attack == OTHER_RELEASE]
+    for link in across:
+        if _tells(link.first, least):
+            tried = "An attacker who sees another release links the rows of one person in both"
+            fix = "publish fewer columns or broader categories where rows must not be linked"
+            yield _of("waves", link.columns, tried, link.first, fix)
+    links = [link for link in audit.linkages
+             if link not in across and not link.attack.endswith("before")]  # fmt: skip
     if links:
         worst = max(links, key=lambda link: link.first.observed)
         if _tells(worst.first, least):

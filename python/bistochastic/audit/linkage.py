@@ -38,6 +38,8 @@ _PIECE = 1 << 16
 # Products of doubles end at exp(-745).
 _SMALL = -600.0
 FEW = 5
+# The attack that links the rows of two releases.
+OTHER_RELEASE = "another release"
 
 
 class Group:
@@ -221,6 +223,42 @@ def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[f
             left -= some
         found.append(min(1.0, taken / total) if total > 0 else 0.0)
     return found
+
+
+def between(
+    codes: Sequence[tuple[Codes, Codes]],
+    people: tuple[Codes, Codes],
+    targets: Codes,
+    columns: tuple[str, ...],
+    *,
+    confidence: float,
+) -> Linkage | None:
+    """Link rows of one release to rows of another; None if no target is in both.
+
+    ``codes`` has a pair of arrays per column: what the one and the other publish. Rows of the other
+    are ranked by the columns in which they agree, each weighing as much as its value is rare there.
+    """
+    mine, theirs = people
+    targets = targets[np.isin(mine[targets], theirs)]
+    if not len(targets):
+        return None
+    totals = np.zeros(2)
+    for row in targets.tolist():
+        scores = np.zeros(len(theirs))
+        for one, other in codes:
+            agree = other == one[row]
+            share = agree.mean()
+            scores -= agree * math.log(share) if share else 0.0
+        own = float(scores[theirs == mine[row]].max())
+        slack = TIES * max(1.0, own)
+        level = np.abs(scores - own) <= slack
+        right = int((level & (theirs == mine[row])).sum())
+        above = float((scores > own + slack).sum())
+        totals += [place_among(above, float(level.sum()) / right, few) for few in (1, FEW)]
+    n = len(targets)
+    first, five = (rate(hits, n, confidence, min(1.0, few / len(theirs)))
+                   for hits, few in zip(totals.tolist(), (1, FEW), strict=True))  # fmt: skip
+    return Linkage(OTHER_RELEASE, columns, n, first, five)
 
 
 def _best(scores: Array, weights: Array, floor: float) -> list[tuple[float, float]]:

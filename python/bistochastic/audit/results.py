@@ -163,7 +163,8 @@ class Linkage(Part):
     """Released rows matched with people, by an attacker who knows everyone's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
-    five likeliest. People who are equally likely share their places fairly.
+    five likeliest. People who are equally likely share their places fairly. The attack ``another
+    release`` links rows to those of a release in ``also``, by their reported values only.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bistochastic.audit.linkage import OTHER_RELEASE
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
 from bistochastic.words import shown, table
 
@@ -106,6 +107,10 @@ def _linkages(audit: Audit) -> Section:
         "A real attacker knows less. But rows are traced one by one: an attacker who links whole "
         "households by all their members may find more."
     )
+    if any(link.attack == OTHER_RELEASE for link in audit.linkages):
+        words += (
+            " Another release: rows are linked to rows of that release, by equal reported values."
+        )
     header = ("Attack", "Found first", "Interval", "Predicted", "Among five", "Predicted",
               "By chance")  # fmt: skip
     return _section(

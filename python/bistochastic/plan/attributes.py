@@ -456,7 +456,9 @@ class Binned(Categorical, BinnedFields):
     * ``"interval"``: its label, such as ``[18, 65)``;
     * ``"midpoint"``: the middle of the class;
     * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It
-      depends only on the reported class, so it reveals nothing more. Open classes have none.
+      is drawn for every row of every release, also by ids and by unit, so it reveals only the
+      class. Open classes have none, nor has an answer without a row: ``respond``, clients, and
+      engines by ids raise an error.
 
     >>> import bistochastic as bs
     >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="randomized_response", epsilon=2)

@@ -134,11 +134,11 @@ class Bins:
         """Find the class of each value, and the values that are outside of all classes."""
         edges = self._edges
         if values.dtype.kind in "iu":
-            # Integers are at or above a break if they are at or above the next integer.
-            whole = [min(max(math.ceil(x), -(2**63)), 2**63 - 1) for x in self.breaks]  # type: ignore[arg-type]
-            edges = np.array(whole, np.int64)
-            if values.dtype == np.uint64:
-                edges = np.maximum(edges, 0).astype(np.uint64)
+            # Integers are at or above a break if they are at or above the next integer. Breaks
+            # beyond the type are above all of them.
+            most = np.iinfo(values.dtype)
+            whole = [max(math.ceil(x), int(most.min)) for x in self.breaks]  # type: ignore[arg-type]
+            edges = np.array([x for x in whole if x <= most.max], values.dtype)
         at = np.searchsorted(edges, values, "right").astype(narrow(len(edges) + 1))
         shift = 0 if "low" in self.open else 1
         last = len(self._ends) - 1
@@ -146,8 +146,10 @@ class Bins:
         if not ("low" in self.open and "high" in self.open):
             below = at < shift
             above = at > last + shift
-            if above.any() and not self.dated and "high" not in self.open:
-                above &= values != self.breaks[-1]
+            # At the last break as integers, since doubles cannot tell large ones apart.
+            closed = not self.dated and "high" not in self.open
+            if above.any() and closed and edges[-1].item() == self.breaks[-1]:
+                above &= values != edges[-1]
             outside = below | above
         codes = np.clip(at, shift, last + shift)
         codes -= shift

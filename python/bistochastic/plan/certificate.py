@@ -112,6 +112,8 @@ class Certificate:
         seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
         found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
+            where = "in this release and in others by ids under its key"
+            found += published.linkable(self.plan, where)
             found.append("that a value changed, if the reported value of a person changed")
             # The count in the rows matters, not what was declared.
             checked = self.ids.rows_per_id_checked
@@ -174,6 +176,8 @@ class Certificate:
             "The same person with the same value has the same reported value in every wave. A "
             "changed value gets unrelated noise."
         )
+        if any(attribute._has_numbers for attribute in self.plan._coded):
+            found.append("Numbers inside a reported class are drawn again for every row and wave.")
         if any(attribute.groups is not None for attribute in self.plan.attributes):
             found.append(
                 "A person whose group changed is re-randomized with the matrix of the new group: "

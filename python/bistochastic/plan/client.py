@@ -34,6 +34,7 @@ def client_json(plan: Plan) -> str:
     for attribute in plan._numeric:
         must = "must not be numeric for a client, as numbers are permuted among records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric column")
+    plan._refuse_numbers("for a client")
     written = {
         "protocol": PROTOCOL,
         "name": plan.name,
@@ -93,11 +94,8 @@ def _spellings(labels: Labels) -> list[str | bool]:
 
 def _describe_bins(attribute: Binned) -> dict[str, Any]:
     """Describe the classes of a column of numbers or dates."""
-    bins, name = attribute._bins, prefix(attribute.columns)
+    bins = attribute._bins
     spell = str if bins.dated else repr
-    if attribute.output == "number":
-        must = 'must have output="interval" or output="midpoint" for a client'
-        raise ValueError(f'{name}{must}; got output="number"')
     found: dict[str, Any] = {"type": "date" if bins.dated else "number"}
     found["breaks"] = [spell(x) for x in bins.breaks]
     if bins.open:

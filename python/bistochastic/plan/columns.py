@@ -437,6 +437,13 @@ def read_numbers(
     raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
 
 
+def _range(kind: np.dtype[Any]) -> tuple[float, float]:
+    """Return the least and the largest number of a type, exactly."""
+    if kind.kind == "f":
+        return float(np.finfo(kind).min), float(np.finfo(kind).max)
+    return int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+
+
 def _clip(
     values: np.ndarray, missing: Mask | None, name: str, first: int | None, ends: Ends, dated: bool
 ) -> tuple[np.ndarray, Mask | None]:
@@ -447,12 +454,21 @@ def _clip(
             raise ValueError(f"{prefix([name])}must hold finite numbers; got {got}")
         if missing is not None:
             values = np.where(missing, values.dtype.type(0), values)
-    for end, take in zip(ends, (np.maximum, np.minimum), strict=True):
-        if end is not None:
-            if values.dtype.kind in "iu" and isinstance(end, float) and end % 1:
-                must = "`top` and `bottom` must be whole for a column of integers"
-                raise TypeError(f"{prefix([name])}{must}; got a fraction")
-            values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
+    for label, end, take in zip(("bottom", "top"), ends, (np.maximum, np.minimum), strict=True):
+        if end is None:
+            continue
+        if values.dtype.kind in "iu" and isinstance(end, float) and end % 1:
+            must = "`top` and `bottom` must be whole for a column of integers"
+            raise TypeError(f"{prefix([name])}{must}; got a fraction")
+        if not dated:
+            low, high = _range(values.dtype)
+            if end > high if label == "bottom" else end < low:  # type: ignore[operator]
+                must = f"`{label}` must be a number that the type of the column can hold"
+                raise ValueError(f"{prefix([name])}{must}; got one beyond {values.dtype}")
+            if not low <= end <= high:  # type: ignore[operator]
+                # No value is beyond it.
+                continue
+        values = take(values, np.array(end, "M8[D]" if dated else values.dtype))
     return values, missing
 
 

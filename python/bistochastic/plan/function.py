@@ -242,6 +242,7 @@ def batch_function(
     again = _core.as_flag("redraw", redraw)
     by_unit = tuple(replaced(plan, unit_pseudonym).items())
     if id_column is not None:
+        plan._refuse_numbers("by ids on an engine")
         wave = waves.Wave.of(id_column, after, again, pseudonym, False, 1)
         wave.check_plan(plan, label)
         return BatchFunction(

@@ -346,6 +346,15 @@ class Plan(_Fields):
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
             raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
 
+    def _refuse_numbers(self, where: str) -> None:
+        """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
+        would be the same for ever."""
+        for attribute in self._coded:
+            if attribute._has_numbers:
+                must = f'must have output="interval" or output="midpoint" {where}'
+                got = 'output="number", which needs a row'
+                raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+
     def _together(self) -> Bits:
         if not self.attributes:
             self._refuse_undecided()
@@ -629,8 +638,10 @@ class Plan(_Fields):
         wave before. Changes that would re-randomize people raise an error, unless ``redraw=True``.
         The id column is left out unless the plan keeps it; ``pseudonym`` names a column with a
         keyed hash in its place. An id may have ``max_rows_per_id`` rows. With ids, numeric columns
-        need ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does
-        not change reported values by ids, or without a key; it is noted in the certificate.
+        need ``rerandomize_numeric=True`` and a ``release_name``, and ``Binned`` columns with
+        ``output="number"`` need a ``release_name`` of each wave. Otherwise ``release_name`` does
+        not change reported values by ids, or without a key; it is noted in the certificate. Values
+        that stay the same can link the rows of a person: the certificate says so.
 
         Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
         unit must have the same value in such a column. The unit's own column is kept or dropped, as
@@ -709,8 +720,8 @@ class Plan(_Fields):
 
         ``id_column`` and ``after`` are needed as in :meth:`protect`; ``release_name`` is noted in
         the certificate. With ids, a row has the same reported value wherever and however often the
-        engine computes it. Noise by row position, shuffles, numeric columns and ``key=None``
-        therefore raise an error.
+        engine computes it. Noise by row position, shuffles, numeric columns, numbers inside classes
+        (``output="number"``) and ``key=None`` therefore raise an error.
 
         If your rows have no ids of people, ``row_columns`` names columns that identify a row, e.g.
         a file and a row number. Then give each file its own ``release_name``: two files under one
@@ -789,7 +800,8 @@ class Plan(_Fields):
 
         ``record`` maps each column to its value; None is missing. A client needs only the plan, as
         JSON, and its key: a :class:`Key`, or a :class:`KeySource` that says where to read it.
-        ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess.
+        ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess. Numeric columns,
+        columns by unit and numbers inside classes (``output="number"``) raise an error.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -807,7 +819,8 @@ class Plan(_Fields):
 
         The JSON holds columns, categories, names, digests and the integers of each draw. No client
         computes with floating point. ``docs/protocol.md`` says how a client uses it, and
-        ``schemas/client.json`` is the schema. Numeric columns and composites raise an error.
+        ``schemas/client.json`` is the schema. Numeric columns, numbers inside classes, columns by
+        unit and composites raise an error.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])

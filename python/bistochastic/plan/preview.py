@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
-ROW_ORDER = "the order of the rows, unless they are shuffled"
-
 
 def published_unchanged(plan: Plan) -> list[str]:
-    """List what the plan publishes unchanged, in phrases, without the order of the rows."""
+    """List what the plan publishes unchanged, in phrases, whatever the options of a release."""
     return published.phrases(fact for fact in published.facts(plan) if fact.kind != "order")
+
+
+def possibly_unchanged(plan: Plan) -> list[str]:
+    """List the same, with what depends on the options."""
+    by_ids = "within a release and across waves, if it is protected by ids"
+    order = "the order of the rows, unless they are shuffled"
+    return [*published_unchanged(plan), order, *published.linkable(plan, by_ids)]
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
@@ -345,7 +350,7 @@ class Preview:
         if expected:
             lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
         lines += [*totals(plan), "", "Published unchanged:"]
-        lines += [f"  {each}" for each in [*published_unchanged(plan), ROW_ORDER]]
+        lines += [f"  {each}" for each in possibly_unchanged(plan)]
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
             lines += ["", f"Left out: columns {listed}"]
@@ -373,7 +378,7 @@ class Preview:
             "beta": plan.beta if known else None, "min_beta": plan.min_beta if known else None,
             "epsilon": plan.epsilon,
             "attributes": [asdict(each) for each in plan.by_attribute.values()],
-            "published_unchanged": [*published_unchanged(plan), ROW_ORDER],
+            "published_unchanged": possibly_unchanged(plan),
             "columns_left_out": list(plan.drop), "undecided": list(plan.undecided),
             "warnings": warnings(plan),
         }  # fmt: skip
@@ -389,7 +394,7 @@ class Preview:
             laws(plan, title(plan)),
             more,
             [markup.element("p", line) for line in totals(plan)],
-            listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
+            listed("Published unchanged", possibly_unchanged(plan)),
             listed("Left out", left if plan.drop else []),
             listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Warnings", warnings(plan)),

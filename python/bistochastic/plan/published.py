@@ -128,6 +128,24 @@ def protected(plan: Plan) -> tuple[str, ...]:
     return tuple(c for a in plan.attributes for c in a.columns if c not in none)
 
 
+def linkable(plan: Plan, where: str) -> list[str]:
+    """Say that noise by ids can link rows, in a phrase; none if all rows are reported alike.
+
+    The number of records that can be reported is of the plan: the larger, the fewer rows look the
+    same by chance. The place of a number inside its class is drawn for every row, and not counted.
+    """
+    sizes = [max(m.size for m in a.matrices) + (a.missing == "keep") for a in plan._coded]
+    many = math.prod(sizes)
+    if many == 1:
+        return []
+    # A plan of many columns has more than a number of digits that anyone reads.
+    said = f"{many:,}" if many < 10**12 else f"more than 10^{math.ceil(math.log10(many)) - 1}"
+    return [
+        f"which rows may be of one person, {where}: unchanged values have the same reported "
+        f"values, and {said} different records can be reported"
+    ]
+
+
 # Columns of numbers.
 
 
@@ -431,7 +449,7 @@ def _phrase(fact: Fact, columns: list[str]) -> str:
         "column": f"column{s} {names}: {its} nothing",
         "renamed": f"column{s} {names}: {its} values in a fixed way that everyone can undo",
         "units": f"which records may belong to one unit of `{shown(by)}`: all of a unit have the "
-        f"same reported value in {names}",
+        f"same reported category in {names}",
         "missing": f"who is missing in column{s} {names}{where}",
         "values": f"the set of all numbers in {names}, and how often each occurs",
         "groups": f"the mean and the set of the numbers of {names} in every group of `{shown(by)}`",

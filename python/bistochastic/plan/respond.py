@@ -45,6 +45,7 @@ def respond(
         if found is not None:
             return found
     options = Options(secret, None, None, False)
+    plan._refuse_numbers("for one record")
     for coded in plan._coded:
         if coded.unit is not None:
             must = "must not be drawn by unit for one record, as a client holds no other record"

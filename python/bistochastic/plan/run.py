@@ -3,7 +3,8 @@ record, the core draws, attributes turn codes back, and the facts make the certi
 
 By position, the noise of a block of 65,536 rows depends on the key, the labels and all contents of
 the block, so two files share no noise: see ``src/draw/randomize/block.rs``. By ids it depends on
-the person and the value, so every wave reports the same for both.
+the person and the value, so every wave reports the same for both. Only the number inside a
+reported class is drawn for every row of every release.
 """
 
 from __future__ import annotations
@@ -220,17 +221,20 @@ class Run:
     def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
         """Draw the place of each row's number among all numbers of the classes.
 
-        It is uniform in the reported class, and depends on this class, the address and the column.
+        It is uniform in the reported class, and depends on this class, the release, the row and the
+        column, never on an id or a unit: a number that stays the same would name the person.
         """
         name, columns = self.plan.name, list(attribute.columns)
-        if attribute.unit is not None:
-            key, ids = self._met[attribute.unit].key, piece.units[attribute.unit].values
-        elif piece.ids is not None:
+        if self._row_columns:
+            # The key is of the release already, and these columns address its rows.
+            assert piece.ids is not None
             key, ids = self._key, piece.ids.values
         else:
-            # By position: another file under the same label shares them, and shows nothing by it.
-            key = _core.plan_row_key(self._key, name, self._options.release_name or "")
-            ids = np.arange(piece.table.rows) + (piece.first or 0)
+            # By position: another file under the same label shares them.
+            key, ids = self._key, np.arange(piece.table.rows) + (piece.first or 0)
+            if piece.ids is not None:
+                key = _core.plan_row_key(key, name, "ids")
+            key = _core.plan_row_key(key, name, self._options.release_name or "")
         _, starts, counts = attribute._places
         found = np.zeros(len(codes), np.int64)
         order = np.argsort(codes, kind="stable")

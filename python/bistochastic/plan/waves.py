@@ -233,6 +233,15 @@ class Wave:
             if release_name is None:
                 must = "`release_name` must name the wave if rerandomize_numeric=True"
                 raise ValueError(f"{before}{must}; got none")
+        for coded in plan._coded:
+            if coded._has_numbers:
+                # Under one name, rows in the same place would have the same numbers in both waves.
+                before = prefix(coded.columns)
+                must = '`release_name` must name the wave if output="number", and no other wave'
+                used = None if self.after == "first" else self.after.release_name
+                if release_name is None or release_name == used:
+                    got = "none" if release_name is None else "the name of the wave before"
+                    raise ValueError(f"{before}{must}; got {got}")
         if self.after != "first":
             earlier = self.after
             if earlier.plan.name != plan.name:

@@ -277,7 +277,7 @@ class Report:
     def _phrases(self) -> list[str]:
         if self.certificate is not None:
             return list(self.certificate.published_unchanged)
-        return [*preview.published_unchanged(self.plan), preview.ROW_ORDER]
+        return preview.possibly_unchanged(self.plan)
 
     # What can a reader learn?
 

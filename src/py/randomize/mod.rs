@@ -42,7 +42,8 @@ impl Matrix {
     ///   same report in every file and wave, and an independent one as soon as the value changes.
     ///
     /// Never randomize two versions of a column under the same key, stream and rows: comparing the two releases
-    /// reveals how the originals differ. Put the wave into the name of the stream, or use ``ids``.
+    /// reveals how the originals differ. With ``start``, put the wave into the name of the stream. With ``ids``,
+    /// never do: everyone would get new noise in every wave, which averages away.
     ///
     /// For circulant, randomized response, reflected, geometric, uniform and T-transform matrices neither branches
     /// nor memory addresses depend on the true value. For the others they do.
@@ -98,7 +99,9 @@ impl Matrix {
             .transpose()?;
         let secret = Secret::new(key, stream)?;
         if key.is_some() && row.is_none() && ids.is_none() {
-            return Err(missing("start"));
+            let must = "be given with a key, for one release, whose stream names the column and the wave; or ids, for \
+                        people who come again, whose stream names only the column";
+            return Err(Error::value("start", must, "none of both").into());
         }
         let draws = Draws {
             matrix,
