@@ -64,7 +64,7 @@ def test_options_are_called_as_in_python() -> None:
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
-        "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
+        "protect": set(parameters(bs.Plan.protect)),
         "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
         "risk": set(parameters(bs.risk)),
@@ -72,7 +72,6 @@ def test_options_are_called_as_in_python() -> None:
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Plan.regress)),
         "transitions": set(parameters(bs.Plan.transitions)),
-        "ledger": set(parameters(bs.Ledger.add)) | {"add"},
         "verify": set(parameters(bs.open)),
         "paper": set(),
     }

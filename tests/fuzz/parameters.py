@@ -291,7 +291,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "hypothesis": _of("'a = 0'", "'Intercept = 1'", "'sex = 0'", "'x'", "''", "'a - a = 0'"),
     "certificate": lambda s: f"{plans.release(s.rng)}.certificate",
     "dataset": _of("'survey'", "''", "None"),
-    "ledger": _of("bs.Ledger(path('ledger'))", "None", "7"),
     "title": _of("None", "'A title'", "''", "7"),
     "publisher": _of("None", "'An office'", "7"),
     "date": _of("None", "'2026-11-18'", "7"),

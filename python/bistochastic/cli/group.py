@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Commands in the order of work.
 _ORDER = (
     "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "transitions", "audit",
-    "risk", "choose", "verify", "ledger", "key", "compare", "decompose", "paper",
+    "risk", "choose", "verify", "key", "compare", "decompose", "paper",
 )  # fmt: skip
 # The package's name of an argument, and the option that is typed.
 _TYPED = {
