@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
@@ -417,9 +417,15 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    units=self.units, requirement=self.requirement or None,
-                    column_labels=self.column_labels, value_labels=self.value_labels)  # fmt: skip
+        return self._derived(bound)
+
+    def _derived(self, attributes: Iterable[Attribute]) -> Plan:
+        """Return the plan with these attributes of the same columns, and all else unchanged."""
+        made = object.__new__(Plan)
+        held = {each.name: getattr(self, each.name) for each in fields(_Fields)}
+        _Fields.__init__(made, **{**held, "attributes": tuple(attributes)})
+        made._check()
+        return made
 
     @property
     def requirement(self) -> dict[str, Any]:
