@@ -145,7 +145,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     """
     kind = type(given)
     # Dict views and ordered sets have an order, and can be reversed.
-    if isinstance(given, Set) and not isinstance(given, Reversible) or kind is _SET_ITERATOR:
+    if (isinstance(given, Set) and not isinstance(given, Reversible)) or kind is _SET_ITERATOR:
         if unordered:
             return sorted(given, key=_sorting)
         raise TypeError(f"`{name}` must {must}, in an order; got {kind.__name__}")
