@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
-_SET_ITERATOR = type(iter(set()))
+_SET_ITERATOR: type = type(iter(set()))
 
 
 def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
