@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -146,8 +148,8 @@ def cramer(table: np.ndarray) -> float:
     return math.sqrt(chi / (min(sizes) - 1))
 
 
-def by_hand(names: list[str], sizes: dict[str, int], v: dict[Any, float], most: int,
-            least: float) -> set[frozenset[str]]:  # fmt: skip
+def by_hand(names: list[str], sizes: dict[str, int], v: dict[Any, float], most: int
+            ) -> set[frozenset[str]]:  # fmt: skip
     """The paper's rule: take pairs of clusters by dependence, merge or discard, until too weak."""
     clusters = [frozenset([name]) for name in names]
     discarded: set[frozenset[frozenset[str]]] = set()
@@ -160,7 +162,7 @@ def by_hand(names: list[str], sizes: dict[str, int], v: dict[Any, float], most: 
         if not pairs:
             return set(clusters)
         value, x, y = max(pairs, key=lambda each: each[0])
-        if value < least:
+        if not value:
             return set(clusters)
         if math.prod(sizes[name] for name in x | y) > most:
             discarded.add(frozenset((x, y)))
@@ -171,6 +173,7 @@ def by_hand(names: list[str], sizes: dict[str, int], v: dict[Any, float], most: 
 @pytest.mark.skipif(DATA is None, reason="BISTOCHASTIC_DATA is not set")
 def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
     import pandas as pd
+    from scipy import stats
 
     adult = pd.read_csv(Path(DATA or "") / "adult.csv", skipinitialspace=True)
     adult.columns = [name.strip().replace("-", "_").replace(".", "_") for name in adult.columns]
@@ -185,18 +188,28 @@ def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
     v = {}
     for one, other in combinations(names, 2):
         found = plan.estimate(release, one, other, method="mle")
-        v[frozenset((one, other))] = cramer(found.frequencies.reshape(found.shape))
+        table = pd.crosstab(release.data[one], release.data[other])
+        p = stats.chi2_contingency(table, correction=False).pvalue
+        v[frozenset((one, other))] = (p < 0.01 / 28) * cramer(
+            found.frequencies.reshape(found.shape)
+        )
     sizes = {name: adult[name].nunique() for name in names}
-    for most, least in ((50, 0.1), (100, 0.2), (300, 0.3), (10**6, 0.05)):
-        with pytest.warns(UserWarning, match="adds epsilon"):
-            new = bs.cluster(release, plan, max_cells=most, min_dependence=least)
+    for most in (50, 300, 10**6):
+        with pytest.warns(UserWarning, match="^`cluster` "):
+            new = bs.cluster(release, max_cells=most)
         groups = {frozenset(attribute.columns) for attribute in new.attributes}
-        assert groups == by_hand(names, sizes, v, most, least)
+        assert groups == by_hand(names, sizes, v, most)
         assert new.epsilon == pytest.approx(plan.epsilon, rel=1e-9)
         for attribute in new._coded:
             own = math.fsum(plan.by_attribute[name].epsilon for name in attribute.columns)
             assert attribute.matrices[0].epsilon == pytest.approx(own, rel=1e-9)
     assert any(len(attribute.columns) > 1 for attribute in new.attributes)
+
+
+def columns_of(release: bs.results.Release[Any], **options: Any) -> list[tuple[str, ...]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [a.columns for a in bs.cluster(release, **options).attributes]
 
 
 def test_clusters_come_from_a_release_alone() -> None:
@@ -205,17 +218,93 @@ def test_clusters_come_from_a_release_alone() -> None:
     plan, data = bs.Plan([sex, job]), {"sex": ["F", "M"] * 500, "job": ["a", "b"] * 500}
     release = plan.protect(data)
     with pytest.raises(TypeError, match="never an original; got dict"):
-        bs.cluster(data, plan, max_cells=4, min_dependence=0.3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="must be the plan of the release; got a different one"):
-        bs.cluster(release, bs.Plan([sex]), max_cells=4, min_dependence=0.3)
-    with pytest.raises(ValueError, match="`min_dependence` must be from 0 to 1; got 2"):
-        bs.cluster(release, plan, max_cells=4, min_dependence=2)
-    with pytest.warns(UserWarning, match=r"it adds epsilon 6(\.0+1)? to the 6"):
-        joined = bs.cluster(release, plan, max_cells=4, min_dependence=0.3)
+        bs.cluster(data, max_cells=4)  # type: ignore[arg-type]
+    for wrong in (0, 1, 2, math.nan):
+        with pytest.raises(ValueError, match="`level` must be a number between 0 and 1; got"):
+            bs.cluster(release, max_cells=4, level=wrong)
+    with pytest.warns(UserWarning, match="^`cluster` ") as said:
+        joined = bs.cluster(release, max_cells=4)
+    assert re.search(r"it adds epsilon 6(\.0+1)? to the 6", str(said[1].message))
     assert [attribute.columns for attribute in joined.attributes] == [("sex", "job")]
     with pytest.warns(UserWarning, match="adds epsilon"):
-        apart = bs.cluster(release, plan, max_cells=3, min_dependence=0.3)
+        apart = bs.cluster(release, max_cells=3)
     assert apart.attributes == plan.attributes
+
+
+def test_independent_columns_are_merged_as_rarely_as_the_level_says() -> None:
+    # Rare categories and few records, at which the plain statistic is too large too often.
+    plan = bs.Plan([
+        bs.Categorical(name, range(r), "randomized_response", epsilon=2)
+        for name, r in (("a", 2), ("b", 5), ("c", 12), ("d", 3))
+    ])  # fmt: skip
+    draw = np.random.default_rng(7)
+    merged = 0
+    for records in [150] * 40 + [2000] * 40:
+        data = {a.columns[0]: (draw.random(records) ** 2 * a.size).astype(int) for a in plan._coded}
+        merged += len(columns_of(plan.protect(data), max_cells=10**6, level=0.1)) < 4
+    # 80 trials at 0.1: more than 24 have a probability below 1e-6.
+    assert merged <= 24
+
+
+def test_a_plan_of_clusters_keeps_all_else() -> None:
+    missing: Any = "category"
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=3, missing=missing,
+                         recode={"D": None}, categories_from_data=True)  # fmt: skip
+    job = bs.Categorical("job", [1, 2], "randomized_response", epsilon=3, missing=missing,
+                         recode={9: 1})  # fmt: skip
+    plan = bs.Plan(
+        [sex, job, bs.Numeric("income", "k_anonymous", k=5)], name="survey", keep=["home"],
+        drop=["name"], units=["home"], requirement={"min_beta": 0.05},
+        column_labels={"sex": "Sex"}, value_labels={"job": {1: "yes", 2: "no"}},
+    )  # fmt: skip
+    data: dict[str, Any] = {"sex": ["F", "M"] * 500, "job": [1, 2] * 500, "home": [1] * 1000,
+                            "income": list(range(1000)), "name": ["x"] * 1000}  # fmt: skip
+    release = plan.protect(data)
+    with pytest.warns(UserWarning, match="^`cluster` "):
+        new = bs.cluster(release, max_cells=9)
+    joint, income = new.attributes
+    assert joint.columns == ("sex", "job")
+    assert income == release.plan.attributes[2]
+    assert isinstance(joint, bs.Joint)
+    assert joint.recode == ((("D", None),), ((9, 1),))
+    assert joint.categories_from_data
+    assert joint.missing == "category"
+    for field in dataclasses.fields(new):
+        if field.name != "attributes":
+            assert getattr(new, field.name) == getattr(plan, field.name), field.name
+    # What is recoded as missing is published as missing.
+    again = new.protect({**data, "sex": ["F", "D"] * 500})
+    assert "D" not in list(again.data["sex"])
+    for field in dataclasses.fields(plan):
+        if field.name != "attributes":
+            assert getattr(plan.for_records(9), field.name) == getattr(plan, field.name)
+
+
+def test_columns_are_not_merged_against_the_requirement() -> None:
+    matrix = bs.randomized_response(8, epsilon=2)
+    plan = bs.Plan([bs.Categorical(x, range(8), matrix=matrix) for x in "ab"],
+                   requirement={"min_beta": round(matrix.beta - 0.01, 2)})  # fmt: skip
+    release = plan.protect({"a": list(range(8)) * 500, "b": list(range(8)) * 500})
+    assert columns_of(release, max_cells=64) == [("a",), ("b",)]
+    free = bs.Plan(plan.attributes).protect(release.data)
+    assert columns_of(free, max_cells=64, level=0.5) == [("a", "b")]
+
+
+def test_clusters_say_what_they_cost_the_margins() -> None:
+    plan = bs.Plan([bs.Categorical("a", range(10), "randomized_response", epsilon=1),
+                    bs.Categorical("b", range(6), "geometric", epsilon=1)])  # fmt: skip
+    data = {"a": [0, 9] * 10_000, "b": [0, 5] * 10_000}
+    with pytest.warns(UserWarning, match="^`cluster` ") as said:
+        new = bs.cluster(plan.protect(data), max_cells=60)
+    message = str(said[0].message)
+    factors = [float(x) for x in re.findall(r"([0-9.]+) times", message)]
+    # The variance of a margin at equal shares, from the inverse over all combinations.
+    inverse = np.linalg.inv(new._coded[0].matrices[0].to_dense()).reshape(60, 10, 6)
+    for factor, a, axis in zip(factors, plan._coded, (2, 1), strict=True):
+        after = (inverse.sum(axis=axis)[:, 0] ** 2).mean() - 1 / a.size**2
+        before = (np.linalg.inv(a.matrices[0].to_dense()) ** 2).mean() - 1 / a.size**2
+        assert factor == pytest.approx(after / before, rel=0.01)
+    assert factors[0] > 2
 
 
 def test_a_column_with_one_draw_per_unit_is_not_chosen_by_records() -> None:

@@ -1,4 +1,4 @@
-"""``bistochastic regress``, ``transitions`` and ``ledger``: the same numbers as from Python."""
+"""``bistochastic regress`` and ``transitions``: the same numbers as from Python."""
 
 from __future__ import annotations
 
@@ -91,39 +91,6 @@ def test_regress_gives_what_python_gives(folder: Path, file: str) -> None:
     assert "years of school" in done.stdout
 
 
-def test_protect_enters_the_ledger_before_the_draw(folder: Path) -> None:
-    words = (
-        "raw.one.csv",
-        "out.csv",
-        "--plan",
-        "drop.toml",
-        "--ledger",
-        "l.jsonl",
-        "--dataset",
-        "s",
-    )
-    drop = bs.Plan(PLAN.attributes, name="panel", keep=["age", "w", "house"], drop=["person"])
-    (folder / "drop.toml").write_text(drop.to_toml())
-    assert run(folder, "ledger", "l.jsonl").exit_code == 1
-    assert run(folder, "protect", *words).exit_code == 0
-    done = run(folder, "ledger", "l.jsonl")
-    assert done.exit_code == 0
-    assert "years of school" in done.stdout
-    before = (folder / "out.csv").read_bytes()
-    done = run(folder, "protect", *words, "--budget", "2")
-    assert done.exit_code == 1
-    assert "`budget` must not be exceeded" in done.output
-    # Nothing was written: neither a line nor a file.
-    assert (folder / "out.csv").read_bytes() == before
-    assert len((folder / "l.jsonl").read_text().splitlines()) == 1
-    done = run(folder, "ledger", "l.jsonl", "--add", "one.csv.certificate.json", "--dataset", "s")
-    assert done.exit_code == 0, done.output
-    (job, _), entries = bs.Ledger(folder / "l.jsonl").spent, (folder / "l.jsonl").read_text()
-    assert job.releases == 2
-    assert entries.count("\n") == 2
-    assert "p17" not in entries
-
-
 def test_bad_input_is_one_sentence(folder: Path) -> None:
     plan = ("--plan", "plan.toml")
     for command, words, wrong in (
@@ -131,9 +98,6 @@ def test_bad_input_is_one_sentence(folder: Path) -> None:
          "`file` must have the column `x`; got none of that name"),
         ("regress", ("one.csv", *plan, "--formula", "job ~", "--model", "y"),
          "`model` must be one of linear"),
-        ("ledger", ("x.jsonl", "--add", "one.csv.certificate.json"),
-         "`--dataset` must be given with --add"),
-        ("protect", ("raw.one.csv", "o.csv", *plan, "--budget", "1"), "`--budget` must be given"),
     ):  # fmt: skip
         done = run(folder, command, *words)
         assert done.exit_code == 1

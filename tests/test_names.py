@@ -62,12 +62,11 @@ def test_options_are_called_as_in_python() -> None:
         | set(parameters(bs.Plan.preview)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
-        "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
+        "protect": set(parameters(bs.Plan.protect)),
         "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Plan.regress)),
-        "ledger": set(parameters(bs.Ledger.add)) | {"add"},
         "verify": set(parameters(bs.open)),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

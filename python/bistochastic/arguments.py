@@ -7,6 +7,7 @@ of other libraries are read by ``adapters``.
 from __future__ import annotations
 
 import sys
+from collections.abc import Reversible, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
+_SET_ITERATOR: type = type(iter(set()))
 
 
 def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
@@ -135,9 +137,18 @@ def fault(number: float) -> str:
     return "a negative number" if number < 0 else "an infinite number"
 
 
-def items(name: str, must: str, given: Any) -> list[Any]:
-    """List the items of an iterable."""
+def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[Any]:
+    """List the items of an iterable.
+
+    The order of a set depends on the process, so a set is rejected. If the order does not matter,
+    ``unordered`` sorts the strings and numbers of a set.
+    """
     kind = type(given)
+    # Dict views and ordered sets have an order, and can be reversed.
+    if (isinstance(given, Set) and not isinstance(given, Reversible)) or kind is _SET_ITERATOR:
+        if unordered:
+            return sorted(given, key=_sorting)
+        raise TypeError(f"`{name}` must {must}, in an order; got {kind.__name__}")
     # A lazy frame has only __getitem__, and Python would read it as a sequence.
     if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):
         try:
@@ -146,6 +157,12 @@ def items(name: str, must: str, given: Any) -> list[Any]:
             # An array without an axis.
             pass
     raise TypeError(f"`{name}` must {must}; got {kind.__name__}")
+
+
+def _sorting(item: object) -> tuple[str, str]:
+    """Return a key that puts strings and numbers of a set in an order."""
+    text = item if isinstance(item, str) else repr(item) if type(item) in _NUMBERS else ""
+    return type(item).__name__, text
 
 
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:

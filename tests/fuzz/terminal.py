@@ -168,10 +168,6 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "wave1": _people,
     "wave2": _people,
     "plan2": _plan,
-    "ledger": lambda rng: "str(path('ledger'))",
-    "add": lambda rng: "str(path('out.json'))",
-    "dataset": _one("survey", ""),
-    "budget": _one("1", "0", "inf", "x"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {

@@ -180,7 +180,8 @@ def list_names(name: str, given: object) -> list[str]:
     """Read a list of columns."""
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of columns; got str")
-    return [named(name, each) for each in arguments.items(name, "be a list of columns", given)]
+    listed = arguments.items(name, "be a list of columns", given, unordered=True)
+    return [named(name, each) for each in listed]
 
 
 def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pairs:

@@ -153,7 +153,7 @@ def _names(family: object, cost: object) -> list[str]:
     if family is None:
         return list(known if cost is not None else FAMILIES)
     must = f"hold names out of {', '.join(known)}"
-    names = [family] if isinstance(family, str) else items("family", must, family)
+    names = [family] if isinstance(family, str) else items("family", must, family, unordered=True)
     for name in names:
         if name not in known:
             got = shown(name) if isinstance(name, str) else type(name).__name__

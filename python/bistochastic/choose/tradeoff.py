@@ -215,7 +215,7 @@ def makers(families: object) -> dict[str, Make]:
                 raise TypeError(f"{must}; got {type(make).__name__}")
     else:
         must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
-        names = items("families", must, families)
+        names = items("families", must, families, unordered=True)
         for name in names:
             if not isinstance(name, str) or name not in BY_BETA:
                 got = repr(name) if isinstance(name, str) else type(name).__name__
@@ -236,7 +236,7 @@ def numbers(name: str, given: object, default: Iterable[float], most: float) -> 
     must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
     if isinstance(given, str):
         raise TypeError(f"`{name}` must {must}; got str")
-    listed = default if given is None else items(name, must, given)
+    listed = default if given is None else items(name, must, given, unordered=True)
     found = sorted(_core.as_real(name, must, x) for x in listed)
     for x in found:
         if not (0 <= x <= most and x < math.inf):

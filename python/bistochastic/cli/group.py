@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 # Commands in the order of work.
 _ORDER = (
-    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "audit",
-    "verify", "ledger", "key",
+    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "audit", "verify", "key",
 )  # fmt: skip
 # The package's name of an argument, and the option that is typed.
 _TYPED = {

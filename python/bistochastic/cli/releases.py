@@ -1,4 +1,4 @@
-"""``protect``, ``report``, ``verify``, ``ledger`` and ``key``: releases and their files."""
+"""``protect``, ``report``, ``verify`` and ``key``: releases and their files."""
 
 from __future__ import annotations
 
@@ -51,9 +51,6 @@ def _refuse_same(written: str, to: Path, name: str, read: Path | None) -> None:
 @option(
     "--certificate", type=FILE, help="Write the certificate here.  [default: OUT.certificate.json]"
 )
-@option("--ledger", type=FILE, help="Enter the release in this file before the draw.")
-@option("--dataset", help="Name of the data set in the ledger: one name, the same people.")
-@option("--budget", type=float, help="Largest sum of epsilon per column in the ledger.")
 @reads_csv
 def protect(
     source: Path,
@@ -62,8 +59,6 @@ def protect(
     key_file: Path | None,
     after: str | None,
     certificate: Path | None,
-    ledger: Path | None,
-    budget: float | None,
     dialect: Dialect,
     unit_pseudonym: tuple[str, ...],
     **options: object,
@@ -99,7 +94,6 @@ def protect(
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
-    from bistochastic.models.ledger import Ledger
     from bistochastic.plan.options import Options
 
     if not all(out.name for out in outs):
@@ -116,11 +110,8 @@ def protect(
         _refuse_same("certificate", target, "out", each)
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
-    if ledger is None and budget is not None:
-        raise ValueError("`--budget` must be given with --ledger; got none")
-    entries = None if ledger is None else Ledger(ledger, budget)
     settings = Options.of(
-        made, key=key, after=wave, ledger=entries, unit_pseudonym=_named(unit_pseudonym), **options
+        made, key=key, after=wave, unit_pseudonym=_named(unit_pseudonym), **options
     )
     earlier = read_earlier(out)
     try:
@@ -236,33 +227,6 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dia
         say("The SHA-256 is in the certificate: the file is unchanged.")
     else:
         warn("The certificate lists no files, so it was not checked that cells are unchanged.")
-
-
-@main.command(name="ledger", short_help="Show what was released about people.")
-@argument("ledger", type=FILE)
-@option("--add", type=FILE, metavar="CERTIFICATE",
-              help="Enter a release that was made elsewhere, e.g. on an engine.")  # fmt: skip
-@option("--dataset", help="Name of the data set of that release.")
-def show_ledger(ledger: Path, add: Path | None, dataset: str | None) -> None:
-    """Show the sum of epsilon and the best guess for every column in the file LEDGER.
-
-    `protect --ledger` enters a release before anything is drawn.
-
-    \b
-    bistochastic protect survey.csv out.csv --plan plan.toml --ledger releases.jsonl \\
-        --dataset 'survey 2026'
-    bistochastic ledger releases.jsonl
-    """
-    from bistochastic.models.ledger import Ledger
-
-    if (add is None) != (dataset is None):
-        raise ValueError("`--dataset` must be given with --add; got one of both")
-    found = Ledger(ledger)
-    if add is None and not found.entries:
-        raise ValueError(f"`ledger` must be a file with releases; got none at {shown(ledger)}")
-    if add is not None and dataset is not None:
-        found.add(read_certificate(add, "add"), dataset=dataset)
-    say(found.to_text())
 
 
 @main.group(short_help="Make and identify keys.")

@@ -210,7 +210,7 @@ def transitions(
     """See :meth:`bistochastic.Plan.transitions`."""
     one, two, _ = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
     given = [columns] if isinstance(columns, str) else columns
-    listed = arguments.items("columns", "be a list of columns", given)
+    listed = arguments.items("columns", "be a list of columns", given, unordered=True)
     questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"

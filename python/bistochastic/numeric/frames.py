@@ -171,7 +171,9 @@ class Frame:
         """Check the names of columns that a caller gave: one, several, or a mapping from them."""
         must = f"`{argument}` must name columns of `{self.argument}`"
         single = isinstance(given, str) or (not hasattr(type(given), "__iter__"))
-        names = [given] if single else arguments.items(argument, "name columns", given)
+        names = (
+            [given] if single else arguments.items(argument, "name columns", given, unordered=True)
+        )
         if not names:
             raise ValueError(f"{must}; got none")
         seen = set()

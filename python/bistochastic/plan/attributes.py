@@ -59,11 +59,14 @@ def named(name: str, given: object) -> str:
     return given
 
 
-def names(name: str, given: object, must: str = "be a list of names") -> tuple[str, ...]:
-    """Read the names of columns, not a single name."""
+def names(
+    name: str, given: object, must: str = "be a list of names", *, ordered: bool = False
+) -> tuple[str, ...]:
+    """Read the names of columns, not a single name; a set is sorted, unless the order matters."""
     if isinstance(given, str | bytes):
         raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
-    return tuple(named(name, each) for each in arguments.items(name, must, given))
+    listed = arguments.items(name, must, given, unordered=not ordered)
+    return tuple(named(name, each) for each in listed)
 
 
 def make(family: str, size: int, parameters: Given) -> Matrix:
@@ -272,7 +275,8 @@ def _impossible(columns: Names, axes: Axes, missing: str, given: object) -> Cell
     if isinstance(given, str):
         raise TypeError("`impossible` must be a list of cells; got str")
     places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
-    for cell in arguments.items("impossible", "be a list of cells", given):
+    # Cells are put in the order of their codes below.
+    for cell in arguments.items("impossible", "be a list of cells", given, unordered=True):
         if not isinstance(cell, tuple | list) or len(cell) != len(columns):
             must = f"`impossible` must hold cells of {len(columns)} categories"
             got = f"{len(cell)}" if isinstance(cell, tuple | list) else type(cell).__name__
@@ -401,7 +405,7 @@ class Joint(Coded):
         recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
         **parameters: Any,
     ) -> None:
-        listed = names("columns", columns, "be a list of two or more names")
+        listed = names("columns", columns, "be a list of two or more names", ordered=True)
         if len(listed) < 2 or len(set(listed)) < len(listed):
             got = f"{len(listed)}, {len(set(listed))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")

@@ -65,7 +65,8 @@ class Bins:
             found = _steps(width, _break("low", low), _break("high", high))
         if len({isinstance(x, date) for x in found}) > 1:
             raise TypeError("`breaks` must be all numbers or all dates; got both")
-        ends = () if isinstance(open, str) else tuple(arguments.items("open", "be ends", open))
+        given = () if isinstance(open, str) else open
+        ends = tuple(arguments.items("open", "be ends", given, unordered=True))
         if isinstance(open, str) or not set(ends) <= {"low", "high"} or len(set(ends)) < len(ends):
             raise ValueError('`open` must hold "low", "high" or both; got none of these')
         if len(found) + len(ends) < 2 or not found:

@@ -12,7 +12,6 @@ from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from bistochastic.models.ledger import Spending
     from bistochastic.plan.plan import Plan
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
@@ -34,12 +33,6 @@ class Options:
     shuffle: bool
     unit_pseudonym: dict[str, str] = field(default_factory=dict)
     count_units: bool = False
-    spending: Spending | None = None
-
-    def spend(self) -> None:
-        """Enter the release in the ledger, if there is one: before the first draw, and once."""
-        if self.spending is not None:
-            self.spending()
 
     @classmethod
     def of(
@@ -58,12 +51,8 @@ class Options:
         unit_pseudonym: object = None,
         count_units: object = False,
         allow_insecure: object = False,
-        ledger: object = None,
-        dataset: object = None,
     ) -> Options:
         """Read the options of ``protect``, under their names there."""
-        from bistochastic.models.ledger import spending
-
         plan._refuse_undecided()
         given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
                  "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
@@ -87,8 +76,7 @@ class Options:
         else:
             wave = waves.Wave.of(id_column, *ids)
             wave.check_plan(plan, label)
-        spent = spending(ledger, dataset, plan, label, held, ids=wave is not None)
-        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"], spent)
+        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
 
     def units(self, plan: Plan) -> tuple[str, ...]:
         """List the columns of units that are read: for draws and pseudonyms, or all if counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
-    from bistochastic.models.ledger import Ledger
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
@@ -424,9 +423,15 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    units=self.units, requirement=self.requirement or None,
-                    column_labels=self.column_labels, value_labels=self.value_labels)  # fmt: skip
+        return self._derived(bound)
+
+    def _derived(self, attributes: Iterable[Attribute]) -> Plan:
+        """Return the plan with these attributes of the same columns, and all else unchanged."""
+        made = object.__new__(Plan)
+        held = {each.name: getattr(self, each.name) for each in fields(_Fields)}
+        _Fields.__init__(made, **{**held, "attributes": tuple(attributes)})
+        made._check()
+        return made
 
     @property
     def requirement(self) -> dict[str, Any]:
@@ -616,8 +621,6 @@ class Plan(_Fields):
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         count_units: bool = False,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -650,9 +653,7 @@ class Plan(_Fields):
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order is published
         unchanged, and a sorted file reveals which records are neighbours. ``allow_insecure``
-        accepts ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`. ``ledger`` is a
-        :class:`Ledger`, in which the release is entered before anything is randomized; ``dataset``
-        names the people in it.
+        accepts ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -670,8 +671,6 @@ class Plan(_Fields):
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
             count_units=count_units,
-            ledger=ledger,
-            dataset=dataset,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -684,8 +683,6 @@ class Plan(_Fields):
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
         count_units: bool = False,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """Protect a table that comes in Arrow record batches, in bounded memory.
@@ -696,8 +693,7 @@ class Plan(_Fields):
 
         Rows are randomized as they are read, so an error may come after some of them. Do not use
         any row of a release that has not reached its end. A plan with a numeric column raises an
-        error, because all values must be known to permute them. ``ledger``: see :meth:`protect`;
-        the release is entered when the first rows are randomized.
+        error, because all values must be known to permute them.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -709,8 +705,7 @@ class Plan(_Fields):
         from bistochastic.plan.stream import protect_batches
 
         said = Options.of(
-            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units,
-            ledger=ledger, dataset=dataset, **options,
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
         )  # fmt: skip
         return protect_batches(self, reader, said)
 

@@ -153,8 +153,6 @@ class Run:
     def drawn(self, piece: Piece, order: np.ndarray | None = None) -> Any:
         """Protect the rows, in the type of the table's library; in ``order``, if it is given."""
         table, start = piece.table, piece.first or 0
-        if table.rows:
-            self._options.spend()
         drawn = self._codes(piece, start)
         self._done(len(drawn))
         new: dict[str, object] = {}
@@ -295,7 +293,6 @@ class Run:
 def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
     """Permute or average a numeric column, under a key that depends on all of it."""
     values = numbers.values
-    options.spend()
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)

@@ -83,7 +83,8 @@ def tradeoff(
     mean distance: low is useful
     """
     must = f"hold names out of {', '.join(_PANELS)}"
-    panels = [against] if isinstance(against, str) else items("against", must, against)
+    single = isinstance(against, str)
+    panels = [against] if single else items("against", must, against, unordered=True)
     for name in panels:
         if not isinstance(name, str):
             raise TypeError(f"`against` must {must}; got {type(name).__name__}")

@@ -373,7 +373,8 @@ def _columns(given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
     must = "hold columns, or lists of columns"
-    return tuple(named("tables", each) for each in arguments.items("tables", must, given))
+    listed = arguments.items("tables", must, given, unordered=True)
+    return tuple(named("tables", each) for each in listed)
 
 
 def _spoken(columns: Sequence[str]) -> str:

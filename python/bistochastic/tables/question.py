@@ -159,7 +159,7 @@ def _list_categories(name: str, given: object, must: str) -> list[object]:
     """List one category, or the categories in a container, each in a Python type."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
-    listed = [one] if single else arguments.items(name, "list categories", one)
+    listed = [one] if single else arguments.items(name, "list categories", one, unordered=True)
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:
