@@ -145,6 +145,8 @@ def test_bad_input_is_one_sentence(folder: Path) -> None:
          "`file` must have the column `x`; got none of that name"),
         ("regress", ("one.csv", *plan, "--formula", "job ~", "--model", "y"),
          "`model` must be one of linear"),
+        ("regress", ("one.csv", *plan, "--formula", "job ~ {open('x')}", "--model", "logistic"),
+         "`formula` must hold only names of columns"),
         ("transitions", ("one.csv", "two.parquet", *plan, "--by", "job", "--id-column", "person"),
          "`wave1` must have the column `person` of ids; got none"),
         ("transitions", ("one.csv", "two.parquet", *plan, "--by", "job"),

@@ -570,6 +570,51 @@ def test_bad_input_is_one_sentence() -> None:
         plan.regress(frame, 3, model="linear")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "{open(PATH, 'w')}", "{__import__('os').mkdir(PATH)}", "I(__import__('os').mkdir(PATH))",
+        "open(PATH, 'w')", "np.save(PATH, x)", "x.to_csv(PATH)", "I(x).to_csv(PATH)",
+        "I((lambda: open(PATH, 'w'))())", "I([open(PATH, 'w') for _ in x])",
+        "I(open(PATH, 'w') if x else x)", "I(x)(PATH)", "x[open(PATH, 'w')]", "C(x, PATH)",
+        "Q('x` + {open(PATH, 1)} + `x')", "I(f'{open(PATH, 1)}')", "x.__class__", "I(lambda: x)",
+        "np.load(x)", "eval(x)", "getattr(x, x)", "I(x := 3)", "I(x for x in x)", "hashed(x)",
+        "`x\\`", "x ; x", "x %in% x", "x @ x", "I(_state=x)", "x | x", "x)(", "ｅval(x)",
+    ],
+)  # fmt: skip
+def test_a_formula_runs_no_python(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "made"
+    frame = {"x": [0, 1, 1, 0] * 9, "y": [0.0, 1.0, 2.0, 0.5] * 9}
+    plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
+    text = f"y ~ {code.replace('PATH', repr(str(path)))}"
+    # Refused before formulaic reads it.
+    monkeypatch.setattr("formulaic.Formula", lambda text: pytest.fail("formulaic saw it"))
+    for call in (
+        lambda: plan.regress(frame, text, model="linear"),
+        lambda: bs.audit(frame, plan.protect(frame), plan, formula=text, targets=1),
+    ):
+        with pytest.raises(ValueError, match=r"^`formula` must hold only names of columns, numb"):
+            call()
+    assert not path.exists()
+
+
+def test_every_listed_function_is_one_of_formulaic() -> None:
+    from formulaic.transforms import TRANSFORMS
+
+    for name in formula.FUNCTIONS:
+        root, _, rest = name.partition(".")
+        assert callable(getattr(TRANSFORMS[root], rest) if rest else TRANSFORMS[root])
+    frame = made(300, 12)
+    plan = plan_of(frame, bs.identity)
+    for rest in ("0 + `x` + bs(z, df=4)", "I((z > 1) | (x == 2))", "poly(z, degree=2, raw=True)",
+                 "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2", "Q('x') + log(x + 1)",
+                 "bs(z, include_intercept=False, df=4)"):  # fmt: skip
+        found = plan.regress(frame, f"number ~ {rest}", model="linear")
+        assert np.isfinite(found.coefficients).all()
+
+
 def test_separated_outcomes_are_refused() -> None:
     frame = {"x": [0] * 50 + [1] * 50, "y": [0] * 50 + [1] * 50}
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])

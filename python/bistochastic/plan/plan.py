@@ -1131,7 +1131,12 @@ class Plan(_Fields):
         ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
         Outcome and covariates may be protected or not. Protected columns with numbers as categories
         enter as numbers, others as categories; ``C(education)`` treats numbers as categories. Put
-        names with other characters than letters in backticks.
+        names with other characters than letters in backticks. A formula holds only names of
+        columns, numbers, operators and these functions: ``C``, ``I``, ``bs``, ``cc``, ``center``,
+        ``cr``, ``cs``, ``exp``, ``exp2``, ``log``, ``log2``, ``log10``, ``poly``, ``scale``,
+        ``standardize``, and of NumPy ``np.abs``, ``ceil``, ``cos``, ``exp``, ``exp2``, ``expm1``,
+        ``floor``, ``log``, ``log1p``, ``log2``, ``log10``, ``maximum``, ``minimum``, ``sign``,
+        ``sin``, ``sqrt``, ``square``, ``tan``, ``tanh``, ``where``.
 
         * ``"linear"``: corrected moments. The outcome is a number, or a column of two categories,
           of which the second counts as 1. Numbers may be permuted by randomized response.
