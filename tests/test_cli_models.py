@@ -93,7 +93,7 @@ def test_regress_gives_what_python_gives(folder: Path, file: str) -> None:
 
 def test_transitions_give_what_python_gives(folder: Path) -> None:
     one, two = pd.read_csv(folder / "one.csv"), pd.read_parquet(folder / "two.parquet")
-    found = PLAN.transitions(one, two, columns=["job"], pseudonym="who")
+    found = PLAN.transitions(one, two, columns=["job"], pseudonym="who", memoised=True)
     words = ("one.csv", "two.parquet", "--plan", "plan.toml", "--by", "job", "--pseudonym", "who")
     done = run(folder, "transitions", *words, "--format", "csv")
     assert done.exit_code == 0, done.output
@@ -103,6 +103,13 @@ def test_transitions_give_what_python_gives(folder: Path) -> None:
         json.loads(run(folder, "transitions", *words, "--format", "json").stdout)["people"] == 1800
     )
     assert "stayers" in run(folder, "transitions", *words).stdout
+    # Without a certificate the caller says how the files were drawn.
+    (folder / "one.csv.certificate.json").unlink()
+    done = run(folder, "transitions", *words)
+    assert done.exit_code == 1
+    assert "must say whether both waves were drawn by ids with one key" in done.output
+    done = run(folder, "transitions", *words, "--memoised", "--format", "csv")
+    assert [float(row["count"]) for row in rows(done.stdout)] == pytest.approx(counts)
 
 
 def test_protect_enters_the_ledger_before_the_draw(folder: Path) -> None:

@@ -281,10 +281,12 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "formula": _of(
         "'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
         "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'",
+        "'y ~ {open(a)}'", "'y ~ a.mean()'", "'y ~ I(a)(z)'", "'y ~ bs(z, df=4) | a'",
     ),
     "model": _of("'linear'", "'logistic'", "'multinomial'", "'poisson'", "'x'"),
     "regress.method": _of("'corrected'", "'likelihood'", "None", "'x'"),
     "transitions.columns": _of("'sex'", "['sex', 'year']", "[]", "'region'"),
+    "memoised": _of("None", "True", "False", "1"),
     "plan2": lambda s: s.rng.choice(["None", plans.plan(s.rng), "7"]),
     "change.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "change.column": _of("'sex'", "'year'", "'income'", "None"),
@@ -438,7 +440,7 @@ TOGETHER: dict[str, list[tuple[str, ...]]] = {
         (),
     ],
     "protect_batches": [("key", "id_column", "after", "allow_insecure"), ()],
-    "transitions": [("id_column",), ("pseudonym",)],
+    "transitions": [("id_column", "memoised"), ("pseudonym",)],
     "change": [("id_column", "where"), ("id_column", "column", "scores")],
 }
 

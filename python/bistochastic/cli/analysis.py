@@ -275,6 +275,7 @@ def regress(
     columns = {*question.columns, *question.protected, *question.groups}
     needed = dict.fromkeys([*sorted(columns), *named.columns])
     refuse_missing(needed, names)
+    needed |= dict.fromkeys(unit for unit in question.units if unit in names)
     types = kinds(law, released=True)
     for each in (named.weights, *named.replicates):
         if each is not None:
@@ -297,6 +298,8 @@ def regress(
 @columns_option("--by", "Columns of the table, e.g. job,town. Repeatable.", required=True)
 @option("--id-column", metavar="COLUMN", help="Ids that both files hold.")
 @option("--pseudonym", metavar="COLUMN", help="Keyed hashes of ids that both files hold.")
+@option("--memoised/--not-memoised", default=None, help="Whether both files were drawn by ids with "
+        "one key. Certificates next to the files say it.")  # fmt: skip
 @takes_survey
 @format_option
 @reads_csv
@@ -308,6 +311,7 @@ def transitions(
     by: Sequence[str],
     id_column: str | None,
     pseudonym: str | None,
+    memoised: bool | None,
     survey: Survey,
     format: str,
     dialect: Dialect,
@@ -335,7 +339,7 @@ def transitions(
         waves.append(table if certificate is None else Release(table, certificate))
     found = law.transitions(
         waves[0], waves[1], columns=columns_named("by", by, names), id_column=id_column,
-        pseudonym=pseudonym, plan2=other, **survey_of(survey, names),
+        pseudonym=pseudonym, plan2=other, memoised=memoised, **survey_of(survey, names),
     )  # fmt: skip
     facts = {"people": found.people, "alone": found.alone, "memoised": found.memoised}
     show(format, found.__repr__, found._columns, facts)
