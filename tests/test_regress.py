@@ -620,3 +620,29 @@ def test_separated_outcomes_are_refused() -> None:
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
     with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
         plan.regress(frame, "y ~ x", model="logistic")
+
+
+def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
+    rng = np.random.default_rng(90)
+    income = rng.lognormal(8, 1, 3000).clip(0, 90_000)
+    frame = {"income": income, "y": income / 1000 + rng.normal(size=3000)}
+    binned = bs.Binned("income", [0, 1000, 3000, 8000, 90_000], RR, epsilon=4)
+    plan = bs.Plan([binned], keep=["y"])
+    data = plan.protect(frame).data
+    said = "the numbers of `income` are the middles of its classes, not the original ones"
+    for found in (
+        plan.regress(data, "y ~ income", model="linear"),
+        plan.regress(data, "income ~ y", model="linear"),
+        plan.covariance(data, ["income", "y"]),
+        plan.correlation(data, ["income", "y"]),
+    ):
+        assert any(note.startswith(said) for note in found.notes), found
+    assert "middles of classes" in plan.mean(data, "income").notes[0]
+    assert plan.covariance(data, ["income", "y"], scores={"income": [1, 2, 3, 4]}).notes == ()
+    found = plan.regress(data, "y ~ C(income)", model="linear")
+    assert found.notes == ()
+    # The class as a category is right: six standard errors, false alarm below 1e-7.
+    at = np.digitize(income, [1000, 3000, 8000])
+    truth = np.array([frame["y"][at == i].mean() for i in range(4)])
+    truth[1:] -= truth[0]
+    assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()

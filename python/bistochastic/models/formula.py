@@ -70,6 +70,13 @@ def columns_of(formula: Any) -> set[str]:
     return {name for term in formula for factor in term.factors for name in _columns(factor)}
 
 
+def numbers_of(formula: Any) -> set[str]:
+    """List the columns of factors that are not made categories by ``C()``."""
+    factors = [factor for term in formula for factor in term.factors]
+    plain = [factor for factor in factors if not factor.expr.startswith("C(")]
+    return {name for factor in plain for name in _columns(factor)}
+
+
 def _columns(factor: Any) -> set[str]:
     """List the columns of a factor; formulaic's list omits columns of stateful transforms."""
     from formulaic.transforms import TRANSFORMS

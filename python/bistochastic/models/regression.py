@@ -11,12 +11,12 @@ import numpy as np
 from bistochastic import arguments
 from bistochastic.adapters.results import maker
 from bistochastic.models import cells, likelihood, linear, poisson
-from bistochastic.models.formula import parse, terms_of
+from bistochastic.models.formula import numbers_of, parse, terms_of
 from bistochastic.models.records import OUTCOME, UNPROTECTED, read_records
 from bistochastic.models.result import Regression, hausman
 from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
-from bistochastic.tables.responses import Function, numeric
+from bistochastic.tables.responses import Function, numeric, represented
 from bistochastic.tables.sheet import table_of
 from bistochastic.words import Shown, shown
 
@@ -86,6 +86,14 @@ def regress(
             fit = likelihood.fit(records, terms, classes, start)
             if other is not None:
                 test, plain = hausman(other, fit, records.sample), other
+    classes = ()
+    if kind == "linear":
+        used = numbers_of(sides.left) | numbers_of(sides.right)
+        mine = [each for each in records.attributes.values() if used & set(each.columns)]
+        classes = tuple(
+            f"{note}: C({shown(each.columns[0])}) has the classes themselves"
+            for each in mine for note in represented(each)
+        )  # fmt: skip
     known = not records.sample.clustered and records.sample.replicates is None
     return Regression(
         formula=sides.text,
@@ -102,7 +110,7 @@ def regress(
         negative=fit.negative,
         log_likelihood=fit.log_likelihood,
         hausman=test,
-        notes=(*records.notes, *fit.notes),
+        notes=(*records.notes, *fit.notes, *classes),
         _spec=terms.spec,
         _plan=plan,
         _make=maker(table_of(frame)),

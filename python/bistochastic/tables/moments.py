@@ -25,6 +25,7 @@ from bistochastic.tables.responses import (
     can_be_undone,
     numeric,
     reach,
+    represented,
     respond,
     slope,
 )
@@ -370,6 +371,10 @@ def covariance(
     if group.sample.replicates is not None:
         error = group.sample.error(value, lambda its: statistic(its)[0])
     made = group.made(float(value), error, limits, whole)
+    classes = [
+        represented(group.rows.attribute(name), given.get(name)) for name in {one: 0, two: 0}
+    ]
+    made = replace(made, notes=(*made.notes, *(note for each in classes for note in each)))
     if what == "correlation" and abs(value) > 1:
         note = "the noise leaves a value beyond 1: the bounds are cut to -1 and 1"
         return replace(made, notes=(*made.notes, note))

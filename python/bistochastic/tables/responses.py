@@ -211,6 +211,15 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     return a
 
 
+def represented(attribute: Coded | None, scores: object = None) -> tuple[str, ...]:
+    """Write a note if the numbers of a column are those of its classes, not of the original."""
+    if scores is not None or not isinstance(attribute, Binned) or attribute.missing == "category":
+        return ()
+    ends = ", and the finite end of an open class" if attribute._bins.open else ""
+    name = shown(attribute.column)
+    return (f"the numbers of `{name}` are the middles of its classes{ends}, not the original ones",)
+
+
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
     """Return a number for each category of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
