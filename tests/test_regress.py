@@ -646,3 +646,19 @@ def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
     truth = np.array([frame["y"][at == i].mean() for i in range(4)])
     truth[1:] -= truth[0]
     assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
+
+
+def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
+    rng = np.random.default_rng(91)
+    n = 2000
+    x = rng.integers(0, 2, n)
+    frame = {"x": x, "y": np.where(x == 1, 1, rng.random(n) < 0.4).astype(int), "c": np.ones(n)}
+    plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y", "c"])
+    for method in ("corrected", "likelihood"):
+        for text in ("y ~ x", "y ~ c", "y ~ c + x"):
+            try:
+                found = plan.regress(frame, text, model="logistic", method=method)  # type: ignore[arg-type]
+            except ValueError as error:
+                assert str(error).startswith("`regress` must find a maximum")  # noqa: PT017
+            else:
+                assert any("may be separated" in note for note in found.notes), (text, found)
