@@ -365,7 +365,7 @@ def test_a_unit_that_was_dropped_raises_in_every_analysis_of_errors() -> None:
     for model in ("linear", "logistic"):
         text = "y ~ roof" if model == "linear" else "roof ~ 1"
         with pytest.raises(ValueError, match=lost):
-            plan.regress(data, text, model=model)  # type: ignore[arg-type]
+            plan.regress(data, text, model=model)
     drawn = r"^column `roof`: must be drawn by person for transitions; got one that is drawn by the"
     with pytest.raises(ValueError, match=drawn):
         plan.transitions(*waves, columns="roof", pseudonym="who")

@@ -657,7 +657,7 @@ def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     for method in ("corrected", "likelihood"):
         for text in ("y ~ x", "y ~ c", "y ~ c + x"):
             try:
-                found = plan.regress(frame, text, model="logistic", method=method)  # type: ignore[arg-type]
+                found = plan.regress(frame, text, model="logistic", method=method)
             except ValueError as error:
                 assert str(error).startswith("`regress` must find a maximum")  # noqa: PT017
             else:

@@ -312,6 +312,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "output": _of("'interval'", "'midpoint'", "'number'", "'x'"),
     "step": _of("None", "1", "0.5", "0"),
     "top": _of("None", "100", "1e9"),
+    "representatives": _of("None", "[1, 2]", "[1]", "[math.nan]"),
     "bottom": _of("None", "0", "-1e9"),
     "unit": _of("None", "'region'", "''"),
     "recode": _of("None", "{'f': 'F'}", "{'x': None}", "7"),

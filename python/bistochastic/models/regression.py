@@ -107,11 +107,11 @@ def _regress(
             fit = likelihood.fit(records, terms, classes, start)
             if other is not None:
                 test, plain = hausman(other, fit, records.sample), other
-    classes: tuple[str, ...] = ()
+    middles: tuple[str, ...] = ()
     if kind == "linear":
         used = numbers_of(sides.left) | numbers_of(sides.right)
         mine = [each for each in records.attributes.values() if used & set(each.columns)]
-        classes = tuple(
+        middles = tuple(
             f"{note}: C({shown(each.columns[0])}) has the classes themselves"
             for each in mine for note in represented(each)
         )  # fmt: skip
@@ -133,7 +133,7 @@ def _regress(
         negative=fit.negative,
         log_likelihood=fit.log_likelihood,
         hausman=test,
-        notes=(*records.notes, *fit.notes, *classes, *separated),
+        notes=(*records.notes, *fit.notes, *middles, *separated),
         _spec=terms.spec,
         _plan=plan,
         _make=maker(table_of(frame)),

@@ -239,6 +239,8 @@ def mean(
         return _bound(group, frame, moved, kept)
     found = group.ratio(group.base * group.rows.column(name, scores))
     if scores is None and isinstance(binned := group.rows.attribute(name), Binned):
+        if binned.representatives is not None:
+            return replace(found, notes=(*found.notes, *represented(binned)))
         half = binned._bins.widest / 2
         unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
