@@ -593,3 +593,18 @@ CALLS: list[Callable[[], object]] = [
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_shown(call: Callable[[], object]) -> None:
     assert "age" in str(call())
+
+
+def test_declared_representatives_replace_the_middles() -> None:
+    given: Any = {"family": "randomized_response", "epsilon": 3}
+    age = bs.Binned("age", [0, 18, 65, 120], representatives=[9, 40, 72.5], **given)
+    plan = bs.Plan([age])
+    assert bs.Plan.from_json(plan.to_json()).attributes == plan.attributes
+    assert bs.Plan.from_toml(plan.to_toml()).digest == plan.digest
+    assert "representatives" not in bs.Plan([bs.Binned("age", [0, 18, 65], **given)]).to_json()
+    found = plan.mean({"age": ["[18, 65)"] * 50}, "age")
+    said = "the numbers of `age` are the declared representatives of its classes"
+    assert found.notes[0].startswith(said)
+    for wrong in ([9, 40], [9, 40, 200], [40, 9, 70], [9, 40, float("nan")]):
+        with pytest.raises(ValueError, match="`representatives` must hold a finite number inside"):
+            bs.Binned("age", [0, 18, 65, 120], representatives=wrong, **given)

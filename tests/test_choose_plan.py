@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import re
+import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any

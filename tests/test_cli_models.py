@@ -98,6 +98,8 @@ def test_bad_input_is_one_sentence(folder: Path) -> None:
          "`file` must have the column `x`; got none of that name"),
         ("regress", ("one.csv", *plan, "--formula", "job ~", "--model", "y"),
          "`model` must be one of linear"),
+        ("regress", ("one.csv", *plan, "--formula", "job ~ {open('x')}", "--model", "logistic"),
+         "`formula` must hold only names of columns"),
     ):  # fmt: skip
         done = run(folder, command, *words)
         assert done.exit_code == 1

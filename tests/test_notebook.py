@@ -154,7 +154,9 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Step": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
         "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
-        "Transitions": labels.transitions(waves, waves, columns=NASTY, id_column="town"),
+        "Transitions": labels.transitions(
+            waves, waves, columns=NASTY, id_column="town", memoised=True
+        ),
         "Wald": regression.test("b = 0"),
         "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
         .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)

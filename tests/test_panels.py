@@ -86,7 +86,7 @@ def test_reference_numbers() -> None:
                 for each in (first, second))  # fmt: skip
     plan = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=matrix)], keep=["id"])
     found = plan.transitions({"x": one, "id": ids}, {"x": two, "id": ids}, columns="x",
-                             id_column="id")  # fmt: skip
+                             id_column="id", memoised=True)  # fmt: skip
     reported = np.rint(found.table.reports.reshape(3, 3) * n)
     assert reported.tolist() == [[821, 133, 41], [34, 828, 118], [119, 40, 866]]
     np.testing.assert_allclose(
@@ -190,7 +190,7 @@ def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
         assert abs(found.stayers.value / found.people - stayed) < 0.02
     weighted = plan.transitions(
         first, second.data.assign(w=1.0), columns=columns, id_column="person", weights="w",
-        plan2=second.certificate.plan,
+        plan2=second.certificate.plan, memoised=True,
     )  # fmt: skip
     np.testing.assert_allclose(weighted.counts, found.counts, rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(
@@ -269,6 +269,108 @@ def test_changes_and_moves_are_covered() -> None:
     assert min(hits) < tries
 
 
+def test_waves_drawn_by_position_are_not_taken_for_memoised() -> None:
+    plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.5)], keep=["person"], name="bare")
+    n = 20_000
+    rng = np.random.default_rng(70)
+    first = rng.integers(0, 3, n)
+    second = np.where(rng.random(n) < 0.05, (first + 1) % 3, first)
+    waves = [plan.protect({"person": np.arange(n), "a": each}) for each in (first, second)]
+    truth = int((first == second).sum())
+    with pytest.raises(ValueError, match=r"^`memoised` must say whether both waves were drawn"):
+        plan.transitions(waves[0].data, waves[1].data, columns="a", id_column="person")
+    bare = plan.transitions(waves[0].data, waves[1].data, columns="a", id_column="person",
+                            memoised=False)  # fmt: skip
+    told = plan.transitions(*waves, columns="a", id_column="person")
+    for found in (bare, told):
+        assert not found.memoised
+        assert found.stayers is not None
+        # Six standard errors: false alarm below 1e-8.
+        assert abs(found.stayers.value - truth) < 6 * found.stayers.standard_error
+    with pytest.raises(ValueError, match=r"^`memoised` must agree with the certificates.*; got Tr"):
+        plan.transitions(*waves, columns="a", id_column="person", memoised=True)
+
+
+def test_the_design_of_wave_2_follows_its_rows() -> None:
+    plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.4)],
+                   keep=["person", "w", "half", "fraction"], name="order")  # fmt: skip
+    n = 900
+    rng = np.random.default_rng(71)
+    one = pd.DataFrame({"person": np.arange(n), "a": rng.integers(0, 3, n)})
+    one["half"] = np.arange(n) % 2
+    one["fraction"] = np.where(one["half"] == 0, 0.9, 0.05)
+    one["w"] = 1 / one["fraction"]
+    one["sub"] = one["person"]
+    mixed = one.sample(frac=1, random_state=1).reset_index(drop=True)
+    options: Any = {"columns": "a", "id_column": "person", "memoised": True}
+    for survey in (
+        {"weights": "w", "strata": "half", "fpc": "fraction"},
+        {"weights": "w", "cluster": ("half", "sub"), "fpc": (4, "fraction")},
+    ):
+        sorted_, other = (plan.transitions(one, wave, **options, **survey) for wave in (one, mixed))
+        np.testing.assert_allclose(other.counts, sorted_.counts, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            other.table.standard_errors, sorted_.table.standard_errors, rtol=1e-9
+        )
+
+
+def test_tables_of_too_many_pairs_are_refused() -> None:
+    plan = bs.Plan([bs.Categorical("a", range(100), RR, epsilon=4)], keep=["id"])
+    wave = {"id": list(range(300)), "a": [i % 100 for i in range(300)]}
+    with pytest.raises(ValueError, match=r"^`columns` must make at most 4,096 pairs .* 10,000"):
+        plan.transitions(wave, wave, columns="a", id_column="id", memoised=True)
+
+
+def _homes(plan: bs.Plan, seed: int, homes: int) -> tuple[float, list[Any]]:
+    """Two waves of people in homes of five with one roof each; some people move to another home."""
+    rng = np.random.default_rng(seed)
+    person, home = np.arange(5 * homes), np.arange(5 * homes) // 5
+    roof = (rng.random(homes) < 0.4).astype(int)
+    later = np.where(rng.random(homes) < 0.2, 1 - roof, roof)
+    moved = np.where(rng.random(5 * homes) < 0.05, rng.permutation(home), home)
+    waves = [{"person": person, "home": home, "roof": roof[home]},
+             {"person": person, "home": moved, "roof": later[moved]}]  # fmt: skip
+    key = bs.Key.insecure(seed)
+    # Of the people that homes are drawn from: 0.4 + 0.2 (1 - 2 x 0.4) in the second wave.
+    return 0.04, [
+        plan.protect(wave, key=key, id_column="person", pseudonym="who", after="first",
+                     allow_insecure=True)
+        for wave in waves
+    ]  # fmt: skip
+
+
+def test_a_change_of_what_is_drawn_by_unit_covers() -> None:
+    roof = bs.Categorical("roof", [0, 1], RR, keep=0.8, unit="home")
+    plan = bs.Plan([roof], keep=["home"], drop=["person"], units=["home"], name="homes")
+    tries, hits = 80, 0
+    for i in range(tries):
+        truth, waves = _homes(plan, 2000 + i, 150)
+        low, high = plan.change(*waves, where={"roof": 1}, pseudonym="who").interval()
+        hits += low <= truth <= high
+    # False alarm 1e-6 if intervals cover 95%; by persons alone, 60% did.
+    assert stats.binom.cdf(hits, tries, 0.95) > 1e-6, hits
+    assert hits < tries
+
+
+def test_a_unit_that_was_dropped_raises_in_every_analysis_of_errors() -> None:
+    roof = bs.Categorical("roof", [0, 1], RR, keep=0.8, unit="home")
+    plan = bs.Plan([roof], drop=["home", "person"], units=["home"], name="homes")
+    _, waves = _homes(plan, 3000, 150)
+    lost = r"^column `roof`: `cluster` must be given for standard errors, as the unit `home` is not"
+    with pytest.raises(ValueError, match=lost):
+        plan.change(*waves, where={"roof": 1}, pseudonym="who")
+    with pytest.raises(ValueError, match=lost):
+        plan.ratio(waves[0], {"roof": 1})
+    data = {**waves[0].data, "y": [float(i) for i in range(750)]}
+    for model in ("linear", "logistic"):
+        text = "y ~ roof" if model == "linear" else "roof ~ 1"
+        with pytest.raises(ValueError, match=lost):
+            plan.regress(data, text, model=model)
+    drawn = r"^column `roof`: must be drawn by person for transitions; got one that is drawn by the"
+    with pytest.raises(ValueError, match=drawn):
+        plan.transitions(*waves, columns="roof", pseudonym="who")
+
+
 def test_bad_input_is_one_sentence() -> None:
     plan = bs.Plan([bs.Categorical("a", [0, 1, 2], RR, beta=0.4),
                     bs.Categorical("c", [0, 1, 2], matrix=bs.circulant([0.5, 0, 0.5])),
@@ -288,13 +390,16 @@ def test_bad_input_is_one_sentence() -> None:
         (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be used with a matrix"),
         (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be used with an inv"),
         (frame, frame, {"plan2": 3}, "`plan2` must be a plan; got int"),
+        (frame, frame, {"memoised": None}, "`memoised` must say whether both waves were drawn by "
+         "ids with one key, as wave1 has no certificate; got none"),
+        (frame, frame, {"memoised": 1}, "`memoised` must be True or False; got int"),
     ]  # fmt: skip
     for one, two, more, wrong in calls:
-        given = {"columns": ["a"], "id_column": "person", **more}
+        given = {"columns": ["a"], "id_column": "person", "memoised": True, **more}
         with pytest.raises((ValueError, TypeError), match=f"^{re.escape(wrong)}"):
             plan.transitions(one, two, **given)
     with pytest.raises(bs.errors.SingularMatrixError):
-        plan.transitions(frame, frame, columns=["c"], id_column="person")
+        plan.transitions(frame, frame, columns=["c"], id_column="person", memoised=True)
     with pytest.raises(
         TypeError, match=r"^`change` must be used with where or column; got neither"
     ):

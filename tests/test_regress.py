@@ -570,8 +570,95 @@ def test_bad_input_is_one_sentence() -> None:
         plan.regress(frame, 3, model="linear")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "{open(PATH, 'w')}", "{__import__('os').mkdir(PATH)}", "I(__import__('os').mkdir(PATH))",
+        "open(PATH, 'w')", "np.save(PATH, x)", "x.to_csv(PATH)", "I(x).to_csv(PATH)",
+        "I((lambda: open(PATH, 'w'))())", "I([open(PATH, 'w') for _ in x])",
+        "I(open(PATH, 'w') if x else x)", "I(x)(PATH)", "x[open(PATH, 'w')]", "C(x, PATH)",
+        "Q('x` + {open(PATH, 1)} + `x')", "I(f'{open(PATH, 1)}')", "x.__class__", "I(lambda: x)",
+        "np.load(x)", "eval(x)", "getattr(x, x)", "I(x := 3)", "I(x for x in x)", "hashed(x)",
+        "`x\\`", "x ; x", "x %in% x", "x @ x", "I(_state=x)", "x | x", "x)(", "ｅval(x)",
+    ],
+)  # fmt: skip
+def test_a_formula_runs_no_python(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "made"
+    frame = {"x": [0, 1, 1, 0] * 9, "y": [0.0, 1.0, 2.0, 0.5] * 9}
+    plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
+    text = f"y ~ {code.replace('PATH', repr(str(path)))}"
+    # Refused before formulaic reads it.
+    monkeypatch.setattr("formulaic.Formula", lambda text: pytest.fail("formulaic saw it"))
+    for call in (
+        lambda: plan.regress(frame, text, model="linear"),
+        lambda: bs.audit(frame, plan.protect(frame), plan, formula=text, targets=1),
+    ):
+        with pytest.raises(ValueError, match=r"^`formula` must hold only names of columns, numb"):
+            call()
+    assert not path.exists()
+
+
+def test_every_listed_function_is_one_of_formulaic() -> None:
+    from formulaic.transforms import TRANSFORMS
+
+    for name in formula.FUNCTIONS:
+        root, _, rest = name.partition(".")
+        assert callable(getattr(TRANSFORMS[root], rest) if rest else TRANSFORMS[root])
+    frame = made(300, 12)
+    plan = plan_of(frame, bs.identity)
+    for rest in ("0 + `x` + bs(z, df=4)", "I((z > 1) | (x == 2))", "poly(z, degree=2, raw=True)",
+                 "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2", "Q('x') + log(x + 1)",
+                 "bs(z, include_intercept=False, df=4)"):  # fmt: skip
+        found = plan.regress(frame, f"number ~ {rest}", model="linear")
+        assert np.isfinite(found.coefficients).all()
+
+
 def test_separated_outcomes_are_refused() -> None:
     frame = {"x": [0] * 50 + [1] * 50, "y": [0] * 50 + [1] * 50}
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
     with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
         plan.regress(frame, "y ~ x", model="logistic")
+
+
+def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
+    rng = np.random.default_rng(90)
+    income = rng.lognormal(8, 1, 3000).clip(0, 90_000)
+    frame = {"income": income, "y": income / 1000 + rng.normal(size=3000)}
+    binned = bs.Binned("income", [0, 1000, 3000, 8000, 90_000], RR, epsilon=4)
+    plan = bs.Plan([binned], keep=["y"])
+    data = plan.protect(frame).data
+    said = "the numbers of `income` are the middles of its classes, not the original ones"
+    for found in (
+        plan.regress(data, "y ~ income", model="linear"),
+        plan.regress(data, "income ~ y", model="linear"),
+        plan.covariance(data, ["income", "y"]),
+        plan.correlation(data, ["income", "y"]),
+    ):
+        assert any(note.startswith(said) for note in found.notes), found
+    assert "middles of classes" in plan.mean(data, "income").notes[0]
+    assert plan.covariance(data, ["income", "y"], scores={"income": [1, 2, 3, 4]}).notes == ()
+    found = plan.regress(data, "y ~ C(income)", model="linear")
+    assert found.notes == ()
+    # The class as a category is right: six standard errors, false alarm below 1e-7.
+    at = np.digitize(income, [1000, 3000, 8000])
+    truth = np.array([frame["y"][at == i].mean() for i in range(4)])
+    truth[1:] -= truth[0]
+    assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
+
+
+def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
+    rng = np.random.default_rng(91)
+    n = 2000
+    x = rng.integers(0, 2, n)
+    frame = {"x": x, "y": np.where(x == 1, 1, rng.random(n) < 0.4).astype(int), "c": np.ones(n)}
+    plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y", "c"])
+    for method in ("corrected", "likelihood"):
+        for text in ("y ~ x", "y ~ c", "y ~ c + x"):
+            try:
+                found = plan.regress(frame, text, model="logistic", method=method)
+            except ValueError as error:
+                assert str(error).startswith("`regress` must find a maximum")  # noqa: PT017
+            else:
+                assert any("may be separated" in note for note in found.notes), (text, found)

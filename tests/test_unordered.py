@@ -59,13 +59,10 @@ REFUSED = {
     "decompose_all.matrices": f"bs.decompose_all({MATRICES})",
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
-    "explore.size_or_categories": f"bs.explore({NAMES}, 'x.html')",
     "plot.heatmap.categories": "bs.plot.heatmap(bs.uniform(2), categories={'a', 'b'})",
     "Plan.regress.cluster": f"{PLAN}.mean({FRAME}, 'u', [0, 1], cluster={{'ash', 'birch'}})",
     "Plan.regress.fpc": f"{PLAN}.mean({FRAME}, 'u', [0, 1], cluster='id', fpc={{'ash', 'birch'}})",
     "Plan.require.pooled": f"{PLAN}.require(pooled={{2, 3.0}})",
-    "risk.keys": f"bs.risk({FRAME}, keys={{'u', 'v'}})",
-    "risk.sensitive": f"bs.risk({FRAME}, keys=['u'], sensitive={{'v', 'w'}})",
 }
 # The order does not matter: names are sorted, conditions and cells have an order of their own.
 SORTED = {
@@ -130,9 +127,8 @@ LIKE = {
     r".*\.fpc": "Plan.regress.fpc",
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
     r"Plan\.(tabulate\.columns|impossible)": "Plan.attributes",
-    r"suggest\.(schema|codebook)": "Plan.for_frame.schema",
     r"audit\.(knows|wants|also)": "Plan.keep",
-    r"(explore|plot\.tradeoff)\.families": "tradeoff.families",
+    r"plot\.tradeoff\.families": "tradeoff.families",
     r"plot\.(choices|tradeoff)\.(betas|epsilons|against)": "tradeoff.betas",
     r"masking\.anatomize\.(quasi_identifiers|sensitive)": (
         "masking.k_anonymous_classes.quasi_identifiers"

@@ -277,10 +277,12 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "formula": _of(
         "'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
         "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'",
+        "'y ~ {open(a)}'", "'y ~ a.mean()'", "'y ~ I(a)(z)'", "'y ~ bs(z, df=4) | a'",
     ),
     "model": _of("'linear'", "'logistic'", "'multinomial'", "'poisson'", "'x'"),
     "regress.method": _of("'corrected'", "'likelihood'", "None", "'x'"),
     "transitions.columns": _of("'sex'", "['sex', 'year']", "[]", "'region'"),
+    "memoised": _of("None", "True", "False", "1"),
     "plan2": lambda s: s.rng.choice(["None", plans.plan(s.rng), "7"]),
     "change.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "change.column": _of("'sex'", "'year'", "'income'", "None"),
@@ -303,6 +305,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "output": _of("'interval'", "'midpoint'", "'number'", "'x'"),
     "step": _of("None", "1", "0.5", "0"),
     "top": _of("None", "100", "1e9"),
+    "representatives": _of("None", "[1, 2]", "[1]", "[math.nan]"),
     "bottom": _of("None", "0", "-1e9"),
     "unit": _of("None", "'region'", "''"),
     "recode": _of("None", "{'f': 'F'}", "{'x': None}", "7"),
@@ -430,7 +433,7 @@ TOGETHER: dict[str, list[tuple[str, ...]]] = {
         (),
     ],
     "protect_batches": [("key", "id_column", "after", "allow_insecure"), ()],
-    "transitions": [("id_column",), ("pseudonym",)],
+    "transitions": [("id_column", "memoised"), ("pseudonym",)],
     "change": [("id_column", "where"), ("id_column", "column", "scores")],
 }
 

@@ -210,7 +210,8 @@ def regression(rng: Random) -> str:
 def transitions(rng: Random) -> str:
     """Moves of people between two waves."""
     columns = rng.choice(["'a'", "['a', 'sex']"])
-    return f"{PANEL}.transitions({wave(rng)}, {wave(rng)}, columns={columns}, id_column='id')"
+    given = f"columns={columns}, id_column='id', memoised={rng.random() < 0.5}"
+    return f"{PANEL}.transitions({wave(rng)}, {wave(rng)}, {given})"
 
 
 def counts(rng: Random) -> str:

@@ -163,7 +163,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "confidence": _one("0.95", "0", "0.5"),
     "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),
-    "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)"),
+    "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)", "id ~ {exit(9)}"),
     "model": _one("linear", "logistic", "multinomial", "poisson", "x"),
     "wave1": _people,
     "wave2": _people,

@@ -274,6 +274,7 @@ def regress(
     columns = {*question.columns, *question.protected, *question.groups}
     needed = dict.fromkeys([*sorted(columns), *named.columns])
     refuse_missing(needed, names)
+    needed |= dict.fromkeys(unit for unit in question.units if unit in names)
     types = kinds(law, released=True)
     for each in (named.weights, *named.replicates):
         if each is not None:

@@ -9,6 +9,7 @@ factor needs two axes at once.
 from __future__ import annotations
 
 import itertools
+import keyword
 import math
 import re
 import warnings
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
 # The most combinations of protected values for a factor of several axes.
 _MIXED = 64
 _QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
+# formulaic evaluates what it reads as Python, so a formula may hold nothing else than this.
+FUNCTIONS = frozenset((
+    "C", "I", "bs", "cc", "center", "cr", "cs", "exp", "exp2", "log", "log10", "log2", "poly",
+    "scale", "standardize", "np.abs", "np.ceil", "np.cos", "np.exp", "np.exp2", "np.expm1",
+    "np.floor", "np.log", "np.log10", "np.log1p", "np.log2", "np.maximum", "np.minimum", "np.sign",
+    "np.sin", "np.sqrt", "np.square", "np.tan", "np.tanh", "np.where",
+))  # fmt: skip
+_OPTIONS = frozenset(("ddof", "degree", "df", "include_intercept", "lower_bound", "raw",
+                      "upper_bound"))  # fmt: skip
+_TOKEN = re.compile(
+    r"(?P<quoted>`[^`\\]+`)|(?P<name>[^\W\d]\w*(?:\.\w+)*)(?P<call>\s*\()?"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<open>\()|(?P<close>\))"
+    r"|(?P<operator>\*\*|//|[<>=!]=|[~+\-*/:^|&<>,])|(?P<option>=)|(?P<other>\S)"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,13 @@ def columns_of(formula: Any) -> set[str]:
     return {name for term in formula for factor in term.factors for name in _columns(factor)}
 
 
+def numbers_of(formula: Any) -> set[str]:
+    """List the columns of factors that are not made categories by ``C()``."""
+    factors = [factor for term in formula for factor in term.factors]
+    plain = [factor for factor in factors if not factor.expr.startswith("C(")]
+    return {name for factor in plain for name in _columns(factor)}
+
+
 def _columns(factor: Any) -> set[str]:
     """List the columns of a factor; formulaic's list omits columns of stateful transforms."""
     from formulaic.transforms import TRANSFORMS
@@ -77,9 +99,11 @@ def parse(given: object) -> Sides:
     except ImportError:
         must = "`formula` must be read by formulaic, which the extra `models` installs"
         raise ImportError(f"{must}; got no formulaic") from None
+    plain = _QUOTED.sub(r"`\2`", text)
+    _refuse_code(plain)
     must = "`formula` must be like outcome ~ a + b"
     try:
-        read = Formula(_QUOTED.sub(r"`\2`", text))
+        read = Formula(plain)
         left, right = read.lhs, read.rhs
         assert len(list(left)) == 1
         assert list(right) is not None
@@ -87,6 +111,41 @@ def parse(given: object) -> Sides:
         kind = type(error).__name__
         raise ValueError(f"{must}; got one that formulaic cannot read ({kind})") from None
     return Sides(text, left, right)
+
+
+def _refuse_code(text: str) -> None:
+    """Raise an error for a formula that holds more than columns, numbers, operators and calls.
+
+    Names, numbers and closed parentheses are operands, and an operand never follows another: that
+    leaves no calls of results, no strings, and no words of Python such as ``for`` or ``lambda``.
+    """
+    calls: list[bool] = []
+    before = last = ""
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup or "", token[0]
+        after_operand = before in ("quoted", "name", "number", "close")
+        if kind == "call":
+            good = token["name"] in FUNCTIONS and not after_operand
+        elif kind == "option":
+            good = last in _OPTIONS and before == "name" and bool(calls) and calls[-1]
+        elif kind == "name":
+            python = any(calls) and keyword.iskeyword(word) and word not in ("True", "False")
+            good = "." not in word and not after_operand and not python
+        elif kind == "operator":
+            # Outside of a call, | makes several models of one.
+            good = word != "|" or any(calls)
+        else:
+            good = bool(calls) if kind == "close" else kind != "other" and not after_operand
+        if not good:
+            must = "`formula` must hold only names of columns, numbers, operators and the functions"
+            cure = "" if kind == "call" else ": put names that are no words in backticks"
+            got = f"`{shown(token['name'] or word)}` at character {token.start() + 1}"
+            raise ValueError(f"{must} that regress lists; got {got}{cure}")
+        if kind in ("call", "open"):
+            calls.append(kind == "call")
+        elif kind == "close":
+            calls.pop()
+        before, last = kind, word
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,13 +28,13 @@ from bistochastic.estimate.methods import of_linear
 from bistochastic.estimate.quantities import Quantity
 from bistochastic.estimate.sample import Sample, Stage
 from bistochastic.kept import kept
-from bistochastic.plan.attributes import about, named
+from bistochastic.plan.attributes import about, named, prefix
 from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.estimates import read_design
-from bistochastic.tables.question import ask, digits, levels_of
+from bistochastic.tables.question import Question, ask, digits, levels_of
 from bistochastic.tables.responses import respond
 from bistochastic.words import shown
 
@@ -50,10 +50,13 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
-    from bistochastic.tables.question import Coded, Question
+    from bistochastic.tables.question import Coded
     from bistochastic.tables.sheet import Sheet
 
     Places = NDArray[np.intp]
+
+# Pairs of codes: tables of pairs have a dense covariance, which takes 1 GB and 13 s for so many.
+_MOST = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +69,7 @@ class Transitions:
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["id"])
     >>> wave = {"sex": ["F", "M", "M"], "id": [1, 2, 3]}
-    >>> plan.transitions(wave, wave, columns="sex", id_column="id").people
+    >>> plan.transitions(wave, wave, columns="sex", id_column="id", memoised=True).people
     3
     """
 
@@ -205,6 +208,7 @@ def transitions(
     id_column: object,
     pseudonym: object,
     plan2: object,
+    memoised: object,
     survey: Survey,
 ) -> Transitions:
     """See :meth:`bistochastic.Plan.transitions`."""
@@ -215,12 +219,22 @@ def transitions(
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"
         raise ValueError(f"`columns` must name protected columns; got {got}")
+    for each in (*questions[0].coded, *questions[1].coded):
+        if each.unit is not None:
+            must = "must be drawn by person for transitions"
+            got = f"one that is drawn by the unit `{shown(each.unit)}`: use change"
+            raise ValueError(f"{prefix(each.columns)}{must}; got {got}")
+    pairs = math.prod(a.size for question in questions for a in question.coded)
+    if pairs > _MOST:
+        must = f"`columns` must make at most {_MOST:,} pairs of categories"
+        raise ValueError(f"{must}; got {pairs:,}: join categories, or ask for fewer columns")
     design = read_design(two.plan, survey)
     left, right = _matched(one, two)
     pair = _Pair(
         (one, two), questions, (left, right),
         (sheets.of_table(questions[0], one.table, sheets.Design(), "wave1"),
          sheets.of_table(questions[1], two.table, design, "wave2")),
+        _drawn_alike(one, two, memoised),
     )  # fmt: skip
     back, axes = pair.way_back()
     whole = pair.sheet()
@@ -234,6 +248,26 @@ def transitions(
     found = replace(found, _make=maker(one.frame))
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
     return Transitions(found, whole.records, alone, pair.memoised, _stayers(found))
+
+
+def _drawn_alike(one: _Wave, two: _Wave, said: object) -> bool:
+    """Whether both waves were drawn by ids with one key: by their certificates, or as said."""
+    if said is not None and not isinstance(said, bool | np.bool_):
+        raise TypeError(f"`memoised` must be True or False; got {type(said).__name__}")
+    if one.certificate is None or two.certificate is None:
+        if said is None:
+            bare = one.name if one.certificate is None else two.name
+            must = "`memoised` must say whether both waves were drawn by ids with one key"
+            raise ValueError(f"{must}, as {bare} has no certificate; got none")
+        return bool(said)
+    certificates = (one.certificate, two.certificate)
+    by_ids = [each.ids for each in certificates if each.ids and not each.ids.row_columns]
+    keys = len({each.key_fingerprint for each in certificates}) == 1
+    found = keys and len(by_ids) == 2 and by_ids[0].kind == by_ids[1].kind
+    if said is not None and said != found:
+        must = "`memoised` must agree with the certificates, or be left out"
+        raise ValueError(f"{must}; got {said}, and they say {found}")
+    return found
 
 
 def _stayers(table: Estimate) -> Quantity | None:
@@ -258,6 +292,8 @@ class _Pair:
     questions: tuple[Question, Question]
     rows: tuple[Places, Places]
     tables: tuple[Sheet, Sheet]
+    alike: bool
+    """Whether both waves were drawn by ids with one key."""
 
     @kept
     def attributes(self) -> list[tuple[Coded, Coded]]:
@@ -274,15 +310,8 @@ class _Pair:
 
     def same_noise(self, mine: Coded, theirs: Coded) -> bool:
         """Whether an attribute is drawn by the same words in both waves, up to its matrices."""
-        one, two = (wave.certificate for wave in self.waves)
         alike = (mine.columns, mine.axes) == (theirs.columns, theirs.axes)
-        if not alike or self.waves[0].plan.name != self.waves[1].plan.name:
-            return False
-        if one is None or two is None:
-            return True
-        by_ids = [each.ids for each in (one, two) if each.ids and not each.ids.row_columns]
-        keys = one.key_fingerprint == two.key_fingerprint
-        return keys and len(by_ids) == 2 and by_ids[0].kind == by_ids[1].kind
+        return self.alike and alike and self.waves[0].plan.name == self.waves[1].plan.name
 
     @property
     def memoised(self) -> bool:
@@ -322,6 +351,7 @@ class _Pair:
             second, axes=tuple(axes), rows=len(rows), inside=None if inside.all() else inside,
             weights=some(second.weights), strata=some(second.strata),
             clusters=some(second.clusters), replicates=tuple(map(some, second.replicates)),
+            second=some(second.second), fractions=tuple(map(some, second.fractions)),
         )  # fmt: skip
 
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
@@ -350,7 +380,8 @@ class _Pair:
         """Return the pseudo-responses of pairs, for every pair of groups that people may be in."""
         _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
-        told = _kron(_cells(mine, asked), _cells(theirs, asked))
+        cells = _cells(mine, asked), _cells(theirs, asked)
+        told, whole = _kron(*cells), all(np.array_equal(c, np.eye(len(c))) for c in cells)
         same = self.same_noise(mine, theirs)
         chosen = list(dict.fromkeys(a.groups.column for a in (mine, theirs) if a.groups))
         if len(chosen) > 1:
@@ -367,7 +398,8 @@ class _Pair:
                 # A person who changed the group is drawn again.
                 memo = same and i == j and _core.digest_of(first) == _core.digest_of(second)
                 with about(mine.columns):
-                    back.append(told @ pair_responses(first, second, memo))
+                    found = pair_responses(first, second, memo)
+                    back.append(found if whole else told @ found)
         return Factor(axis, tuple(back), told, self._choosing.index(chosen[0]) if chosen else None)
 
 
@@ -440,13 +472,15 @@ def change(
         raise TypeError(f"`change` must be used with where or column; got {got}")
     one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
     same = len(_matched(one, two)[0])
-    (before, first), (after, second) = (
+    (before, first, mine), (after, second, theirs) = (
         _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
-    # The contributions of a person, or a cluster, in both waves count as one: both repeat.
+    # The contributions of a person, a unit or a cluster in both waves count as one: all repeat.
     labels = _labels((one, two), survey.get("cluster"))
     if labels is None:
         labels = _together([one.ids, two.ids])
+        for unit in dict.fromkeys([*mine, *theirs]):
+            labels = _joined(labels, _labels((one, two), unit))
     strata = _labels((one, two), survey.get("strata"))
     strata = np.zeros(len(labels), np.intp) if strata is None else strata
     which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)[1]
@@ -464,13 +498,15 @@ def change(
 def _residuals(
     wave: _Wave, where: object, given: object, column: object, scores: object, ids: str,
     survey: Survey,
-) -> tuple[float, Array]:  # fmt: skip
-    """Compute a ratio of totals in one wave, and what each row adds to its error."""
+) -> tuple[float, Array, tuple[str, ...]]:  # fmt: skip
+    """Compute a ratio of totals in one wave, what each row adds to its error, and the units."""
     conditions = ask(wave.plan, (), where).where
     domain = ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
-    # Clusters keep the rows apart.
-    design = read_design(wave.plan, {"weights": survey.get("weights"), "cluster": ids})
+    units = Question(wave.plan, tuple({**conditions, **domain, **dict.fromkeys(columns)})).units
+    # Clusters keep the rows apart. Units become clusters by themselves, or raise an error.
+    cluster = survey.get("cluster") or (None if units else ids)
+    design = read_design(wave.plan, {"weights": survey.get("weights"), "cluster": cluster})
     rows = respond(wave.plan, wave.frame, design, "change", {**conditions, **domain}, columns)
     base = rows.inside(domain, "given")
     what = rows.column(columns[0], scores) if columns else rows.inside(conditions)
@@ -481,7 +517,7 @@ def _residuals(
         must = f"`change` must be used with a subgroup with records in {wave.name}"
         raise ValueError(f"{must}; got none")
     value = float(top.sum()) / total
-    return value, (top - value * below) / total
+    return value, (top - value * below) / total, units
 
 
 def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:
@@ -494,6 +530,18 @@ def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:
         codes, values = levels(wave.table, named("cluster", column))
         parts.append(np.array(values, object)[codes])
     return _together(parts)
+
+
+def _joined(one: Places, other: Places | None) -> Places:
+    """Number the groups of rows that either code connects, directly or through other rows."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    assert other is not None
+    first = int(one.max()) + 1
+    size = first + int(other.max()) + 1
+    edges = coo_array((np.ones(len(one)), (one, first + other)), (size, size))
+    return np.asarray(connected_components(edges, directed=False)[1][one], dtype=np.intp)
 
 
 def _together(parts: Sequence[np.ndarray]) -> Places:

@@ -105,6 +105,8 @@ def read_records(
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)
     sheet, missing = _complete(read(question, frame, design))
+    if sheet.lost:
+        raise ValueError(sheet.lost)
     table = opened(frame) if permuted else None
     numbers = {name: numbers_of(plan, table, name) for name in permuted}
     sample, codes = rows_of(sheet, together=not permuted)

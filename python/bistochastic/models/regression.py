@@ -11,16 +11,17 @@ import numpy as np
 from bistochastic import arguments
 from bistochastic.adapters.results import maker
 from bistochastic.models import cells, likelihood, linear, poisson
-from bistochastic.models.formula import parse, terms_of
+from bistochastic.models.formula import numbers_of, parse, terms_of
 from bistochastic.models.records import OUTCOME, UNPROTECTED, read_records
 from bistochastic.models.result import Regression, hausman
 from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
-from bistochastic.tables.responses import Function, numeric
+from bistochastic.tables.responses import Function, numeric, represented
 from bistochastic.tables.sheet import table_of
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
+    from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.plan.keywords import Survey
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 MODELS = ("linear", "logistic", "multinomial", "poisson")
 METHODS = ("corrected", "likelihood")
+# Odds of 3,000,000 to 1.
+_SURE = 15
 # The marks that formulaic puts around a category.
 _CATEGORY = re.compile(r"^.*?\[(?:[A-Z]\.)?(.*)\]$")
 
@@ -44,6 +47,24 @@ def regress(
     raw: bool = False,
 ) -> Regression:
     """Fit a model: see :meth:`bistochastic.Plan.regress`; ``raw`` skips the correction."""
+    try:
+        return _regress(plan, frame, formula, model, method, survey, raw=raw)
+    except np.linalg.LinAlgError:
+        must = "`regress` must find a maximum at which the information is positive definite"
+        cure = "leave out columns that are constant, or that others add up to"
+    raise ValueError(f"{must}; got information that is singular: {cure}")
+
+
+def _regress(
+    plan: Plan,
+    frame: object,
+    formula: object,
+    model: object,
+    method: object,
+    survey: Survey,
+    *,
+    raw: bool,
+) -> Regression:
     kind = arguments.one_of("model", model, MODELS)
     how = None if method is None else arguments.one_of("method", method, METHODS)
     if how == "likelihood" and kind in ("linear", "poisson"):
@@ -86,6 +107,16 @@ def regress(
             fit = likelihood.fit(records, terms, classes, start)
             if other is not None:
                 test, plain = hausman(other, fit, records.sample), other
+    middles: tuple[str, ...] = ()
+    if kind == "linear":
+        used = numbers_of(sides.left) | numbers_of(sides.right)
+        mine = [each for each in records.attributes.values() if used & set(each.columns)]
+        middles = tuple(
+            f"{note}: C({shown(each.columns[0])}) has the classes themselves"
+            for each in mine for note in represented(each)
+        )  # fmt: skip
+    categories = kind in ("logistic", "multinomial")
+    separated = _separated(terms, fit.coefficients) if categories else ()
     known = not records.sample.clustered and records.sample.replicates is None
     return Regression(
         formula=sides.text,
@@ -102,7 +133,7 @@ def regress(
         negative=fit.negative,
         log_likelihood=fit.log_likelihood,
         hausman=test,
-        notes=(*records.notes, *fit.notes),
+        notes=(*records.notes, *fit.notes, *middles, *separated),
         _spec=terms.spec,
         _plan=plan,
         _make=maker(table_of(frame)),
@@ -145,6 +176,23 @@ def compare(
     found = regress(plan, released, formula, model, None, {})
     numbers = (true.coefficients, naive.coefficients, found.coefficients, found.standard_errors)
     return Coefficients(found.formula, found.names, *(tuple(each.tolist()) for each in numbers))
+
+
+def _separated(terms: Terms, coefficients: Array) -> tuple[str, ...]:
+    """Write a note on columns that change the log-odds by more than data can show."""
+    widths = []
+    for column in terms.columns:
+        low = high = 0.0
+        for function in column:
+            ends = [1.0]
+            for scores in function.scores.values():
+                ends = [end * float(x) for end in ends for x in (scores.min(), scores.max())]
+            low, high = low + min(ends), high + max(ends)
+        widths.append(high - low)
+    moved = np.abs(coefficients).reshape(-1, len(widths)).max(axis=0) * widths
+    found = ", ".join(f"`{shown(terms.names[i])}`" for i in np.flatnonzero(moved > _SURE))
+    why = "the outcome may be separated, so errors and intervals do not hold"
+    return (f"{found} changes the log-odds by more than {_SURE}: {why}",) if found else ()
 
 
 def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:

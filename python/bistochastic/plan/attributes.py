@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from bistochastic import _core, arguments, families, structure
 from bistochastic.choose.reach import by_suspicion, reach
 from bistochastic.kept import kept
@@ -23,7 +25,6 @@ from bistochastic.words import Shown, about, down, prefix, row, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
@@ -438,6 +439,7 @@ class BinnedFields(Coded):
     step: int | float | None
     bottom: Break | None
     top: Break | None
+    representatives: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -463,6 +465,9 @@ class Binned(Categorical, BinnedFields):
       is drawn for every row of every release, also by ids and by unit, so it reveals only the
       class. Open classes have none, nor has an answer without a row: ``respond``, clients, and
       engines by ids raise an error.
+
+    ``representatives`` are public numbers, one for each class, such as class means. Means,
+    covariances and linear regressions use them in place of the middles; dates have none.
 
     >>> import bistochastic as bs
     >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="randomized_response", epsilon=2)
@@ -490,6 +495,7 @@ class Binned(Categorical, BinnedFields):
         step: float | None = None,
         top: object = None,
         bottom: object = None,
+        representatives: Iterable[float] | None = None,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
         groups: object = None,
@@ -510,7 +516,7 @@ class Binned(Categorical, BinnedFields):
             least, most = clipped(bottom, top, bins)
             BinnedFields.__init__(
                 self, *held, _bins=bins, output=output, step=_step(step, output, bins),
-                bottom=least, top=most,
+                bottom=least, top=most, representatives=_representatives(representatives, bins),
             )  # fmt: skip
             _refuse_padding("bins", self.matrices)
             if output == "number":
@@ -562,6 +568,22 @@ class Binned(Categorical, BinnedFields):
             return super()._made(table, name, codes, missing, places)
         found = self._bins.midpoints[codes] if places is None else self._places[0][places]
         return table.numbered(name, found, missing, own=not self._bins.dated)
+
+
+def _representatives(given: object, bins: Bins) -> tuple[float, ...] | None:
+    """Read a number inside each class."""
+    if given is None:
+        return None
+    must = "hold a finite number inside each class, in order"
+    listed = arguments.items("representatives", must, given)
+    found = tuple(_core.as_real("representatives", must, x) for x in listed)
+    inside = len(found) == len(bins.names) and not bins.dated and all(map(math.isfinite, found))
+    if inside:
+        codes, outside = bins.codes(np.array(found))
+        inside = outside is None and codes.tolist() == list(range(len(found)))
+    if not inside:
+        raise ValueError(f"`representatives` must {must}; got {len(found)} that do not")
+    return found
 
 
 def _step(given: object, output: str, bins: Bins) -> int | float | None:

@@ -124,6 +124,8 @@ def attribute_data(attribute: Attribute) -> Fields:
         if attribute.step is not None:
             found["step"] = attribute.step
         found |= _ends(attribute)
+        if attribute.representatives is not None:
+            found["representatives"] = list(attribute.representatives)
     return found
 
 
@@ -252,7 +254,8 @@ _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "paddi
 
 
 def _read_binned(here: Here) -> Binned:
-    plain = ("breaks", "width", "low", "high", "open", "output", "step", "bottom", "top")
+    plain = ("breaks", "width", "low", "high", "open", "output", "step", "bottom", "top",
+             "representatives")  # fmt: skip
     here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
     column = here["column"].text()
     with about([column]):

@@ -1088,7 +1088,12 @@ class Plan(_Fields):
         ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
         Outcome and covariates may be protected or not. Protected columns with numbers as categories
         enter as numbers, others as categories; ``C(education)`` treats numbers as categories. Put
-        names with other characters than letters in backticks.
+        names with other characters than letters in backticks. A formula holds only names of
+        columns, numbers, operators and these functions: ``C``, ``I``, ``bs``, ``cc``, ``center``,
+        ``cr``, ``cs``, ``exp``, ``exp2``, ``log``, ``log2``, ``log10``, ``poly``, ``scale``,
+        ``standardize``, and of NumPy ``np.abs``, ``ceil``, ``cos``, ``exp``, ``exp2``, ``expm1``,
+        ``floor``, ``log``, ``log1p``, ``log2``, ``log10``, ``maximum``, ``minimum``, ``sign``,
+        ``sin``, ``sqrt``, ``square``, ``tan``, ``tanh``, ``where``.
 
         * ``"linear"``: corrected moments. The outcome is a number, or a column of two categories,
           of which the second counts as 1. Numbers may be permuted by randomized response.
@@ -1125,6 +1130,7 @@ class Plan(_Fields):
         id_column: str | None = None,
         pseudonym: str | None = None,
         plan2: Plan | None = None,
+        memoised: bool | None = None,
         **survey: Unpack[Survey],
     ) -> Transitions:
         """Estimate how many people moved between categories from one protected wave to the next.
@@ -1134,7 +1140,12 @@ class Plan(_Fields):
         waves, and the estimate corrects for that. If the second wave has another plan, give it as
         ``plan2``; a release brings its own. If matrix or key differ, the noise is unrelated.
 
-        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave.
+        The certificates say how releases were drawn. For tables without them, ``memoised`` says it:
+        True if both waves were drawn by ids with one key, False otherwise. A wrong answer gives
+        wrong moves. Columns that are drawn by unit, and tables of more than 4,096 pairs of
+        categories, raise ``ValueError``.
+
+        ``weights``, ``strata``, ``cluster``, ``fpc`` and ``replicates`` are of the second wave.
         Raises :class:`bistochastic.errors.SingularMatrixError` if moves cannot be estimated.
 
         >>> import bistochastic as bs
@@ -1142,13 +1153,16 @@ class Plan(_Fields):
         ...                keep=["person"])
         >>> one = {"person": [1, 2, 3, 4], "job": ["no", "no", "yes", "yes"]}
         >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
-        >>> plan.transitions(one, two, columns="job", id_column="person").counts.round(2)
+        >>> found = plan.transitions(one, two, columns="job", id_column="person", memoised=True)
+        >>> found.counts.round(2)
         array([[ 0.2,  1.8],
                [-0.2,  2.2]])
         """
         from bistochastic.models.panels import transitions
 
-        return transitions(self, wave1, wave2, columns, id_column, pseudonym, plan2, survey)
+        return transitions(
+            self, wave1, wave2, columns, id_column, pseudonym, plan2, memoised, survey
+        )
 
     @taking(Survey)
     def change(
@@ -1171,7 +1185,9 @@ class Plan(_Fields):
         meet ``given``, if you give it. With ``column`` and ``scores`` it is a mean, as in
         :meth:`mean`. ``id_column`` or ``pseudonym`` says which records belong to the same people:
         the true values and the noise that both waves share make the error of the change smaller.
-        Waves without common ids, or without that column, raise ``ValueError``.
+        People of one unit count together if the noise is drawn by unit. Waves without common ids,
+        without that column, or without the column of units unless ``cluster`` is given, raise
+        ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],

@@ -24,6 +24,7 @@ from bistochastic.tables.responses import (
     can_be_undone,
     numeric,
     reach,
+    represented,
     respond,
     slope,
 )
@@ -237,6 +238,8 @@ def mean(
         return _bound(group, frame, moved, kept)
     found = group.ratio(group.base * group.rows.column(name, scores))
     if scores is None and isinstance(binned := group.rows.attribute(name), Binned):
+        if binned.representatives is not None:
+            return replace(found, notes=(*found.notes, *represented(binned)))
         half = binned._bins.widest / 2
         unit = " days since 1970-01-01" if binned._bins.dated else ""
         said = f"of the middles of classes{unit}: that of the original is at most {half:g} away"
@@ -333,6 +336,10 @@ def covariance(
     if group.sample.replicates is not None:
         error = group.sample.error(value, lambda its: statistic(its)[0])
     made = group.made(float(value), error, limits, whole)
+    classes = [
+        represented(group.rows.attribute(name), given.get(name)) for name in {one: 0, two: 0}
+    ]
+    made = replace(made, notes=(*made.notes, *(note for each in classes for note in each)))
     if what == "correlation" and abs(value) > 1:
         note = "the noise leaves a value beyond 1: the bounds are cut to -1 and 1"
         return replace(made, notes=(*made.notes, note))

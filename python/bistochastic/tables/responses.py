@@ -211,11 +211,24 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     return a
 
 
+def represented(attribute: Coded | None, scores: object = None) -> tuple[str, ...]:
+    """Write a note if the numbers of a column are those of its classes, not of the original."""
+    if scores is not None or not isinstance(attribute, Binned) or attribute.missing == "category":
+        return ()
+    ends = ", and the finite end of an open class" if attribute._bins.open else ""
+    name, what = shown(attribute.column), f"the middles of its classes{ends}"
+    if attribute.representatives is not None:
+        what = "the declared representatives of its classes"
+    return (f"the numbers of `{name}` are {what}, not the original ones",)
+
+
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
     """Return a number for each category of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
     must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
+        if attribute.representatives is not None:
+            return np.array(attribute.representatives)
         middles = attribute._bins.midpoints
         return middles.astype(np.int64 if attribute._bins.dated else float).astype(float)
     if given is None:
