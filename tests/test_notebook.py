@@ -90,12 +90,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     return {
         "Audit": audited,
         "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
-        "Coefficients": bs.audit(
-            waves, labels.protect(waves), labels, formula="income ~ b", targets=1
-        ).coefficients,
-        "Correlation": audited.correlations[0],
         "Finding": audited.findings[0],
-        "GroupMeans": audited.means[0],
         "Pooled": bs.audit(
             waves, labels.protect(waves), labels, also=[labels.protect(waves)], targets=1
         ).pooled[0],
@@ -109,8 +104,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Linkage": audited.linkages[0],
         "Marginal": audited.marginals[0],
         "Neighbours": audited.neighbours[0],
-        "PairTable": audited.pairs[0],
-        "Propensity": audited.propensity,
         "Rate": audited.guesses[0].rate,
         "Repeats": audited.repeats,
         "Allocation": bs.allocate([3, 4], epsilon=2)[0],
@@ -255,10 +248,10 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
     named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
-             "Joint", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
+             "Joint", "Linkage", "Marginal", "Measures", "Neighbours",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
              "Tradeoff", "Ledger", "Spent", "Transitions", "Unit",
-             "Collector", "Finding", "GroupMeans", "Pooled", "Scenario"}  # fmt: skip
+             "Collector", "Finding", "Pooled", "Scenario"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 

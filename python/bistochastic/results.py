@@ -8,18 +8,14 @@ True
 from bistochastic._core import Key
 from bistochastic.audit.results import (
     Audit,
-    Correlation,
     Disclosure,
     Finding,
     Giveaway,
-    GroupMeans,
     Guess,
     Linkage,
     Marginal,
     Neighbours,
-    PairTable,
     Pooled,
-    Propensity,
     Rate,
     Repeats,
     Scenario,
@@ -41,7 +37,6 @@ from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
 from bistochastic.models.ledger import Ledger, Spent
 from bistochastic.models.panels import Transitions
-from bistochastic.models.regression import Coefficients
 from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
@@ -69,12 +64,12 @@ from bistochastic.theory import Step, TTransforms
 
 __all__ = [
     "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
-    "Categorical", "Certificate", "Choice", "Classes", "Coefficients", "Collector",
-    "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
-    "Entry", "Estimate", "Finding", "Giveaway", "GroupMeans", "Groups", "Guess", "Joint", "Key",
+    "Categorical", "Certificate", "Choice", "Classes", "Collector",
+    "Comparison", "Counts", "Decomposition", "Disclosure", "Displacement",
+    "Entry", "Estimate", "Finding", "Giveaway", "Groups", "Guess", "Joint", "Key",
     "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
-    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Pooled",
-    "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate",
+    "Neighbours", "Numeric", "PermutationDistance", "Plan", "Point", "Pooled",
+    "Preview", "Profile", "ProtectedBatches", "Quantity", "Rate",
     "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
     "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
     "Unit", "Wald",

@@ -74,7 +74,7 @@ OF = {
     **dict.fromkeys(("TTransforms", "Tradeoff"), f"{USUAL} length walked"),
     **dict.fromkeys(("Entry", "Step"), "shown as_html equals"),
     **dict.fromkeys(("Choice",), "shown pickled"),
-    **dict.fromkeys(("Unit", "Coefficients"), "shown equals pickled"),
+    **dict.fromkeys(("Unit",), "shown equals pickled"),
     **dict.fromkeys(
         ("Comparison", "Ledger", "Transitions", "Preview", "Release"), "shown as_html"
     ),

@@ -324,7 +324,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "knows": _of("None", "['sex']", "{'year': 1}", "[['sex'], []]", "'sex'", "['x']", "7"),
     "wants": _of("None", "['town']", "['sex']", "'x'", "[]"),
     "also": _of("()", "[]", "7", "[7]"),
-    "audit.formula": _of("None", "'x ~'"),
     "rate": _of("0", "0.5", "2"),
     "audit.targets": _of("None", "1", "5", "10**30"),
     "shuffled": _of("None", "False", "True"),

@@ -17,14 +17,11 @@ from fuzz.parameters import Scene, counts, frame
 
 _COST = "cost='ordinal'"
 # Parts of an audit, which has to be made first for every look at one of them.
-_PLURALS = ("Correlation", "Disclosure", "Finding", "Giveaway", "Linkage", "Marginal")
+_PLURALS = ("Disclosure", "Finding", "Giveaway", "Linkage", "Marginal")
 _PARTS = {name: f"{name.lower()}s[0]" for name in _PLURALS} | {
     "Guess": "guesses[0]",
     "Rate": "guesses[0].rate",
     "Neighbours": "neighbours[0]",
-    "PairTable": "pairs[0]",
-    "Propensity": "propensity",
-    "GroupMeans": "means[0]",
 }
 # One valid object of each class that has methods, as source code.
 MAKERS: dict[str, Callable[[Scene], str]] = {
@@ -94,11 +91,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Pooled": lambda s: plans.grouped() + ".pooled[0]",
     "Scenario": lambda s: plans.grouped(", knows=['h']") + ".scenarios[0]",
-    "Coefficients": lambda s: (
-        "bs.audit({'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, "
-        "{'a': ['x', 'y', 'y'] * 9, 'z': [float(i) for i in range(27)]}, bs.Plan("
-        "[bs.Categorical('a', ['x', 'y'], 'identity')], keep=['z']), formula='z ~ a').coefficients"
-    ),
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",

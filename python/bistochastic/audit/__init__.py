@@ -4,7 +4,7 @@
 the releases that could have been, ``guesses`` the best guess of an attribute, and rates,
 ``linkage`` whose row is this, ``scenarios`` intruders, ``pooling`` records that belong together,
 ``giveaways`` what unprotected columns and the order of rows tell, ``numbers`` columns of numbers,
-``utility`` and ``propensity`` what is still right, ``results``
+``utility`` what is still right, ``results``
 what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown, ``attack`` all
 of it.
 
@@ -32,8 +32,6 @@ def audit(
     knows: Any = None,
     wants: Any = None,
     also: Any = (),
-    formula: str | None = None,
-    model: str = "linear",
     id_column: str | None = None,
     pseudonym: str | None = None,
     key: Key | KeySource | None = None,
@@ -61,9 +59,7 @@ def audit(
 
     ``also`` lists other releases of the same file, whose reported values are pooled with these. A
     pair ``(original, release)`` in it is another wave, matched by ``id_column``. Rows of both are
-    linked by their reported values, too: the last entries of ``linkages``. ``formula`` and
-    ``model`` compare a regression on the original with the same on the release; see
-    :meth:`Plan.regress`.
+    linked by their reported values, too: the last entries of ``linkages``.
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
     ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
@@ -83,7 +79,7 @@ def audit(
     from bistochastic.audit.attack import attack
 
     matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
-    asked = {"knows": knows, "wants": wants, "also": also, "formula": formula, "model": model}
+    asked = {"knows": knows, "wants": wants, "also": also}
     return attack(original, released, plan, matching, asked, confidence, targets, seed, progress)
 
 

@@ -12,11 +12,9 @@ from bistochastic.audit import giveaways, guesses, linkage, numbers, pooling, sc
 from bistochastic.audit.evidence import gather_evidence, moved_among_classes, same_codes
 from bistochastic.audit.findings import OTHER
 from bistochastic.audit.pairing import pair_rows, same_people
-from bistochastic.audit.propensity import propensity
 from bistochastic.audit.results import Audit, Part, Rate
 from bistochastic.audit.views import releases
-from bistochastic.models.regression import compare
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import prefix
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.protect import Release
 from bistochastic.progress import watched
@@ -38,7 +36,7 @@ SAMPLED = 2_000
 MANY = 20
 # How much of the time each step takes, about.
 _STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotected columns": 0.15,
-          "seen": 0.1, "distance": 0.05, "use": 0.1, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
+          "seen": 0.1, "distance": 0.15, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
 
 
 class Steps:
@@ -82,11 +80,6 @@ def attack(
             evidence = replace(evidence, channels=tuple(drawn))
         intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
         others = _others(original, asked["also"], pairs, plan, matching)
-        fitted = None
-        if asked["formula"] is not None:
-            data = released.data if isinstance(released, Release) else released
-            formula, model = (named(name, asked[name]) for name in ("formula", "model"))
-            fitted = compare(plan, original, data, formula, model)
         per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
         guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
                    for channel in steps.over("guess", evidence.channels)]  # fmt: skip
@@ -94,8 +87,6 @@ def attack(
         links, notes = _linkages(evidence, chosen, level, per_person, steps)
         given = giveaways.given_away(evidence, level, steps)
         links += numbers.by_distance(evidence, chosen, level, steps)
-        tables, more = utility.pair_tables(evidence, rng, steps)
-        score = propensity(evidence, rng)
         chosen = _targets(evidence.rows, many, rng)
         found = [scenarios.run(evidence, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
@@ -114,15 +105,10 @@ def attack(
                 d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
             ),
             marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
-            pairs=tuple(tables),
-            correlations=tuple(utility.correlations(evidence)),
-            propensity=score,
-            notes=(*evidence.notes, *notes, *more),
+            notes=(*evidence.notes, *notes),
             unforeseen=evidence.unforeseen,
             scenarios=tuple(found),
             pooled=tuple(_pooled(pairs, evidence, others, level, rng, steps)),
-            means=tuple(utility.group_means(evidence)),
-            coefficients=fitted,
         )
         if tell is not None:
             tell(1.0)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 from bistochastic.words import cut, shown
-
-if TYPE_CHECKING:
-    from bistochastic.models.regression import Coefficients
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
@@ -376,88 +371,6 @@ class Marginal(Part):
 
 
 @dataclass(frozen=True, repr=False)
-class PairTable(Part):
-    """The table of two attributes: distance of reports and of estimates from the truth.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical(name, [0, 1], "identity") for name in ("a", "b")])
-    >>> people = {"a": [0, 1, 1], "b": [1, 1, 0]}
-    >>> bs.audit(people, plan.protect(people), plan).pairs[0].reported_distance
-    0.0
-    """
-
-    columns: tuple[tuple[str, ...], tuple[str, ...]]
-    reported_distance: float
-    estimated_distance: float | None
-
-
-@dataclass(frozen=True, repr=False)
-class Correlation(Part):
-    """Of two columns of numbers, before and after.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Numeric("income", "identity")], keep=["age"])
-    >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
-    >>> found.correlations[0].columns, round(found.correlations[0].true, 3)
-    (('income', 'age'), 0.982)
-    """
-
-    columns: tuple[str, str]
-    true: float
-    released: float
-
-
-@dataclass(frozen=True, repr=False)
-class GroupMeans(Part):
-    """Means of a number by the categories of a protected column, in standard deviations.
-
-    The distances are means over records of the absolute error: of means by reported categories,
-    and of means that the matrix corrects. None if it cannot be inverted, or the number is permuted.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
-    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 50]}
-    >>> means = bs.audit(people, plan.protect(people), plan).means[0]
-    >>> means.column, means.by, means.reported_distance, round(means.estimated_distance, 9)
-    ('age', 'sex', 0.0, 0.0)
-    """
-
-    column: str
-    by: str
-    reported_distance: float
-    estimated_distance: float | None
-
-
-@dataclass(frozen=True, repr=False)
-class Propensity(Part):
-    """A logistic regression that tries to tell original from release.
-
-    ``pmse`` is the mean squared distance of its guesses from one half, ``expected`` what two
-    samples of one population would give, ``auc`` how often it ranks a released row above an
-    original one.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
-    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
-    >>> found.propensity.auc, found.propensity.ratio < 1e-9
-    (0.5, True)
-    """
-
-    pmse: float
-    expected: float
-    auc: float
-    parameters: int
-    records: int
-
-    @property
-    def ratio(self) -> float:
-        """``pmse`` over ``expected``: about 1, or less, where the two look alike."""
-        return self.pmse / self.expected if self.expected else math.inf if self.pmse else 0.0
-
-
-@dataclass(frozen=True, repr=False)
 class Audit:
     """Results of attacks on a release, next to the predictions. Not for release.
 
@@ -486,17 +399,11 @@ class Audit:
     repeats: Repeats | None
     disclosures: tuple[Disclosure, ...]
     marginals: tuple[Marginal, ...]
-    pairs: tuple[PairTable, ...]
-    correlations: tuple[Correlation, ...]
-    propensity: Propensity | None
     notes: tuple[str, ...]
     unforeseen: tuple[str, ...] = ()
     """A sentence for each released column that the plan does not put there."""
     scenarios: tuple[Scenario, ...] = ()
     pooled: tuple[Pooled, ...] = ()
-    means: tuple[GroupMeans, ...] = ()
-    coefficients: Coefficients | None = None
-    """The model of ``formula`` on the original, on the release as it is, and corrected."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

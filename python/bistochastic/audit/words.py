@@ -236,14 +236,6 @@ def _largest(rows: Sequence[object]) -> str:
 
 
 def _use(audit: Audit) -> Section:
-    tables: list[Table] = []
-
-    def add(caption: str, header: tuple[str, ...], rows: list[list[str]], texts: int) -> None:
-        """Of pairs, show those that differ most."""
-        some = rows if texts == 1 else rows[:_SHOWN]
-        more = "" if texts == 1 else _largest(rows)
-        tables.append((f"{caption}{more}", header, some, texts))
-
     rows = [
         [listed(m.columns), *_numbered(m.reported_distance, m.estimated_distance), m.reason]
         for m in audit.marginals
@@ -251,40 +243,9 @@ def _use(audit: Audit) -> Section:
     header: tuple[str, ...] = ("Columns", "Reported", "Estimated", "")
     if not any(m.reason for m in audit.marginals):
         header, rows = header[:3], [row[:3] for row in rows]
-    add("Proportions of one column: distance from the true values", header, rows, 1)
-    rows = [
-        [*map(listed, p.columns), *_numbered(p.reported_distance, p.estimated_distance)]
-        for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
+    tables: list[Table] = [
+        ("Proportions of one column: distance from the true values", header, rows, 1)
     ]
-    header = ("Columns", "And", "Reported", "Estimated")
-    add("Tables of two columns: distance from the true values", header, rows, 2)
-    rows = [
-        [*map(shown, c.columns), *_numbered(c.true, c.released)]
-        for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
-    ]
-    add("Correlations before and after", ("Column", "And", "Before", "After"), rows, 2)
-    rows = [
-        [shown(m.column), shown(m.by), *_numbered(m.reported_distance, m.estimated_distance)]
-        for m in sorted(audit.means, key=lambda m: -m.reported_distance)
-    ]
-    header = ("Mean of", "By", "Reported", "Estimated")
-    add("Means by group: mean error in standard deviations", header, rows, 2)
-    if audit.coefficients is not None:
-        c = audit.coefficients
-        numbers = zip(c.original, c.reported, c.estimated, c.standard_errors, strict=True)
-        rows = [
-            [shown(name), *_numbered(*each)] for name, each in zip(c.names, numbers, strict=True)
-        ]
-        header = ("Coefficient", "Original", "Reported", "Estimated", "Standard error")
-        add(f"Regression {shown(c.formula)}", header, rows, 1)
-    if audit.propensity is not None:
-        p = audit.propensity
-        rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
-                ["of two samples of one population", f"{p.expected:.6f}"],
-                ["ratio of the two", f"{p.ratio:.1f}"],
-                ["released row ranked above an original one", percent(p.auc)]]  # fmt: skip
-        caption = "A logistic regression that tries to separate original and release"
-        add(caption, ("Measure", "Value"), rows, 1)
     words = (
         "Distances are total variation: the proportion of records that would have to change. "
         "Reported proportions are biased on purpose; `plan.estimate` corrects them."

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 @columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
 @option("--also", multiple=True, type=FILE, metavar="FILE",
         help="Another protected file of the same original. Repeatable.")  # fmt: skip
-@option("--formula", help="Compare a regression, e.g. 'income ~ sex'.")
-@option("--model", default="linear", show_default=True,
-              help="linear, logistic, multinomial or poisson.")  # fmt: skip
 @option("--fail-above", type=float, metavar="RATE",
               help="Exit with code 1 if an attack beats chance by more than RATE.")  # fmt: skip
 @option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")

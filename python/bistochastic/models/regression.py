@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric, represented
 from bistochastic.tables.sheet import table_of
-from bistochastic.words import Shown, shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
@@ -138,44 +138,6 @@ def _regress(
         _plan=plan,
         _make=maker(table_of(frame)),
     )
-
-
-@dataclass(frozen=True, repr=False)
-class Coefficients(Shown):
-    """One model on the original, on the release as it is, and on the release by ``regress``.
-
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
-    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30.0, 40.0, 50.0, 20.0]}
-    >>> audit = bs.audit(people, plan.protect(people), plan, formula="age ~ sex")
-    >>> audit.coefficients.names, [round(x, 9) for x in audit.coefficients.original]
-    (('Intercept', 'sex[T.M]'), [25.0, 20.0])
-    """
-
-    formula: str
-    names: tuple[str, ...]
-    original: tuple[float, ...]
-    reported: tuple[float, ...]
-    """The result of ordinary software on the release."""
-    estimated: tuple[float, ...]
-    standard_errors: tuple[float, ...]
-
-    def __repr__(self) -> str:
-        return f"<Coefficients of {shown(self.formula)}: {len(self.names)}, three times each>"
-
-
-def compare(
-    plan: Plan, original: object, released: object, formula: str, model: str
-) -> Coefficients:
-    """Fit one model three times, for an audit, the only code that sees original and release.
-
-    The original has to be spelled as the release is: by the categories of the plan.
-    """
-    true = regress(plan, original, formula, model, "corrected", {}, raw=True)
-    naive = regress(plan, released, formula, model, "corrected", {}, raw=True)
-    found = regress(plan, released, formula, model, None, {})
-    numbers = (true.coefficients, naive.coefficients, found.coefficients, found.standard_errors)
-    return Coefficients(found.formula, found.names, *(tuple(each.tolist()) for each in numbers))
 
 
 def _separated(terms: Terms, coefficients: Array) -> tuple[str, ...]:
