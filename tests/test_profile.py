@@ -258,16 +258,6 @@ def test_large_matrices_are_bounded_on_the_safe_side() -> None:
             assert np.abs(quick.row_bits - slow.row_bits).max() < 1e-12
 
 
-def test_a_long_sum_is_bounded_in_a_profile_until_it_is_known() -> None:
-    m = bs.geometric(300_000, temperature=1000)
-    quick = m.profile()
-    assert quick["beta"].status == quick["mutual_information"].status == "bound"
-    assert quick.beta < m.beta < quick.beta + 0.1  # type: ignore[operator]
-    # Now that it was asked for, it is known.
-    assert m.profile().beta == m.beta
-    assert m.profile()["beta"].status == "exact"
-
-
 def test_statuses_are_not_better_than_what_is_known() -> None:
     # The worst row bounds the capacity; it is not the capacity where bits are a bound themselves.
     assert bs.geometric(70_000, temperature=7000).profile()["capacity"].status == "bound"

@@ -7,15 +7,6 @@ pub fn entropy_rate(family: &dyn Family) -> f64 {
     family.entropy_rate().round_down(2)
 }
 
-/// A lower bound of bits and beta, if the true ones take a second or more to find.
-pub fn quick_rate(family: &dyn Family) -> Option<(f64, f64)> {
-    let entropy = family.quick_entropy_rate()?;
-    Some((
-        entropy.round_down(2),
-        entropy.round_down(family.true_size().into()).min(1.0),
-    ))
-}
-
 /// Definition 1: the entropy rate over log2 of the size, never above the true value. With one
 /// category there is nothing to hide, and beta is 1.
 pub fn beta(family: &dyn Family) -> f64 {

@@ -6,4 +6,3 @@ pub mod dd;
 pub mod entropy;
 pub mod lattice;
 pub mod logarithms;
-pub mod rank;

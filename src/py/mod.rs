@@ -77,7 +77,7 @@ mod _core {
         numeric::{origins, permute_into, shuffle_ties},
         operator::{
             Equations, Walk, basis, column, keep_condition, known_condition, not_finite, operate,
-            operate_vector, rank, rest_of_uniform, spectrum, structure_is_singular,
+            operate_vector, rest_of_uniform, spectrum, structure_is_singular,
         },
         package::register,
         plan::{
@@ -90,7 +90,7 @@ mod _core {
             classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,
             targets_of, two_values_of, vector_of,
         },
-        survey::{entropy_rate, metric_epsilon, of_lines, quick_rate},
+        survey::{entropy_rate, metric_epsilon, of_lines},
         widths::{Texts, plan_recode},
     };
 }

@@ -13,7 +13,6 @@ use super::law::{self, Made, Matrix};
 use super::work::detached;
 use super::{convert, memory};
 use crate::error::Error;
-use crate::number::rank::modulo_prime;
 use crate::operator::{self, Operator, Program, Way, gradients};
 use crate::system;
 
@@ -190,14 +189,6 @@ pub fn known_condition(matrix: &Matrix) -> Option<f64> {
 #[pyfunction]
 pub fn keep_condition(matrix: &Matrix, condition: f64) {
     matrix.inner().condition().get_or_make(|| condition);
-}
-
-/// The rank of a matrix of counts modulo a prime of 61 bits: never above the true rank.
-#[pyfunction]
-pub fn rank(py: Python<'_>, counts: PyReadonlyArray2<'_, i64>) -> PyResult<usize> {
-    let size = counts.shape()[0];
-    let counts = counts.as_slice()?;
-    detached(py, u64::MAX, || modulo_prime(counts, size))
 }
 
 /// Column ``v`` as the nearest doubles, of a matrix that is not a composite.

@@ -9,7 +9,6 @@ use super::law::Matrix;
 use super::work::detached;
 use crate::error::Error;
 use crate::law::lines::RowBits;
-use crate::law::rate;
 use crate::measure;
 
 /// The survey of the lines as a dictionary; `None` if there are too many to look at.
@@ -42,12 +41,6 @@ pub fn of_lines<'py>(
         .map(|witness| PyTuple::new(py, <[u64; 3]>::from(witness)));
     lines.set_item("witness", witness.transpose()?)?;
     Ok(Some(lines))
-}
-
-/// Lower bounds of bits and beta, if the true ones take a second or more and are not known yet.
-#[pyfunction]
-pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, f64)>> {
-    detached(py, u64::MAX, || rate::quick_rate(&*matrix.inner().family))
 }
 
 /// The metric epsilon of a table of probabilities under a table of costs.

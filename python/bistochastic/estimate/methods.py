@@ -13,7 +13,7 @@ from bistochastic.estimate.counts import of_categories
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Estimate
-from bistochastic.estimate.sample import Tallies, wrong_weight
+from bistochastic.estimate.sample import Tallies, summed, wrong_weight
 from bistochastic.structure import Kron, composition
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     _core.count(unsigned, matrix.size)
     _core.require_memory("weights", 2, matrix.size, 8)
     plain = unsigned.astype(np.int64)
-    sums, squares = (np.bincount(plain, each, matrix.size) for each in (given, given**2))
+    sums, squares = (summed(plain, each, matrix.size) for each in (given, given**2))
     told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
     return Map.back_from(matrix), told
 

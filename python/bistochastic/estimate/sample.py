@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -205,6 +205,11 @@ def _of_pairs(values: Array, entry: Callable[[int, int], float]) -> Array:
     return found
 
 
+def summed(places: NDArray[Any], weights: Array, cells: int) -> Array:
+    """Sum the weights of the rows of each cell."""
+    return np.asarray(np.bincount(places, weights, cells), float)
+
+
 @dataclass(frozen=True, eq=False)
 class Tallies:
     """A sample in the cells of a table: the ``place`` of every row.
@@ -232,7 +237,7 @@ class Tallies:
         """Make the table of some weights."""
         if self.place is None:
             return np.asarray(weights.reshape(-1, self.cells).sum(axis=0))
-        return np.bincount(self.place, weights, self.cells)
+        return summed(self.place, weights, self.cells)
 
     @kept
     def whole(self) -> Array:
@@ -246,7 +251,7 @@ class Tallies:
             return weights.reshape(count, self.cells)
         assert stage.groups is not None
         joint = stage.groups.astype(np.int64) * self.cells + self.place
-        return np.bincount(joint, weights, count * self.cells).reshape(count, self.cells)
+        return summed(joint, weights, count * self.cells).reshape(count, self.cells)
 
     def by_unit(self, stage: Stage) -> Iterator[tuple[Places, Array]]:
         """Make tables of some units at a time, with their groups."""

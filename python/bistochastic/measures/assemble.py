@@ -45,7 +45,7 @@ def profile_of(
         table = None if cost is None else costs.cost_table(matrix.size, cost)
         belief = None if prior is None else priors.prior_of(matrix, prior)
         gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
-        mean = channel.average(matrix, full=full)
+        mean = channel.average(matrix)
         found = survey.lines(matrix, gammas, full=full)
         parts: list[Callable[[], list[Entry]]] = [
             lambda: _average(matrix, mean),

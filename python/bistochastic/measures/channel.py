@@ -29,11 +29,8 @@ class Average:
     exact: bool
 
 
-def average(matrix: Matrix, *, full: bool) -> Average:
-    """Compute the entropy rate, or a bound if it would take too long for a profile."""
-    quick = None if full else _core.quick_rate(matrix)
-    if quick is not None:
-        return Average(*quick, exact=False)
+def average(matrix: Matrix) -> Average:
+    """Compute the entropy rate and beta, not above the true ones."""
     return Average(matrix.entropy_rate, matrix.beta, matrix.is_exact)
 
 
@@ -71,7 +68,7 @@ def _capacity(
     matrix: Matrix, found: Lines | None, known: Callable[[Matrix], Capacity], *, full: bool
 ) -> Capacity:
     r = matrix.size
-    at_uniform = mutual_information(matrix, average(matrix, full=full))
+    at_uniform = mutual_information(matrix, average(matrix))
     kron = composition(matrix)
     if isinstance(kron, Kron):
         each = [known(factor) for factor in wide_factors(kron)]
@@ -89,14 +86,14 @@ def _capacity(
         return Capacity(min(log2_up(r), bits), 0.0, "")
     if structure.shift_invariant(matrix):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
-        certain = average(matrix, full=full).exact and not matrix.padding
+        certain = average(matrix).exact and not matrix.padding
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
         return _by_parts(matrix, known)
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
         bits = max(0.0, log2_up(r) - found.worst_row[1])
-        certain = average(matrix, full=full).exact
+        certain = average(matrix).exact
         return Capacity(bits, bits - at_uniform if certain else math.inf, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
 

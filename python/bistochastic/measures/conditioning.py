@@ -49,7 +49,7 @@ def _conditioning_of(
         rank = operators.dense_rank(matrix, values_of)
         least = float(values_of.min()) if rank == size else 0.0
         _core.keep_condition(matrix, operators.inverse(least))
-        counted = rank == size or not composite
+        counted = rank == size
         return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
     # The rank and condition of a very large product: from its factors or by iteration.
     why = "too large for singular values; full=True takes them"

@@ -12,7 +12,7 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
-from bistochastic.estimate.sample import Sample, Stage, Tallies, wrong_weight
+from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
 from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
@@ -239,7 +239,7 @@ class Sheet:
                 inside = slice(None) if self.inside is None else self.inside
                 counted = np.bincount(place[inside], minlength=cells).astype(float)
             else:
-                counted = np.bincount(place, self.weighed(), cells)
+                counted = summed(place, self.weighed(), cells)
             return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
         units = np.array([self.rows])
         if self.strata is not None:
@@ -248,7 +248,7 @@ class Sheet:
             cells *= len(units)
             _refuse_lonely(units, "records")
         weights = self.weighed()
-        sums, squares = (np.bincount(place, each, cells) for each in (weights, weights**2))
+        sums, squares = (summed(place, each, cells) for each in (weights, weights**2))
         weighted = self.weights is not None
         return Tallies.counted(
             self.records, sums, squares, units, weighted=weighted, lost=self.lost

@@ -182,11 +182,6 @@ pub trait Family: Debug + Send + Sync {
         }
     }
 
-    /// A lower bound of it, where [`Family::entropy_rate`] is known only after a second or more.
-    fn quick_entropy_rate(&self) -> Option<Entropy> {
-        self.canonical()?.quick_entropy_rate()
-    }
-
     /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite if a column mixes zero
     /// and non-zero.
     fn epsilon(&self) -> f64 {

@@ -173,13 +173,6 @@ impl Family for Reflected {
         ))
     }
 
-    fn quick_entropy_rate(&self) -> Option<Entropy> {
-        match self.entropy.get() {
-            Some(_) => None,
-            None => self.kernel().quick_entropy_rate(),
-        }
-    }
-
     fn epsilon(&self) -> f64 {
         self.kernel().epsilon()
     }

@@ -1,6 +1,6 @@
 //! The entropy rate of a reflected kernel: streamed, short if the kernel is flat, or bounded.
 
-use super::{Count, Kernel, QUICK, TERMS};
+use super::{Count, Kernel, TERMS};
 use crate::number::bits::{self, Entropy};
 use crate::number::dd::Dd;
 use crate::number::entropy;
@@ -13,12 +13,6 @@ impl<K: Count> Kernel<'_, K> {
     /// The entropy rate of the reflected matrix.
     pub fn entropy_rate(&self) -> Entropy {
         self.entropy_rate_within(TERMS)
-    }
-
-    /// The same as a bound, if the terms to stream take a second or more.
-    pub fn quick_entropy_rate(&self) -> Option<Entropy> {
-        let long = self.plan().1 > QUICK && self.is_exact();
-        long.then(|| self.entropy_rate_within(QUICK))
     }
 
     pub(super) fn entropy_rate_within(&self, most: u128) -> Entropy {

@@ -45,9 +45,6 @@ pub struct Kernel<'a, K> {
 /// Terms up to which sums are taken in full.
 const TERMS: u128 = 1 << 30;
 
-/// Terms that take some tenths of a second.
-const QUICK: u128 = 1 << 27;
-
 impl<K: Count> Kernel<'_, K> {
     /// The size of the reflected matrix.
     pub fn r(&self) -> usize {
