@@ -213,7 +213,8 @@ def test_an_allocation_keeps_its_floors_and_its_total_exactly() -> None:
     for _ in range(60):
         sizes, floors = rng.integers(2, 50, 3).tolist(), rng.uniform(0, 0.6, 3).tolist()
         total = float(rng.uniform(0.1, 12))
-        found = bs.allocate(sizes, epsilon=total, weights=rng.uniform(0, 1, 3), min_beta=floors)
+        found = bs.allocate(sizes, epsilon=total, weights=rng.uniform(0, 1, 3).tolist(),
+                            min_beta=floors)  # fmt: skip
         assert sum(Fraction(a.epsilon) for a in found) <= Fraction(total)
         assert all(a.beta >= floor for a, floor in zip(found, floors, strict=True))
         rich = bs.allocate(sizes, epsilon=200, min_beta=floors)
