@@ -16,8 +16,6 @@ from bistochastic.words import shown, table, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from matplotlib.figure import Figure
-
     from bistochastic.arguments import Array
 
 
@@ -179,12 +177,6 @@ class Regression:
             part = f"{self.negative:.2%} of the corrected table"
             found.append(f"note: {part} is negative, which noise can cause")
         return found
-
-    def plot(self, *, axes: object = None) -> Figure:
-        """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.shares import coefficients
-
-        return coefficients(self, axes=axes)
 
     __repr__ = summary
 
