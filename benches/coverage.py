@@ -152,7 +152,6 @@ def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
             ("logistic", "salary ~ education + sex + hours"),
             ("linear", "hours ~ education + sex"),
             ("multinomial", "hours ~ education + sex"),
-            ("poisson", "hours ~ education + sex"),
         )
         truths = {
             kind: regress(plan, frame, text, kind, None, {}, raw=True).coefficients

@@ -174,7 +174,6 @@ def test_every_family_can_be_inspected() -> None:
             for words, more in (
                 (["verify"], []),
                 (["inspect"], []),
-                (["decompose"], []),
                 (["plan"], []),
                 (["report"], ["--out", "x.html"]),
                 (["plan", __file__, "--out"], []),

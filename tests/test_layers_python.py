@@ -71,7 +71,6 @@ LATE = {
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "models"): "regress, transitions and change are methods of a plan",
-    ("models", "plot"): "a regression draws itself",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

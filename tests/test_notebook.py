@@ -150,7 +150,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Transitions": labels.transitions(
             waves, waves, columns=NASTY, id_column="town", memoised=True
         ),
-        "Wald": regression.test("b = 0"),
         "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
         .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)
         .certificate.units[0],

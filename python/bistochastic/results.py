@@ -37,7 +37,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
 from bistochastic.models.ledger import Ledger, Spent
 from bistochastic.models.panels import Transitions
-from bistochastic.models.result import Regression, Wald
+from bistochastic.models.result import Regression
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
@@ -72,5 +72,5 @@ __all__ = [
     "Preview", "Profile", "ProtectedBatches", "Quantity", "Rate",
     "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
     "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
-    "Unit", "Wald",
+    "Unit",
 ]  # fmt: skip

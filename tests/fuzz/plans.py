@@ -201,7 +201,7 @@ def regression(rng: Random) -> str:
     """One of each model."""
     text, model = rng.choice([
         ("z ~ a + sex", "linear"), ("y ~ a + z", "logistic"), ("a ~ z", "multinomial"),
-        ("y ~ a * sex", "poisson"), ("y ~ a", "logistic"),
+        ("y ~ a * sex", "linear"), ("y ~ a", "logistic"),
     ])  # fmt: skip
     more = rng.choice(["", ", cluster='id'", ", method='corrected'"])
     return f"{PANEL}.regress({wave(rng)}, {text!r}, model={model!r}{more})"

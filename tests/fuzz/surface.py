@@ -101,7 +101,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Ledger": lambda s: "bs.Ledger(path('ledger'), budget=9)",
     "Spent": lambda s: plans.spent(),
     "Regression": lambda s: plans.regression(s.rng),
-    "Wald": lambda s: f"{plans.regression(s.rng)}.test('a = 0')",
     "Transitions": lambda s: plans.transitions(s.rng),
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "BatchFunction": lambda s: plans.batch_function(s.rng),

@@ -164,7 +164,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),
     "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)", "id ~ {exit(9)}"),
-    "model": _one("linear", "logistic", "multinomial", "poisson", "x"),
+    "model": _one("linear", "logistic", "multinomial", "x"),
     "wave1": _people,
     "wave2": _people,
     "plan2": _plan,

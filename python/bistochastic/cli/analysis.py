@@ -232,7 +232,7 @@ def _level(kind: str | None, typed: str) -> str | float:
 @file_argument
 @plan_option
 @option("--formula", required=True, help="The model, e.g. 'income ~ education + sex'.")
-@option("--model", required=True, help="linear, logistic, multinomial or poisson.")
+@option("--model", required=True, help="linear, logistic or multinomial.")
 @option("--method", help="corrected or likelihood.  [default: corrected, but likelihood if "
         "only the outcome is protected]")  # fmt: skip
 @takes_survey

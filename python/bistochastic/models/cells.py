@@ -26,14 +26,13 @@ from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
-    from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
 
 # Cells of the table that are held at a time.
@@ -170,10 +169,10 @@ class Grid:
             self.inside[:, pairs[0]] * self.inside[:, pairs[1]],
         )
 
-    def dense(self, kind: list[int], of: Callable[[Coded, int], Array]) -> Array:
+    def dense(self, kind: list[int]) -> Array:
         """Return one matrix over all cells from a matrix of every attribute."""
         attributes = [self.records.attributes[name] for name in self.axes]
-        parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
+        parts = [each.matrices[k].to_dense() for each, k in zip(attributes, kind, strict=True)]
         return reduce(lambda one, other: np.kron(one, other).astype(float), parts, np.ones((1, 1)))
 
     def second(self, weights: Array, part: slice) -> Array:

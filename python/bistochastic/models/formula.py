@@ -13,7 +13,7 @@ import keyword
 import math
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,8 +154,6 @@ class Terms:
 
     names: tuple[str, ...]
     columns: tuple[tuple[Function, ...], ...]
-    spec: Any
-    """The specification with which formulaic makes the same columns from other data."""
 
 
 def terms_of(records: Records, side: Any, axis: str) -> Terms:
@@ -164,7 +162,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
         ((alone, *_),) = (term.factors for term in side)
         number = _number(records, alone, axis)
         if number is not None:
-            return Terms((alone.expr,), ((number,),), None)
+            return Terms((alone.expr,), ((number,),))
     longest = max(frame.rows for frame in records.frames.values())
     # Every value of every axis occurs here, so formulaic sees all categories.
     every = Columns.beside([
@@ -172,18 +170,16 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
         for name, frame in records.frames.items()
         if name not in (OUTCOME, UNPROTECTED) or name == axis
     ])  # fmt: skip
-    spec = _evaluated(side, every).model_spec
     encoded: dict[tuple[str, bool], dict[str, tuple[Function, ...]]] = {}
     names: list[str] = []
     columns: list[tuple[Function, ...]] = []
-    state: dict[str, Any] = {"transform_state": {}, "encoder_state": {}}
-    for term in spec.structure:
+    for term in _evaluated(side, every).model_spec.structure:
         for scoped in term.scoped_terms:
             factors = []
             for each in scoped.factors:
                 key = each.factor.expr, each.reduced
                 if key not in encoded:
-                    encoded[key] = _factor(records, each, axis, state)
+                    encoded[key] = _factor(records, each, axis)
                 factors.append(encoded[key])
             # As formulaic and R have it, the first factor runs fastest.
             for product in itertools.product(*(part.items() for part in reversed(factors))):
@@ -191,7 +187,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
                 scale = Function({axis: np.full(records.frames[axis].rows, float(scoped.scale))})
                 parts = [functions for _, functions in product]
                 columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
-    return Terms(tuple(names), tuple(columns), replace(spec, **state))
+    return Terms(tuple(names), tuple(columns))
 
 
 def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
@@ -202,9 +198,7 @@ def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
     return found
 
 
-def _factor(
-    records: Records, scoped: Any, side: str, state: dict[str, Any]
-) -> dict[str, tuple[Function, ...]]:
+def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Function, ...]]:
     """Encode the columns of a factor, each as functions of the axes that it depends on."""
     from formulaic import Formula
     from formulaic.formula import SimpleFormula
@@ -224,15 +218,12 @@ def _factor(
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
     here = Columns.crossed([records.frames[name] for name in axes])
     made = _evaluated(whole, here, expression)
-    spec = made.model_spec
-    if any(spec.transform_state.values()):
+    if any(made.model_spec.transform_state.values()):
         if protected:
             must = "`formula` must use transforms that learn from data on unprotected columns"
             raise ValueError(f"{must}; got `{expression}`")
         spec = _evaluated(whole, records.learned[side](), expression).model_spec
         made = _evaluated(spec, here, expression)
-    state["transform_state"].update(spec.transform_state)
-    state["encoder_state"].update(spec.encoder_state)
     found = {}
     for name in made.columns:
         if name == "Intercept":

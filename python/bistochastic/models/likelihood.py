@@ -164,7 +164,7 @@ def _matrices(records: Records, model: Latent) -> Iterator[tuple[NDArray[np.intp
     kinds, which = grid.kinds
     mine = np.zeros(len(grid.across), np.intp) if name is None else grid.matrices(name)
     for k, kind in enumerate(kinds):
-        inside = grid.dense(kind, lambda each, i: each.matrices[i].to_dense())
+        inside = grid.dense(kind)
         for own in np.unique(mine[which == k]).tolist():
             outside = np.eye(model.classes + 1)
             if name is not None:

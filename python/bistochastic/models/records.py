@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic.adapters.formulas import Codes, Columns
-from bistochastic.adapters.results import levels, opened
-from bistochastic.plan.attributes import Binned, prefix
+from bistochastic.adapters.results import opened
+from bistochastic.plan.attributes import Binned
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables.estimates import read_design
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of, score_row
-from bistochastic.tables.sheet import read, require, shared_noise, table_of
+from bistochastic.tables.sheet import read, shared_noise, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,25 +197,3 @@ def _combined(
         whole = whole * (int(each.max(initial=0)) + 1) + each
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     return [each[first] for each in codes], which
-
-
-def scenario(plan: Plan, frame: object, columns: set[str], spec: Any, *, midpoints: bool) -> Array:
-    """Return the design of a model for records with known true values of some columns."""
-    table = opened(table_of(frame))
-    found: dict[str, np.ndarray | Codes] = {}
-    attributes = {column: each for each in plan._coded for column in each.columns}
-    for name in sorted(columns):
-        require(table, "frame", name)
-        attribute = attributes.get(name)
-        if attribute is not None and not (midpoints and isinstance(attribute, Binned)):
-            at = attribute.columns.index(name)
-            codes, missing = attribute._part(at, table, 0, narrowed=True, released=False)
-            found[name] = _categories(attribute, name, np.asarray(codes, np.intp))
-        else:
-            which, values = levels(table, name)
-            missing = which == values.index(None) if None in values else None
-            found[name] = _values(tuple(values))[which]
-        if missing is not None and missing.any():
-            got = f"one in row {int(np.argmax(missing))}"
-            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}")
-    return np.asarray(Columns(found, table.rows).matrix(spec), dtype=np.float64)

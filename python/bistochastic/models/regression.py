@@ -10,10 +10,10 @@ import numpy as np
 
 from bistochastic import arguments
 from bistochastic.adapters.results import maker
-from bistochastic.models import cells, likelihood, linear, poisson
+from bistochastic.models import cells, likelihood, linear
 from bistochastic.models.formula import numbers_of, parse, terms_of
 from bistochastic.models.records import OUTCOME, UNPROTECTED, read_records
-from bistochastic.models.result import Regression, hausman
+from bistochastic.models.result import Regression
 from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric, represented
@@ -22,12 +22,13 @@ from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
+    from bistochastic.models.fitting import Fitted
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
 
-MODELS = ("linear", "logistic", "multinomial", "poisson")
+MODELS = ("linear", "logistic", "multinomial")
 METHODS = ("corrected", "likelihood")
 # Odds of 3,000,000 to 1.
 _SURE = 15
@@ -67,8 +68,8 @@ def _regress(
 ) -> Regression:
     kind = arguments.one_of("model", model, MODELS)
     how = None if method is None else arguments.one_of("method", method, METHODS)
-    if how == "likelihood" and kind in ("linear", "poisson"):
-        raise ValueError(f"`method` must be corrected for a {kind} model; got likelihood")
+    if how == "likelihood" and kind == "linear":
+        raise ValueError("`method` must be corrected for a linear model; got likelihood")
     sides = parse(formula)
     for name in sorted(sides.outcome | sides.covariates):
         if kind != "linear" and numeric(plan, name) is not None:
@@ -82,12 +83,20 @@ def _regress(
     if not terms.names:
         raise ValueError("`formula` must have a term or an intercept; got none")
     left = terms_of(records, sides.left, OUTCOME)
-    test, plain = None, None
-    if kind in ("linear", "poisson"):
-        outcome, what = _number(left, kind)
-        outcomes: tuple[str, ...] = (what,)
-        fit = (linear if kind == "linear" else poisson).fit(records, terms, outcome)
+    other: Fitted | None = None
+    outcomes: tuple[str, ...]
+    more: tuple[str, ...]
+    if kind == "linear":
+        outcome, what = _number(left)
+        outcomes = (what,)
+        fit = linear.fit(records, terms, outcome)
         how = "corrected"
+        used = numbers_of(sides.left) | numbers_of(sides.right)
+        mine = [each for each in records.attributes.values() if used & set(each.columns)]
+        more = tuple(
+            f"{note}: C({shown(each.columns[0])}) has the classes themselves"
+            for each in mine for note in represented(each)
+        )  # fmt: skip
     else:
         classes, outcomes = _classes(records, left, kind)
         only = records.attributes and not any(
@@ -95,28 +104,16 @@ def _regress(
             for name in f.scores
         )  # fmt: skip
         how = how or ("likelihood" if only and not raw else "corrected")
-        other, start = None, None
         try:
             fit = other = cells.fit(records, terms, classes)
-            start = other.coefficients
         except ValueError:
             # The likelihood can do without it.
             if how == "corrected":
                 raise
         if how == "likelihood":
+            start = None if other is None else other.coefficients
             fit = likelihood.fit(records, terms, classes, start)
-            if other is not None:
-                test, plain = hausman(other, fit, records.sample), other
-    middles: tuple[str, ...] = ()
-    if kind == "linear":
-        used = numbers_of(sides.left) | numbers_of(sides.right)
-        mine = [each for each in records.attributes.values() if used & set(each.columns)]
-        middles = tuple(
-            f"{note}: C({shown(each.columns[0])}) has the classes themselves"
-            for each in mine for note in represented(each)
-        )  # fmt: skip
-    categories = kind in ("logistic", "multinomial")
-    separated = _separated(terms, fit.coefficients) if categories else ()
+        more = _separated(terms, fit.coefficients)
     known = not records.sample.clustered and records.sample.replicates is None
     return Regression(
         formula=sides.text,
@@ -126,16 +123,13 @@ def _regress(
         terms=terms.names,
         coefficients=fit.coefficients,
         covariance=fit.covariance(records.sample),
-        without_noise=(plain or fit).without_noise() if known and not raw else None,
+        without_noise=(other or fit).without_noise() if known and not raw else None,
         records=records.sample.records,
         degrees=np.inf if records.sample.is_plain else records.sample.degrees,
         steps=fit.steps,
         negative=fit.negative,
         log_likelihood=fit.log_likelihood,
-        hausman=test,
-        notes=(*records.notes, *fit.notes, *middles, *separated),
-        _spec=terms.spec,
-        _plan=plan,
+        notes=(*records.notes, *fit.notes, *more),
         _make=maker(table_of(frame)),
     )
 
@@ -157,13 +151,12 @@ def _separated(terms: Terms, coefficients: Array) -> tuple[str, ...]:
     return (f"{found} changes the log-odds by more than {_SURE}: {why}",) if found else ()
 
 
-def _number(left: Terms, kind: str) -> tuple[tuple[Function, ...], str]:
+def _number(left: Terms) -> tuple[tuple[Function, ...], str]:
     """Convert the outcome to a number: a numeric column, or 1 for the second of two categories."""
     if len(left.columns) == 1:
         return left.columns[0], left.names[0]
-    if len(left.columns) != 2 or kind != "linear":
-        wanted = "numbers or two categories" if kind == "linear" else "numbers"
-        must = f"`formula` must have an outcome of {wanted}"
+    if len(left.columns) != 2:
+        must = "`formula` must have an outcome of numbers or two categories"
         raise ValueError(f"{must}; got {len(left.columns)} categories")
     return left.columns[1], _named(left)[1]
 

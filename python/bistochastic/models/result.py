@@ -11,52 +11,12 @@ import numpy as np
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
 from bistochastic.estimate.result import framed
-from bistochastic.plan.attributes import named
-from bistochastic.words import Shown, shown, table, visible
+from bistochastic.words import shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from matplotlib.figure import Figure
-
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Sample
-    from bistochastic.models.fitting import Fitted
-    from bistochastic.plan.plan import Plan
-
-
-@dataclass(frozen=True, repr=False)
-class Wald(Shown):
-    """A test that some combinations of coefficients have given values.
-
-    >>> Wald("sex = 0", 3.84, 1, float("inf"))
-    <Wald test of sex = 0: chi-square 3.84, 1 degree of freedom, p 0.05004>
-    """
-
-    hypothesis: str
-    statistic: float
-    """``d^T V^-1 d``, with d the distance from the hypothesis and V its covariance."""
-    degrees: int
-    """How many combinations are tested."""
-    others: float
-    """Degrees of freedom of V; infinite without a survey design."""
-
-    @property
-    def p_value(self) -> float:
-        """The probability of a statistic at least this large if the hypothesis is true."""
-        from scipy import special
-
-        if math.isinf(self.others):
-            return float(special.chdtrc(self.degrees, self.statistic))
-        return float(special.fdtrc(self.degrees, self.others, self.statistic / self.degrees))
-
-    def __repr__(self) -> str:
-        plural = "s" * (self.degrees != 1)
-        number = f"chi-square {self.statistic:.4g}, {self.degrees} degree{plural} of freedom"
-        if math.isfinite(self.others):
-            number = f"F {self.statistic / self.degrees:.4g}, {self.degrees} and {self.others:g}"
-            number += " degrees of freedom"
-        return f"<Wald test of {visible(self.hypothesis)}: {number}, p {self.p_value:.4g}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,11 +58,7 @@ class Regression:
     negative: float
     """The negative part of the corrected table, relative to its total."""
     log_likelihood: float | None
-    hausman: Wald | None
-    """Beside a likelihood: whether it agrees with the corrected score."""
     notes: tuple[str, ...] = ()
-    _spec: Any = field(default=None, repr=False)
-    _plan: Plan | None = field(default=None, repr=False)
     _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -144,69 +100,6 @@ class Regression:
         times = quantiles.student(alpha, self.degrees) if self.degrees >= 1 else math.inf
         away = times * self.standard_errors
         return np.stack([self.coefficients - away, self.coefficients + away], axis=1)
-
-    def test(self, hypothesis: str) -> Wald:
-        """Test a hypothesis such as ``"sex = 0"`` or ``"`a[T.x]` - `a[T.y]` = 0, b = 1"``.
-
-        A term means all of its columns, in all categories of the outcome. Put names of coefficients
-        with other characters than letters in backticks.
-        """
-        given = named("hypothesis", hypothesis)
-        name, _, value = given.partition("=")
-        plain = name.strip().strip("`")
-        indices = self._columns_of(plain)
-        if plain not in self.names and indices and value.strip():
-            matrix = np.eye(len(self.coefficients))[indices]
-            values = np.full(len(indices), _value(value))
-        else:
-            matrix, values = self._constraints(given)
-        away = matrix @ self.coefficients - values
-        spread = matrix @ self.covariance @ matrix.T
-        rank = int(np.linalg.matrix_rank(spread))
-        statistic = float(away @ np.linalg.pinv(spread) @ away)
-        return Wald(given, statistic, rank, self.degrees)
-
-    def _columns_of(self, term: str) -> list[int]:
-        """Return the coefficients of a term of the formula."""
-        places = self._spec.term_indices.items()
-        found = {str(each).replace("`", ""): place for each, place in places}
-        here = found.get(term.replace("`", ""), [])
-        blocks = len(self.coefficients) // len(self.terms)
-        return [block * len(self.terms) + i for block in range(blocks) for i in here]
-
-    def _constraints(self, given: str) -> tuple[Array, Array]:
-        from formulaic.utils.constraints import LinearConstraints
-
-        try:
-            read = LinearConstraints.from_spec(given, variable_names=list(self.names))
-        except Exception:
-            pass
-        else:
-            return np.atleast_2d(read.constraint_matrix), np.atleast_1d(read.constraint_values)
-        listed = ", ".join(shown(name) for name in self.names[:5])
-        must = "`hypothesis` must be like a = 0, with a term or names of coefficients in backticks"
-        raise ValueError(f"{must} ({listed}{', ...' * (len(self.names) > 5)}); got {shown(given)}")
-
-    def predict(self, frame: object) -> Array:
-        """Predict the outcome for records with these *true* values.
-
-        The result has means for a linear or Poisson model, probabilities of the second category for
-        a logistic model, and a column for each of :attr:`outcomes` for a multinomial model.
-        """
-        from bistochastic.models.cells import chances_of
-        from bistochastic.models.formula import columns_of
-        from bistochastic.models.records import scenario
-
-        assert self._plan is not None
-        columns, linear = columns_of(self._spec.formula), self.model == "linear"
-        design = scenario(self._plan, frame, columns, self._spec, midpoints=linear)
-        eta = design @ self.coefficients.reshape(-1, len(self.terms)).T
-        if self.model in ("linear", "poisson"):
-            return np.asarray(eta[:, 0] if linear else np.exp(eta[:, 0]))
-        found = np.stack(chances_of(list(eta.T))[0], axis=1)
-        if self.model == "logistic":
-            return np.asarray(found[:, 0])
-        return np.concatenate([1 - found.sum(axis=1, keepdims=True), found], axis=1)
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return the coefficients as a DataFrame, of the same library as the protected table.
@@ -283,21 +176,7 @@ class Regression:
         if self.negative > 0:
             part = f"{self.negative:.2%} of the corrected table"
             found.append(f"note: {part} is negative, which noise can cause")
-        if self.hausman is not None:
-            test = self.hausman
-            found += [
-                f"Hausman's test of the model: chi-square {test.statistic:.3f}, "
-                f"{test.degrees} degrees of freedom, p {test.p_value:.3f}",
-                "a small p says that the model is an approximation: then this method has another "
-                "target than the original table",
-            ]
         return found
-
-    def plot(self, *, axes: object = None) -> Figure:
-        """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.shares import coefficients
-
-        return coefficients(self, axes=axes)
 
     __repr__ = summary
 
@@ -312,25 +191,3 @@ class Regression:
         header, left = [*names, *numbers], range(len(names))
         made = markup.table(header, rows, caption=caption, left=left, scroll=False)
         return markup.fragment(made, lines)
-
-
-def _value(typed: str) -> float:
-    try:
-        return float(typed)
-    except ValueError:
-        raise ValueError(f"`hypothesis` must end in a number; got {shown(typed)}") from None
-
-
-def hausman(corrected: Fitted, likely: Fitted, sample: Sample) -> Wald | None:
-    """Whether a likelihood agrees with the corrected score, which needs no true model.
-
-    ``d^T (V_c - V_l)^+ d``, over eigenvalues above a thousandth of the largest.
-    """
-    away = corrected.coefficients - likely.coefficients
-    values, vectors = np.linalg.eigh(corrected.covariance(sample) - likely.covariance(sample))
-    large = values > 1e-3 * values.max()
-    if not values.max() > 0:
-        return None
-    parts = (vectors.T @ away)[large]
-    statistic = float((parts**2 / values[large]).sum())
-    return Wald("the model is true", statistic, int(large.sum()), math.inf)

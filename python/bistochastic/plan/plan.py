@@ -1079,7 +1079,7 @@ class Plan(_Fields):
         frame: object,
         formula: str,
         *,
-        model: Literal["linear", "logistic", "multinomial", "poisson"],
+        model: Literal["linear", "logistic", "multinomial"],
         method: Literal["corrected", "likelihood"] | None = None,
         **survey: Unpack[Survey],
     ) -> Regression:
@@ -1099,11 +1099,10 @@ class Plan(_Fields):
           of which the second counts as 1. Numbers may be permuted by randomized response.
         * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
           with the first. If only the outcome is protected, the default is its likelihood.
-        * ``"poisson"``: the corrected score, with a log link.
 
         ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
         It has smaller errors if the model is true. If the model is an approximation, it estimates
-        another number than the original table would give: Hausman's test is a hint.
+        another number than the original table would give.
 
         ``weights``, ``strata``, ``cluster`` and ``replicates``: see :meth:`estimate`. Raises
         ``ValueError`` if a matrix is singular, or if no maximum is found at which the information
