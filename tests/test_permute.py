@@ -396,6 +396,7 @@ MOVES = {
     "dense": bs.balance(np.random.default_rng(5).random((9, 9))),
     "one": bs.uniform(1),
     "two": bs.tridiagonal([0.75]),
+    "one place": bs.kron(bs.tridiagonal(0.3, size=1), bs.circulant([3, 1, 1]), bs.uniform(1)),
     "nested": bs.kron(bs.circulant([3, 1, 1]), bs.mix([bs.uniform(4), bs.permutation([3, 0, 1, 2])],
                                                       weights=[0.25, 0.75]), bs.identity(1)),
 }  # fmt: skip

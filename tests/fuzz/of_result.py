@@ -117,7 +117,10 @@ def of_plan(p: Any, rng: Random) -> None:
         hold(0 <= p.min_beta <= p.beta <= 1, "beta")
         hold(p.bits <= p.max_bits, "more bits than there are")
     if p.has_records and not p.undecided:
-        p.require(beta=p.beta, min_beta=p.min_beta, epsilon=p.epsilon)
+        kinds = {a.whole_column for a in p.attributes}
+        # Categories and numbers are required apart, and their common beta is a mean of the two.
+        beta = p.beta if len(kinds) == 1 else p.min_beta
+        p.require(beta=beta, min_beta=p.min_beta, epsilon=p.epsilon)
 
 
 def of_certificate(c: Any, rng: Random) -> None:

@@ -202,6 +202,8 @@ def _sum(parts: list[Array]) -> Array:
 
 def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     """Combine the moves of the axes, which are independent for each record."""
+    # Along an axis of one place nothing moves, whatever its family allows for.
+    axes = [(size, moves) for size, moves in axes if size > 1]
     reach = 0
     for size, moves in axes:
         reach = reach * size + len(moves) // 2
