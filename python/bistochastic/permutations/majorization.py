@@ -15,24 +15,29 @@ person.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import isfinite, lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bistochastic import families
-from bistochastic.permutations import vectors
+from bistochastic import arguments, families
 from bistochastic.words import Shown, show_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
+    from collections.abc import Iterator, Sequence
 
     from bistochastic.matrix import Matrix
-    from bistochastic.permutations.vectors import Exact, Vector
+
+    Number = int | float | Fraction
+    Vector = Sequence[Number] | np.ndarray
 
 # Keeps that come from floats are integers of this unit, 2^-53.
 _UNIT = 2**53
+# Floats may be apart by the sum of the absolute values over this: well above what summing
+# proportions leaves behind, well below what a histogram of people can show.
+_SLACK = 10**12
 
 
 class Step(NamedTuple):
@@ -106,35 +111,25 @@ class TTransforms(Shown):
         >>> found.apply([0, 0, 1])
         [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
         """
-        given = vectors.vector("p", p)
+        given = _vector("p", p)
         if len(given) != self.size:
             raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
-        before = sorted(range(self.size), key=self.targets.__getitem__)
-        if vectors.is_floats(given):
-            return np.array(self._floats(given[before].tolist()))
-        listed = vectors.listed(given)
-        return self._exact([listed[u] for u in before])
+        if float in map(type, given):
+            try:
+                return np.array(self._carry(list(map(float, given)), float))
+            except OverflowError:
+                must = "`p` must hold numbers below 2^1024 next to floats"
+                raise ValueError(f"{must}; got a larger one") from None
+        found = self._carry([Fraction(z) for z in given], Fraction)
+        return [z if z.denominator > 1 else z.numerator for z in found]
 
-    def _exact(self, x: Exact) -> Exact:
-        from fractions import Fraction
-
-        for i, j, keep in self.steps:
-            away = keep.denominator - keep.numerator
-            moved: int | Fraction = away * (x[i] - x[j])
-            # Integers stay whole if they can: a thousand times faster than fractions.
-            if isinstance(moved, int) and moved % keep.denominator == 0:
-                moved //= keep.denominator
-            else:
-                moved = Fraction(moved) / keep.denominator
-            x[i], x[j] = x[i] - moved, x[j] + moved
-        return x
-
-    def _floats(self, x: list[float]) -> list[float]:
+    def _carry(self, given: list[Any], kind: type[float | Fraction]) -> list[Any]:
+        """Carry numbers, or rows of a matrix."""
+        x = [given[u] for u in sorted(range(self.size), key=self.targets.__getitem__)]
         for i, j, keep in self.steps:
             a, b = x[i], x[j]
             # Two products rather than one difference, which could overflow. Keep 0 swaps exactly.
-            stay = float(keep)
-            go = float(1 - keep)
+            stay, go = kind(keep), kind(1 - keep)
             x[i], x[j] = stay * a + go * b, go * a + stay * b
         return x
 
@@ -154,17 +149,20 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """Return the bistochastic matrix, a product of at most 33 :meth:`matrices`.
+        """Return the bistochastic matrix: the product of :meth:`matrices`.
+
+        Beyond 33 of them it is computed in doubles, as :func:`dense`.
 
         >>> import bistochastic as bs
         >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
         array([[0.5, 0.5],
                [0.5, 0.5]])
         """
+        if len(self) + self.relabels > _FACTORS:
+            rows = arguments.zeros("to_matrix", self.size, np.float64)
+            np.fill_diagonal(rows, 1.0)
+            return families.dense(np.array(self._carry(list(rows), float)).T)
         factors = self.matrices() or [families.identity(self.size)]
-        if len(factors) > _FACTORS:
-            must = f"`to_matrix` must multiply at most {_FACTORS} matrices"
-            raise ValueError(f"{must}; got {len(factors)}: matrices() are the factors")
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
             odd = factors[len(factors) & ~1 :]
@@ -176,11 +174,11 @@ def majorizes(p: Vector, q: Vector) -> bool:
     """Whether ``p`` majorizes ``q``: the same sum, and higher peaks.
 
     For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as the ``n``
-    largest of ``q``. Negative numbers are allowed. It is as fast as a sort.
+    largest of ``q``. Negative numbers are allowed.
 
     Integers of any size and fractions are compared exactly, so give counts if you can. Floats
-    are summed exactly too, but proportions hardly ever have exactly the same sum. So a difference
-    of up to 1e-12 of the sum of the absolute values is ignored.
+    are summed exactly too, but proportions hardly ever have exactly the same sum. So with floats a
+    difference of up to 1e-12 of the sum of the absolute values is ignored.
 
     >>> import bistochastic as bs
     >>> bs.theory.majorizes([3, 1, 0], [2, 1, 1]), bs.theory.majorizes([2, 1, 1], [3, 1, 0])
@@ -189,7 +187,7 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.theory.majorizes(p, m.to_dense().T @ p)
     True
     """
-    return not vectors.against(*vectors.pair(p, q))
+    return not _against(*_wholes(p, q))
 
 
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
@@ -218,11 +216,64 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    x, y = vectors.pair(p, q)
-    against = vectors.against(x, y)
+    x, y, floats = _wholes(p, q)
+    against = _against(x, y, floats)
     if against:
         raise ValueError(f"`p` must majorize `q`; got {against}")
-    return _search(*vectors.wholes(x, y), floats=vectors.is_floats(x))
+    return _search(x, y, floats)
+
+
+def _wholes(p: Vector, q: Vector) -> tuple[list[int], list[int], bool]:
+    """Read two vectors exactly as integers of one unit; True if there are floats among them."""
+    x, y = _vector("p", p), _vector("q", q)
+    if len(x) != len(y):
+        raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
+    ratios = [z.as_integer_ratio() for z in x + y]
+    unit = lcm(*{below for _, below in ratios})
+    both = [above * (unit // below) for above, below in ratios]
+    return both[: len(x)], both[len(x) :], float in map(type, x + y)
+
+
+def _against(x: list[int], y: list[int], floats: bool) -> str:
+    """Say what speaks against ``x`` majorizing ``y``; an empty string if nothing does."""
+    slack = max(sum(map(abs, x)), sum(map(abs, y))) // _SLACK if floats else 0
+    falling = zip(sorted(x, reverse=True), sorted(y, reverse=True), strict=True)
+    # By how much each sum of the largest of `x` is ahead.
+    ahead = list(accumulate(a - b for a, b in falling))
+    if abs(ahead[-1]) > slack:
+        return "sums that differ"
+    first = next((n for n, by in enumerate(ahead) if by < -slack), None)
+    if first is None:
+        return ""
+    largest = "the largest" if first == 0 else f"the {first + 1} largest"
+    return f"less in {largest} of `p` than of `q`"
+
+
+def _vector(name: str, given: Any) -> list[Number]:
+    """List finite numbers as Python's own."""
+    if not isinstance(given, list | tuple):
+        must = "hold numbers in one row"
+        plain = arguments.array(name, must, given, by_code=True)
+        if plain.ndim != 1 or plain.dtype.kind not in "iufO":
+            got = plain.dtype.name if plain.ndim == 1 else f"{plain.ndim} axes"
+            raise TypeError(f"`{name}` must {must}; got {got}")
+        given = (arguments.doubles(name, plain) if plain.dtype.kind == "f" else plain).tolist()
+    if not given:
+        raise ValueError(f"`{name}` must hold at least one number; got none")
+    found: list[Number] = []
+    for at, z in enumerate(given):
+        if isinstance(z, float | np.floating):
+            z = float(z)
+            if not isfinite(z):
+                got = "NaN" if z != z else f"{z:g}"
+                raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
+        elif isinstance(z, int | np.integer) and not isinstance(z, bool | np.timedelta64):
+            # A timedelta is an integer type of NumPy, too.
+            z = int(z)
+        elif not isinstance(z, Fraction):
+            raise TypeError(f"`{name}` must hold numbers; got {type(z).__name__} at {at}")
+        found.append(z)
+    return found
 
 
 def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
@@ -244,8 +295,6 @@ def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
     coordinates are put into the order of ``y``, once. Floats may leave an unfinished rest, as large
     as the difference that :func:`majorizes` ignores.
     """
-    from fractions import Fraction
-
     size = len(x)
     steps: list[tuple[int, int, int, int]] = []
     # By x, and by y if x is the same, so vectors that are ordered alike get the same order.
