@@ -18,7 +18,7 @@ from bistochastic import _core
 
 loose: Any = bs
 KEY = bs.Key.insecure(3)
-NAMES = "must name columns of `frame`"
+NAMES = "must name columns"
 
 
 def people(n: int, seed: int = 1, values: int = 6) -> dict[str, list[Any]]:
@@ -32,24 +32,20 @@ def people(n: int, seed: int = 1, values: int = 6) -> dict[str, list[Any]]:
     }
 
 
-def columns(frame: Any) -> dict[str, list[Any]]:
-    """A table of any library as lists."""
-    if isinstance(frame, dict):
-        return {name: list(column) for name, column in frame.items()}
-    names = frame.column_names if isinstance(frame, pa.Table) else list(frame.columns)
-    listed = "to_pylist" if isinstance(frame, pa.Table) else "to_list"
-    return {name: getattr(frame[name], listed)() for name in names}
+def columns(table: Any) -> dict[str, list[Any]]:
+    """A table as lists."""
+    return {n: c.to_pylist() if isinstance(c, pa.Array) else list(c) for n, c in table.items()}
 
 
-@pytest.mark.parametrize("library", [dict, pd.DataFrame, pl.DataFrame, pa.table])
-def test_the_same_library_comes_back_with_the_same_values(library: Any) -> None:
+@pytest.mark.parametrize("kind", [list, pd.Series, pl.Series, pa.array, np.array])
+def test_columns_come_back_of_their_kind_with_the_same_values(kind: Any) -> None:
     given = people(50)
-    frame = library(given)
     found = bs.masking.anatomize(
-        frame, quasi_identifiers=["age", "town"], sensitive=["illness", "income"], k=4
-    )
-    assert type(found.quasi_identifiers) is type(frame)
-    assert type(found.sensitive) is type(frame)
+        {name: kind(column) for name, column in given.items()},
+        quasi_identifiers=["age", "town"], sensitive=["illness", "income"], k=4,
+    )  # fmt: skip
+    for table, name in ((found.quasi_identifiers, "town"), (found.sensitive, "illness")):
+        assert type(table[name]) is type(kind(["a"]))
     known, hidden = columns(found.quasi_identifiers), columns(found.sensitive)
     assert list(known) == ["age", "town", "class"]
     assert list(hidden) == ["class", "illness", "income"]
@@ -63,9 +59,9 @@ def test_the_same_library_comes_back_with_the_same_values(library: Any) -> None:
 
 def test_labels_of_rows_do_not_give_the_order_away() -> None:
     frame = pd.DataFrame(people(30), index=range(100, 130))
-    found = bs.masking.anatomize(frame, quasi_identifiers=["age"], sensitive=["illness"], k=3)
-    for table in (found.quasi_identifiers, found.sensitive):
-        assert table.index.tolist() == list(range(30))
+    found = bs.masking.anatomize(dict(frame), quasi_identifiers=["age"], sensitive="illness", k=3)
+    for column in (found.quasi_identifiers["age"], found.sensitive["illness"]):
+        assert column.index.tolist() == list(range(30))
 
 
 def test_columns_keep_their_types() -> None:
@@ -73,14 +69,13 @@ def test_columns_keep_their_types() -> None:
     frame["town"] = frame["town"].astype("category")
     frame["when"] = pd.date_range("2020-01-01", periods=30)
     found = bs.masking.anatomize(
-        frame, quasi_identifiers=["town", "when"], sensitive=["income"], k=3
+        dict(frame), quasi_identifiers=["town", "when"], sensitive=["income"], k=3
     )
     assert found.quasi_identifiers["town"].dtype == frame["town"].dtype
     assert found.quasi_identifiers["when"].dtype == frame["when"].dtype
-    # And each class still holds the records that were put together.
-    arrow = pa.table({"a": pa.array([1, 2, 3, 4], pa.int8()), "b": ["x", "y", "z", "x"]})
+    arrow = {"a": pa.array([1, 2, 3, 4], pa.int8()), "b": ["x", "y", "z", "x"]}
     tables = bs.masking.anatomize(arrow, quasi_identifiers=["a"], sensitive=["b"], k=2)
-    assert tables.quasi_identifiers.schema.field("a").type == pa.int8()
+    assert tables.quasi_identifiers["a"].type == pa.int8()
 
 
 def joined(found: Any, sensitive: str) -> float:
@@ -221,7 +216,7 @@ def test_a_frequent_value_is_counted_and_not_named() -> None:
 
 def test_a_column_of_the_tables_own_name_is_refused() -> None:
     given = {"class": [1, 2], "b": [1, 2]}
-    with pytest.raises(ValueError, match="must have no column 'class'"):
+    with pytest.raises(ValueError, match="must have no 'class'"):
         bs.masking.anatomize(given, quasi_identifiers=["class"], sensitive=["b"], k=2)
     given["a"] = [1, 2]
     assert bs.masking.anatomize(given, quasi_identifiers="a", sensitive="b", k=2).classes == 1

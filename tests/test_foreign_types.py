@@ -149,7 +149,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "randomize": lambda f: bs.uniform(2).randomize(f["x"]),
     "estimate": lambda f: bs.identity(2).estimate(f["x"]),
     "average": lambda f: bs.uniform(N).average(f["x"]),
-    "classes": lambda f: bs.masking.k_anonymous_classes(f, quasi_identifiers=["x"], k=3),
+    "classes": lambda f: bs.masking.k_anonymous_classes(
+        {"x": f["x"]}, quasi_identifiers=["x"], k=3
+    ),
 }
 
 

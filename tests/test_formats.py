@@ -476,22 +476,6 @@ def test_a_certificate_that_was_read_is_copied_with_its_data() -> None:
     assert older.to_dict() == data
 
 
-def test_a_pickle_from_before_later_fields_is_read() -> None:
-    certificate = bs.Certificate.from_json(stored.text("certificates", "ids redrawn"))
-    assert certificate.ids is not None
-    older = copy.copy(certificate)
-    ids = copy.copy(certificate.ids)
-    # Such a pickle holds the fields of its time alone.
-    del ids.__dict__["redrawn_before"]
-    for name in ("files", "_source"):
-        del older.__dict__[name]
-    older.__dict__["ids"] = ids
-    again = pickle.loads(pickle.dumps(older))
-    assert again == certificate
-    assert again.to_dict()["ids"] == certificate.to_dict()["ids"]
-    assert hash(again) == hash(certificate)
-
-
 def test_files_are_last_and_leave_the_digest_alone() -> None:
     text = stored.text("certificates", "position")
     plain = bs.Certificate.from_json(text)

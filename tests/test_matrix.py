@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import gc
 import inspect
@@ -12,7 +11,6 @@ import pydoc
 import subprocess
 import sys
 import threading
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,54 +18,6 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import _core
-
-# Those of :func:`stored_matrices`, pickled when ``Matrix`` was a class of the core itself.
-STORED = """
-eNqVVD1oFEEUnv27zREF/zmEQJrIaXHiT5EikGDUgywEtBHEcMztTm7Hu/1hdpZ4gmCTnAlTCBkLxV4wjaWNINaChWCrRawE
-bcVG3/6dm+T8yRQ372bevvd933tv7uuPUAWla0nWxZE2jXhguzji1G607IARKUxG4BCsTSnGqEN8Tnlf3pNCj+hdIi0tKtsD
-eV26mjBjny4HzCv56VHZzv2OMuw7gQeHTgvyhIEfEfimPgwo9C4hoRTVZYZtTuEeUFzNbYC0YS59v7L1cUrbMDMe+hpEjneE
-MEkY0R64W2qc563alNlxD/s8zVZdpiziLRasSHHCj72wn7FveHGPU8wY7ktxABDaAICz2OaJGkbqCQr5TuayKS20KueVtkzS
-1C3F0lale0oYDu+HqYAqnZbrD7JbTSgzcnFxceEnrPTHQly21+drRkYFqfmu5LuEa2HwgOOetMaAZM6m0u4FdjdKxDYS0pF0
-p9x6gsU9UyBR4c/59flDyq7YScxoGGm828J+4Pe9II7KdagIpZvIVz5yF37rOR4S5sUcp1UBGCbHrEP4KCBaBqRWAEAjSJYA
-cUYdijuBD5yT7BXcC6FBofBPHierWuAxCmWKTpiMy/7N2fcX0jX0H/ZChwQegTx2lqBLmE96I5CbGfLpD1+ffp47fBydfvHs
-W/OGjl5vXXv7Yxuhi+eWbjfOInS5+vDNyypCA3vmXaLzzYmJ53RX+XaCHKqstwnHgPVTdgv0iQfSYh7DADZnty8pr05+uSWO
-lI6jFkAnjmzOHcs+KngZMKv5NFXsIPZHVkO11LWU1aS2qw7Fro1qPr1oPkUczN+HVogZpNiUyUvyv3Pt1vY/wH8Z3j932z5G
-SpghC5xkxqGRxzycdAaMlIUsZU1Gmcfe502NyvZg9Fu5x0nz6J2URCmPZoEEwlwhtOOCoCCnWwMmqS5gaZlF/oEVFVj1Lstm
-snStWoZVGWQOZDWJ1vgFb4UhBQ==
-"""
-
-
-def stored_matrices() -> list[bs.Matrix]:
-    inner = bs.randomized_response(3, epsilon=2)
-    mixed = bs.mix([bs.uniform(2), bs.identity(2)], weights=[0.25, 0.75])
-    return [
-        bs.identity(3),
-        bs.uniform(4),
-        inner,
-        bs.circulant([5, 2, 1]),
-        bs.blocks([1, 2]),
-        bs.k_anonymous(6, k=2),
-        bs.permutation([2, 0, 1]),
-        bs.tridiagonal(0.3, size=5),
-        bs.geometric(6, beta=0.5),
-        bs.dense([[3, 1], [1, 3]]),
-        bs.kron(inner @ bs.circulant([5, 2, 1]), mixed, inner @ inner),
-    ]
-
-
-def test_pickles_from_before_load_as_matrices() -> None:
-    loaded = pickle.loads(zlib.decompress(base64.b64decode(STORED)))
-    wanted = stored_matrices()
-    assert loaded == wanted
-    assert [type(m) for m in loaded] == [bs.Matrix] * len(wanted)
-    assert [hash(m) for m in loaded] == [hash(m) for m in wanted]
-    assert [repr(m) for m in loaded] == [repr(m) for m in wanted]
-    assert [m.requested for m in loaded[:-1]] == [m.requested for m in wanted[:-1]]
-    # Parts of a composite, too, at every depth.
-    product, mixed, _ = loaded[-1].parameters["matrices"]
-    parts = [product, mixed, *product.parameters["matrices"], *mixed.parameters["matrices"]]
-    assert all(type(part) is bs.Matrix for part in parts)
-
 
 MAKERS: dict[str, Callable[[], object]] = {
     "a family": lambda: bs.uniform(3),

@@ -153,18 +153,6 @@ def test_pickles_are_short_and_share_as_before(name: str, protocol: int) -> None
     assert copy.deepcopy(m) == copy.copy(m) == m
 
 
-def test_pickles_of_before_still_load() -> None:
-    a, b = bs.uniform(3), bs.circulant([3, 2, 1])
-
-    class Before:
-        """What composites were pickled as."""
-
-        def __reduce__(self) -> Any:
-            return _core.restore, ("product", {"matrices": [a, b]}, {})
-
-    assert pickle.loads(pickle.dumps(Before())) == a @ b
-
-
 def test_shared_parts_give_the_numbers_of_separate_ones() -> None:
     m = bs.dense(np.array(ROWS))
     nested, power = m, np.array(ROWS)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 import bistochastic as bs
-from bistochastic.permutations.majorization import t_transforms
 
 M = bs.randomized_response(3, epsilon=2)
 RESULTS: dict[str, Callable[[], object]] = {
@@ -18,7 +17,7 @@ RESULTS: dict[str, Callable[[], object]] = {
     "Matrix": lambda: M,
     "Point": lambda: bs.tradeoff(3, betas=[0.5])[0],
     "Profile": lambda: M.profile(),
-    "TTransforms": lambda: t_transforms([5, 3, 1], [4, 3, 2]),
+    "TTransforms": lambda: bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
 }
 
 

@@ -368,11 +368,6 @@ def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
         assert loose != whole
         same(FOUR.estimate(counts=loose), FOUR.estimate(counts=whole))
     assert pickle.loads(pickle.dumps(whole)).digest == FOUR.digest
-    # One pickled before there were digests has none.
-    state = {k: v for k, v in whole.__dict__.items() if k != "digest"}
-    old = object.__new__(bs.results.Counts)
-    old.__dict__.update(state)
-    same(FOUR.estimate(counts=pickle.loads(pickle.dumps(old))), FOUR.estimate(counts=whole))
 
 
 def test_a_plan_refuses_the_counts_of_another() -> None:

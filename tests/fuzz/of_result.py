@@ -57,6 +57,9 @@ def of_decomposition(d: Any, rng: Random) -> None:
 
 
 def of_estimate(e: Any, rng: Random) -> None:
+    if not e.records:
+        hold(bool(np.isnan(e.frequencies).all()), "shares of nobody")
+        return
     if e.matrix is None:
         # Several matrices, as of pairs: shares of everyone, and nothing else is known.
         hold(abs(e.frequencies.sum() - 1) <= 1e-9, "shares do not sum to 1")

@@ -103,14 +103,14 @@ def smoothed(s: Scene) -> str:
     return s.rng.choice([p, f"sorted({p})", f"list(bs.uniform(len({p})).apply({p}))", "[4, 3, 2]"])
 
 
-def frame(s: Scene) -> str:
-    """A few people, as a dictionary or a frame; a value of theirs must not be shown."""
+def people(s: Scene) -> str:
+    """A few people, as columns by name; a value of theirs must not be shown."""
     n = s.rng.randint(2, 12)
     ages = [s.rng.randint(20, 70) for _ in range(n)]
     towns = [s.rng.choice([values.SECRET_TEXT, "B", "C"]) for _ in range(n)]
     columns = f"{{'age': {ages}, 'town': {towns}, 'income': {[100.5 * age for age in ages]}}}"
-    library = s.rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table"])
-    return f"{library}({columns})" if library else columns
+    return s.rng.choice([columns, columns, f"dict(pd.DataFrame({columns}))",
+                         f"pl.DataFrame({columns}).to_dict()"])  # fmt: skip
 
 
 def points(s: Scene) -> str:
@@ -259,7 +259,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "X": points,
     "microaggregate.k": _of("2", "3", "10"),
     **dict.fromkeys(("anatomize.k", "k_anonymous_classes.k", "l"), _of("2", "3")),
-    "frame": frame,
+    **dict.fromkeys(("anatomize.columns", "k_anonymous_classes.columns"), people),
     "quasi_identifiers": _of(
         "['age']", "['town', 'age']", "'age'", "{'age': 'nominal'}", "{'income': 'number'}",
         "['no such column']",
@@ -267,11 +267,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "sensitive": _of("'income'", "['income']", "['town', 'income']", "['age']"),
     "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
     "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, min(s.size, 600))]),
-    "protect.frame": lambda s: plans.frame(s.rng),
+    "frame": lambda s: plans.frame(s.rng),
     "reader": lambda s: s.rng.choice(["pa.table", "pl.DataFrame"]) + "(" + repr(
         {"sex": ["F", "M"], "town": ["A", "B"], "year": [1999, 2000], "region": ["n", "s"]}
     ) + ")",
-    **{f"{name}.frame": lambda s: plans.frame(s.rng) for name in (*_TABLES[:6], "weights")},
     **dict.fromkeys(("regress.frame", "predict.frame", "wave1", "wave2"),
                     lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng)])),
     "formula": _of(

@@ -13,7 +13,7 @@ from typing import Any
 import bistochastic as bs
 from bistochastic.labels import Labels
 from fuzz import matrices, operations, plans
-from fuzz.parameters import Scene, counts, frame
+from fuzz.parameters import Scene, counts, people
 
 _COST = "cost='ordinal'"
 # Parts of an audit, which has to be made first for every look at one of them.
@@ -50,13 +50,13 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Strongest": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
-        f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
+        f"bs.masking.k_anonymous_classes({people(s)}, quasi_identifiers=['age', 'town'], k=2)"
     ),
     "Microaggregation": lambda s: (
         f"bs.masking.microaggregate({[s.rng.random() for _ in range(9)]}, k=2)"
     ),
     "Anatomy": lambda s: (
-        f"bs.masking.anatomize({frame(s)}, quasi_identifiers=['age'], sensitive=['town'], k=2)"
+        f"bs.masking.anatomize({people(s)}, quasi_identifiers=['age'], sensitive=['town'], k=2)"
     ),
     "ReverseMap": lambda s: "bs.masking.reverse_map([1, 2, 3], [3, 1, 2.5])",
     "PermutationDistance": lambda s: "bs.masking.permutation_distance([1, 2, 3], [3, 1, 2.5])",

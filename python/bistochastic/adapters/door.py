@@ -15,7 +15,7 @@ from bistochastic.adapters import arrays, values
 from bistochastic.adapters.frames import home_of, library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     _Maker = Callable[[object, np.ndarray | None], object]
 
@@ -108,11 +108,3 @@ def numbered(given: Any, numbers: np.ndarray) -> Any:
     if single:
         return kind.chunked_array([numbers]) if hasattr(given, "chunks") else kind.array(numbers)
     return kind.table(columns, names=given.schema.names)
-
-
-def table(given: Any, columns: Mapping[Any, object]) -> Any:
-    """Make a table like this one from columns that have left."""
-    if isinstance(given, dict):
-        return dict(columns)
-    kind = type(given)
-    return (kind.from_pydict if hasattr(kind, "from_pydict") else kind)(dict(columns))

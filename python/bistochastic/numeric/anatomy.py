@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.numeric.classes import of_frame
-from bistochastic.numeric.frames import Frame
+from bistochastic.numeric import columns as by_name
+from bistochastic.numeric.classes import of_columns
 from bistochastic.progress import watched
 from bistochastic.words import Shown, shown, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -40,9 +40,9 @@ class Anatomy(Shown):
     This guess uses only the class: columns correlated with the value allow surer guesses.
     """
 
-    quasi_identifiers: Any
-    """The columns that others may know, and ``class``; in the type of the input."""
-    sensitive: Any
+    quasi_identifiers: dict[Any, Any]
+    """The columns that others may know, each of the kind it came in, and ``class``."""
+    sensitive: dict[Any, Any]
     """``class`` and the sensitive columns, in another order of rows."""
     bounds: dict[Hashable, float]
     """For each sensitive column the probability of the surest guess: the largest share that one
@@ -73,7 +73,7 @@ class Anatomy(Shown):
 
 
 def anatomize(
-    frame: object,
+    columns: Mapping[Any, Any],
     *,
     quasi_identifiers: object,
     sensitive: object,
@@ -85,10 +85,10 @@ def anatomize(
 ) -> Anatomy:
     """Divide a table in two: people with their classes, and classes with their sensitive values.
 
-    ``quasi_identifiers`` and ``sensitive`` name columns of a pandas or polars DataFrame, a pyarrow
-    Table or a dict of columns. The first table has the quasi-identifiers, unchanged, the second the
-    sensitive columns. Both have a column ``class``. Other columns are left out. Rows are in a
-    random order and classes have random numbers.
+    ``columns`` maps names to columns: arrays, lists or series. ``quasi_identifiers`` and
+    ``sensitive`` name some of them. The first table has the quasi-identifiers, unchanged, the
+    second the sensitive columns. Both have a column ``class``. Other columns are left out. Rows
+    are in a random order and classes have random numbers.
 
     Anyone who finds a person in the first table knows the class, and guesses its most frequent
     value. With ``k`` records in a class the probability of a right guess is not ``1/k``: if all
@@ -133,39 +133,46 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
+    from bistochastic.adapters import door
+
     with watched("making classes", progress, ends=True):
         k = _core.as_whole("k", k, 2)
-        read = Frame.of("frame", frame)
-        known = read.named("quasi_identifiers", quasi_identifiers)
-        hidden = read.named("sensitive", sensitive)
+        read, records = by_name.read("columns", columns)
+        known = by_name.named("quasi_identifiers", quasi_identifiers, read)
+        hidden = by_name.named("sensitive", sensitive, read)
         for i, name in enumerate(hidden):
             if name in known:
                 must = "`sensitive` must name other columns than `quasi_identifiers`"
                 raise ValueError(f"{must}; got one of them at position {i}")
         if CLASS in (*known, *hidden):
-            must = f"`frame` must have no column {CLASS!r} among those that are named"
+            must = f"`columns` must have no {CLASS!r} among those that are named"
             raise ValueError(f"{must}; got one, which the tables have too")
-        if read.records < k:
-            raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
-        codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
+        if records < k:
+            raise ValueError(f"`k` must be at most the number of records, {records}; got {k}")
+        codes = {name: _codes(name, read[name]) for name in [*known, *hidden]}
+        found = None
         if l is not None:
             l = _core.as_whole("l", l, 2)  # noqa: E741
             _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
-            found = None
         else:
-            found = of_frame(read, quasi_identifiers, k).classes
-        columns = np.concatenate([codes[name] for name in (*known, *hidden)])
-        classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
+            found = of_columns(read, records, quasi_identifiers, k).classes
+        joined = np.concatenate(list(codes.values()))
+        classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
         sizes = np.bincount(classes)
         return Anatomy(
-            read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
-            read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
+            {**{name: door.leaving(read[name], rows) for name in known}, CLASS: classes[rows]},
+            {CLASS: classes[others], **{name: door.leaving(read[name], others) for name in hidden}},
             {name: _surest(classes, sizes, codes[name]) for name in hidden},
-            read.records,
+            records,
             len(sizes),
             k,
             l,
         )
+
+
+def _codes(name: object, column: object) -> NDArray[np.int64]:
+    title = by_name.title("columns", name)
+    return by_name.codes(title, by_name.plain(title, column))[0]
 
 
 def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.numeric.frames import Frame, finite
+from bistochastic.numeric import columns as by_name
 from bistochastic.progress import watched
 from bistochastic.words import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
@@ -86,12 +88,13 @@ class Microaggregation(Classes):
 def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Group ``k`` or more similar records into classes, and compute the mean of each class.
 
-    ``X`` holds one record per row: an array or a DataFrame of numbers. Columns are standardized
-    first, so each counts the same; a constant column counts nothing. One column is divided in the
-    best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record farthest from
-    the mean and its ``k - 1`` nearest become a class, then the record farthest from that one, and
-    so on. Classes hold ``k`` to ``2k - 1`` records. If distances are equal, the earlier record is
-    chosen, so the same table always gives the same classes, on any number of threads.
+    ``X`` holds one record per row: an array of numbers, or a mapping of names to columns. Columns
+    are standardized first, so each counts the same; a constant column counts nothing. One column is
+    divided in the best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record
+    farthest from the mean and its ``k - 1`` nearest become a class, then the record farthest from
+    that one, and so on. Classes hold ``k`` to ``2k - 1`` records. If distances are equal, the
+    earlier record is chosen, so the same table always gives the same classes, on any number of
+    threads.
 
     The classes reveal which values are similar, so they depend on the data: publish them only with
     what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
@@ -132,34 +135,27 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
 
 
 def _numbers(given: object) -> np.ndarray:
-    """Read a table of numbers; the error names a column that is not numeric."""
-    frame = Frame.of_any("X", given)
-    if frame is None:
-        return finite("X", given)
-    found = []
-    for name in frame.columns:
-        try:
-            found.append(frame.numbers(name))
-        except TypeError:
-            got = "a column of another kind, which k_anonymous_classes takes"
-            raise TypeError(f"`{frame.title(name)}` must hold numbers; got {got}") from None
-    return np.stack(found, axis=1)
+    """Read a table of numbers."""
+    if not isinstance(given, Mapping):
+        return by_name.finite("X", given)
+    columns, _ = by_name.read("X", given)
+    return np.stack([by_name.numbers("X", *each) for each in columns.items()], axis=1)
 
 
 def k_anonymous_classes(
-    frame: object, *, quasi_identifiers: object, k: int, progress: Progress = None
+    columns: Mapping[Any, Any], *, quasi_identifiers: object, k: int, progress: Progress = None
 ) -> Classes:
     """Group ``k`` or more records that are similar in columns of any kind into classes.
 
-    ``quasi_identifiers`` names the columns that others may know of a person. The type of a column
-    decides how it counts:
+    ``columns`` maps names to columns: arrays, lists or series. ``quasi_identifiers`` names those
+    that others may know of a person. The type of a column decides how it counts:
 
     ===========  ====================================  =========================================
     a column of  is                                    two records differ by
     ===========  ====================================  =========================================
     numbers      numbers, dates                        the difference, in standard deviations
     nominal      strings, booleans, anything else      0 if they are equal, else 1
-    ordinal      an ordered pandas categorical         the difference of ranks, from 0 to 1
+    ordinal      values whose categories you list      the difference of ranks, from 0 to 1
     ===========  ====================================  =========================================
 
     To override this, give a dictionary: ``{"zip": "nominal", "school": ["none", "primary",
@@ -184,17 +180,20 @@ def k_anonymous_classes(
     """
     k = _core.as_whole("k", k, 2)
     with watched("making classes", progress, ends=True):
-        return of_frame(Frame.of("frame", frame), quasi_identifiers, k)
+        read, records = by_name.read("columns", columns)
+        return of_columns(read, records, quasi_identifiers, k)
 
 
-def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:
-    """Do the same for a frame that was read already."""
-    names = frame.named("quasi_identifiers", quasi_identifiers)
-    rows = _rows("frame", (frame.records, len(names)))
+def of_columns(
+    columns: Mapping[Hashable, Any], records: int, quasi_identifiers: object, k: int
+) -> Classes:
+    """Do the same for columns that were read already."""
+    names = by_name.named("quasi_identifiers", quasi_identifiers, columns)
+    rows = _rows("columns", (records, len(names)))
     kinds = []
     for j, name in enumerate(names):
         how = quasi_identifiers[name] if isinstance(quasi_identifiers, Mapping) else None
-        rows[:, j], kind = _axis(frame, name, how)
+        rows[:, j], kind = _axis(by_name.title("columns", name), columns[name], how)
         kinds.append(kind)
     return _group(rows, kinds, k)
 
@@ -213,32 +212,25 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss)
 
 
-def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
+def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
     """Convert a column to numbers, and say what kind they are."""
-    title, column = frame.title(name), frame.columns[name]
+    plain = by_name.plain(name, column)
     if how is not None and not isinstance(how, str):
-        return _on_scale(frame, name, arguments.items("quasi_identifiers", "list categories", how))
-    words = ("number", "nominal", "ordinal")
-    how = how if how is None else arguments.one_of("quasi_identifiers", how, words)
-    dtype = getattr(column, "dtype", None)
-    ordered = getattr(dtype, "ordered", False) is True
-    if how == "ordinal" or (how is None and ordered):
-        if not ordered:
-            must = f"`{title}` must be an ordered categorical, or have its categories listed"
-            raise TypeError(f"{must}; got {type(column).__name__}")
-        return _on_scale(frame, name, list(getattr(dtype, "categories", ())))
-    plain = frame.plain(name)
+        levels = arguments.items("quasi_identifiers", "list categories", how)
+        return _on_scale(name, plain, levels), _SCALED
+    if how is not None:
+        arguments.one_of("quasi_identifiers", how, ("number", "nominal"))
     if plain.dtype.kind in "mM":
         plain = plain.astype(np.int64)
     if how == "number" or (how is None and plain.dtype.kind in "iuf"):
-        return finite(title, plain).astype(np.float64), _NUMBER
-    codes, levels = frame.codes(name)
-    return codes, max(levels, 1)
+        return by_name.finite(name, plain).astype(np.float64), _NUMBER
+    codes, many = by_name.codes(name, plain)
+    return codes, max(many, 1)
 
 
-def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndarray, int]:
+def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
     """Compute ranks from 0 to 1 among ordered categories."""
-    must = f"`{frame.title(name)}` must hold the categories that are listed for it"
+    must = f"`{name}` must hold the categories that are listed for it"
     try:
         ranks = {level: i for i, level in enumerate(levels)}
     except TypeError:
@@ -246,10 +238,10 @@ def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndar
     if len(ranks) != len(levels) or not levels:
         got = "a category twice" if levels else "no categories"
         raise ValueError(f"{must}, each once; got {got}")
-    found = np.empty(frame.records)
-    for i, value in enumerate(frame.plain(name).tolist()):
+    found = np.empty(len(plain))
+    for i, value in enumerate(plain.tolist()):
         try:
             found[i] = ranks[value]
         except (KeyError, TypeError):
             raise ValueError(f"{must}; got an undeclared one at position {i}") from None
-    return found / max(len(levels) - 1, 1), _SCALED
+    return found / max(len(levels) - 1, 1)

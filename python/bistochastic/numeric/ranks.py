@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic.arguments import share
-from bistochastic.numeric.frames import Frame, finite
+from bistochastic.numeric.columns import finite, numbers, read
 from bistochastic.words import Shown, shown, table
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ class PermutationDistance(Shown):
     """
 
     distances: Any
-    """One number for each record, as the masked values came: an array, or a frame by column."""
+    """One number for each record: an array, or arrays by name."""
     records: int
     columns: tuple[object, ...]
-    """The names of the columns of a frame; elsewhere their numbers."""
+    """The names of the columns of a mapping; elsewhere their numbers."""
     table: Array
     """The distances with one column for each."""
 
@@ -100,7 +101,7 @@ def reverse_map(x: object, y: object) -> ReverseMap:
     """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
 
     ``x`` is the original and ``y`` the masked version, record by record: vectors, tables, which
-    are treated column by column, or DataFrames with the same columns. ``z[i]`` is the value of
+    are treated column by column, or mappings of the same names to columns. ``z[i]`` is the value of
     ``x`` with the same rank as ``y[i]`` (Appendix A.2 of the paper). So any masking is a
     permutation, ``x`` to ``z``, followed by a residual that does not change any rank. If the
     residual is small, only the permutation protects.
@@ -164,23 +165,25 @@ def _pairs(
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[object, ...], Callable[[Columns], object]]:
     """Read the columns of both, their names, and what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
-    left, right = Frame.of_any("x", x), Frame.of_any("y", y)
-    if left is not None and right is not None:
-        if set(left.columns) != set(right.columns):
-            got = f"{len(set(left.columns) ^ set(right.columns))} in one of them only"
+    if isinstance(x, Mapping) and isinstance(y, Mapping):
+        (left, before), (right, after) = read("x", x), read("y", y)
+        _same_shape((before,), (after,))
+        if set(left) != set(right):
+            got = f"{len(set(left) ^ set(right))} in one of them only"
             raise ValueError(f"`y` must have the columns of `x`; got {got}")
-        _same_shape((left.records,), (right.records,))
-        names = tuple(right.columns)
-        pairs = [(left.numbers(name), right.numbers(name)) for name in names]
-        return pairs, names, lambda made: right.labelled(dict(zip(names, made, strict=True)))
-    before, after = finite("x", x), finite("y", y)
-    _same_shape(before.shape, after.shape)
-    if before.ndim == 1:
-        name = getattr(y, "name", None)
-        return [(before, after)], (name if isinstance(name, str) else 0,), lambda made: made[0]
-    if before.ndim != 2:
-        raise ValueError(f"`x` must have one or two axes; got {before.ndim}")
-    pairs = list(zip(before.T, after.T, strict=True))
+        for name in right:
+            _same_rows(left[name], right[name])
+        pairs = [
+            (numbers("x", name, left[name]), numbers("y", name, right[name])) for name in right
+        ]
+        return pairs, tuple(right), lambda made: dict(zip(right, made, strict=True))
+    original, masked = finite("x", x), finite("y", y)
+    _same_shape(original.shape, masked.shape)
+    if original.ndim == 1:
+        return [(original, masked)], (0,), lambda made: made[0]
+    if original.ndim != 2:
+        raise ValueError(f"`x` must have one or two axes; got {original.ndim}")
+    pairs = list(zip(original.T, masked.T, strict=True))
     return pairs, tuple(range(len(pairs))), lambda made: np.stack(made, axis=1)
 
 

@@ -1,1 +1,1 @@
-"""Matrices as sums of permutations, and histograms carried into others by T-transforms."""
+"""Matrices as sums of permutations."""
