@@ -99,7 +99,7 @@ def test_an_empty_collector_says_so_and_a_billion_reports_are_answered() -> None
             ask()
     kept = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", missing="keep")]).collector()
     kept.add({"sex": None})
-    with pytest.raises(ValueError, match="; got 1 without a value$"):
+    with pytest.raises(ValueError, match=r"; got 1 without a value$"):
         kept.count({"sex": "F"})
     found = json.loads(none.to_json())
     found["records"] = 10**9

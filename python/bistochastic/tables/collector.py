@@ -17,7 +17,7 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.counts import MOST, Axis, Counts
+from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
 from bistochastic.labels import spelling
