@@ -630,7 +630,7 @@ def test_a_preview_names_a_family_that_is_better_at_what_was_asked_for() -> None
 
 def test_a_preview_says_how_many_codes_are_never_true() -> None:
     plan = bs.Plan([bs.Categorical("day", range(365), "difference_set", epsilon=1)])
-    matrix, true = plan.attributes[0].matrices[0], 365
+    matrix, true = bs.difference_set(365, epsilon=1), 365
     reported = matrix.to_dense()[:true, true:].sum() / true
     note = plan.preview().to_dict()["notes"]
     assert note == [

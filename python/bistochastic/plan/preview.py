@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from bistochastic.markup import Markup
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import Attribute, Coded
+    from bistochastic.plan.attributes import Attribute
+    from bistochastic.plan.columns import Coded
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
@@ -124,7 +125,7 @@ def notes(plan: Plan) -> list[str]:
 def _notes_for(attribute: Coded) -> list[str]:
     matrix = max(attribute.matrices, key=lambda each: each.epsilon)
     found = []
-    if (many := matrix.padding) and len(attribute.columns) == 1:
+    if many := matrix.padding:
         true = matrix.size - many
         said = operators.apply(matrix, measures.prior_of(matrix, np.full(true, 1 / true)))
         share = 1 - float(said[:true].sum())
