@@ -89,15 +89,18 @@ def test_estimates_counts_and_ratios_are_those_of_the_table() -> None:
         assert one.interval() == pytest.approx(other.interval())
 
 
-def test_no_reports_and_a_billion_are_answered() -> None:
+def test_an_empty_collector_says_so_and_a_billion_reports_are_answered() -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     none = plan.collector()
-    estimate = none.estimate("sex")
-    assert np.isnan(estimate.frequencies).all()
-    assert estimate.interval().tolist() == [[0, 1], [0, 1]]
-    assert "no record" in repr(estimate)
-    assert none.count({"sex": "F"}).value == 0
-    assert np.isnan(none.ratio({"sex": "F"}).value)
+    empty = "^`collector` must hold a reported record with a value; got an empty one$"
+    for ask in (lambda: none.estimate("sex"), lambda: none.estimate(),
+                lambda: none.count({"sex": "F"}), lambda: none.ratio({"sex": "F"})):  # fmt: skip
+        with pytest.raises(ValueError, match=empty):
+            ask()
+    kept = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", missing="keep")]).collector()
+    kept.add({"sex": None})
+    with pytest.raises(ValueError, match=r"; got 1 without a value$"):
+        kept.count({"sex": "F"})
     found = json.loads(none.to_json())
     found["records"] = 10**9
     found["tables"][0]["counts"] = [6 * 10**8, 4 * 10**8]

@@ -350,3 +350,14 @@ def test_a_column_that_holds_no_numbers_is_named() -> None:
     sentence = r"`X\['town'\]` must be an array of numbers; got dtype <U1"
     with pytest.raises(TypeError, match=sentence):
         bs.masking.microaggregate({"age": [1, 2, 3], "town": ["a", "b", "a"]}, k=2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=4, max_size=30))
+def test_combinations_are_the_different_records_of_a_class(rows: list[tuple[int, str]]) -> None:
+    frame = {"age": [age for age, _ in rows], "sex": [sex for _, sex in rows]}
+    found = bs.masking.k_anonymous_classes(frame, quasi_identifiers=["age", "sex"], k=2)
+    want: list[set[tuple[int, str]]] = [set() for _ in found.sizes]
+    for code, row in zip(found.classes, rows, strict=True):
+        want[code].add(row)
+    assert found.combinations.tolist() == [len(each) for each in want]
+    assert found.combinations.dtype == np.int64

@@ -352,6 +352,19 @@ def test_a_change_of_what_is_drawn_by_unit_covers() -> None:
     assert hits < tries
 
 
+def test_a_change_of_classes_is_noted() -> None:
+    age = bs.Binned("age", [0, 20, 65, 100], RR, epsilon=3)
+    plan = bs.Plan([age], keep=["person"])
+    frame = {"person": list(range(60)), "age": [5, 30, 70] * 20}
+    waves = [plan.protect(frame).data for _ in range(2)]
+    said = "the numbers of `age` are the middles of its classes, not the original ones"
+    found = plan.change(*waves, column="age", id_column="person")
+    assert found.notes[2:] == (said,)
+    options: dict[str, Any]
+    for options in ({"column": "age", "scores": [1, 2, 3]}, {"where": {"age": "[0, 20)"}}):
+        assert len(plan.change(*waves, id_column="person", **options).notes) == 2
+
+
 def test_a_unit_that_was_dropped_raises_in_every_analysis_of_errors() -> None:
     roof = bs.Categorical("roof", [0, 1], RR, keep=0.8, unit="home")
     plan = bs.Plan([roof], drop=["home", "person"], units=["home"], name="homes")

@@ -601,3 +601,41 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
     numbers = bs.Plan([bs.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))
     assert "one record: it keeps its value" in str(numbers.preview(1))
+
+
+def test_a_preview_names_a_family_that_is_better_at_what_was_asked_for() -> None:
+    def notes(*args: Any, **options: Any) -> str:
+        return str(bs.Plan([loose.Categorical("x", *args, **options)]).preview()).partition(
+            "\nNotes:\n"
+        )[2]
+
+    said = notes(range(5), "geometric", epsilon=2.01)
+    geometric, other = bs.geometric(5, epsilon=2.01), bs.randomized_response(5, epsilon=2.01)
+    assert said == (
+        "  column `x`: at epsilon 2.01, randomized_response needs "
+        f"{other.required_records(0.03):,} records instead of "
+        f"{geometric.required_records(0.03):,} for proportions within 3 points, at a mean distance "
+        "of 0.698 instead of 1.03; its beta is 0.702 instead of 0.919"
+    )
+    assert 34 < geometric.required_records(0.03) / other.required_records(0.03) < 35
+    assert "1,562 records instead of 13,437" in notes(range(4), "geometric", epsilon=3)
+    # By beta, geometric has less distance, and a walk to neighbours is worse than it.
+    assert not notes(range(5), "geometric", beta=0.9)
+    assert "at beta 0.5, geometric needs" in notes(range(5), "tridiagonal", beta=0.5)
+    # Two categories: the same matrix. No noise, or nothing but noise: nothing to compare.
+    for family, size in (("geometric", 2), ("randomized_response", 5)):
+        assert not notes(range(size), family, epsilon=2)
+    assert not notes(range(5), "uniform") + notes(range(5), "identity")
+
+
+def test_a_preview_says_how_many_codes_are_never_true() -> None:
+    plan = bs.Plan([bs.Categorical("day", range(365), "difference_set", epsilon=1)])
+    matrix, true = bs.difference_set(365, epsilon=1), 365
+    reported = matrix.to_dense()[:true, true:].sum() / true
+    note = plan.preview().to_dict()["notes"]
+    assert note == [
+        "column `day`: 1,000 of 1,365 codes (73.3%) are never true: if all categories are equally "
+        f"frequent, {reported:.1%} of the reported values are such codes"
+    ]
+    assert f"{reported:.1%}" == "72.5%"
+    assert "1,000 of 1,365" in str(plan.preview(records=1000)) + plan.preview()._repr_html_()

@@ -588,6 +588,34 @@ def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
     assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
 
 
+def test_intervals_of_classes_as_categories_and_of_declared_means_cover() -> None:
+    rng = np.random.default_rng(92)
+    breaks = np.array([0.0, 1000, 3000, 8000, 40_000])
+    low, width = breaks[:-1], np.diff(breaks)
+    # Skewed inside each class: its mean is at a quarter of its width.
+    means = low + width / 4
+    middles = bs.Plan([bs.Binned("x", breaks, RR, epsilon=3)], keep=["y"])
+    declared = bs.Binned("x", breaks, RR, epsilon=3, representatives=means)
+    plan, want = bs.Plan([declared], keep=["y"]), [2 * means[0], *2 * (means[1:] - means[0])]
+    tries = 100
+    hits, right, wrong = np.zeros(4, int), 0, 0
+    for i in range(tries):
+        at = rng.choice(4, 1500, p=[0.2, 0.4, 0.3, 0.1])
+        x = low[at] + width[at] * rng.random(1500) ** 3
+        frame = {"x": x, "y": 2 * x + rng.normal(0, 500, 1500)}
+        data = plan.protect(frame, key=bs.Key.from_bytes(i.to_bytes(32)), release_name="r").data
+        inside = plan.regress(data, "y ~ C(x)", model="linear").interval()
+        hits += [a <= b <= c for (a, c), b in zip(inside, want, strict=True)]
+        found = [each.regress(data, "y ~ x", model="linear") for each in (plan, middles)]
+        assert ["declared" in found[0].notes[0], "middles" in found[1].notes[0]] == [True, True]
+        (a, b), (c, d) = (each.interval()[1] for each in found)
+        right, wrong = right + (a <= 2 <= b), wrong + (c <= 2 <= d)
+    # False alarm below 1e-5 for all five, if intervals cover 95%.
+    assert min(stats.binom.cdf([*hits, right], tries, 0.95)) > 2e-6, (hits, right)
+    # The middles are another number, which their note says.
+    assert wrong < tries / 2, (hits, right, wrong)
+
+
 def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     rng = np.random.default_rng(91)
     n = 2000

@@ -220,7 +220,8 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
     assert one["Required by the publisher"] == "the plan states no requirement"
     unmet = simple(requirement={"epsilon": 1, "beta": 0.5})
     assert headline(written(unmet, tmp_path))["Required by the publisher"].startswith(
-        "beta of all columns together at least 0.5, epsilon of one record at most 1: not met: "
+        "beta of the categories and of the numbers, each, at least 0.5, epsilon of one record at "
+        "most 1: not met: "
         "epsilon must be at most 1 for a record; got 1.7"
     )
     everything = headline(written(bs.Plan(simple().attributes, keep="*"), tmp_path))

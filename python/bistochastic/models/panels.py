@@ -35,7 +35,7 @@ from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.estimates import read_design
 from bistochastic.tables.question import Question, ask, digits, levels_of
-from bistochastic.tables.responses import respond
+from bistochastic.tables.responses import represented, respond
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -472,7 +472,7 @@ def change(
         raise TypeError(f"`change` must be used with where or column; got {got}")
     one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
     same = len(_matched(one, two)[0])
-    (before, first, mine), (after, second, theirs) = (
+    (before, first, mine, note), (after, second, theirs, other) = (
         _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
     )
     # The contributions of a person, a unit or a cluster in both waves count as one: all repeat.
@@ -490,6 +490,7 @@ def change(
     notes = (
         f"from {before:.6g} to {after:.6g}",
         f"{same:,} of {len(one.ids):,} and {len(two.ids):,} records are of the same ids",
+        *dict.fromkeys((*note, *other)),
     )
     return Quantity("change", after - before, math.sqrt(max(0.0, variance)), len(ones), "sampled",
                     sample.degrees, notes=notes)  # fmt: skip
@@ -498,8 +499,8 @@ def change(
 def _residuals(
     wave: _Wave, where: object, given: object, column: object, scores: object, ids: str,
     survey: Survey,
-) -> tuple[float, Array, tuple[str, ...]]:  # fmt: skip
-    """Compute a ratio of totals in one wave, what each row adds to its error, and the units."""
+) -> tuple[float, Array, tuple[str, ...], tuple[str, ...]]:  # fmt: skip
+    """Compute a ratio of totals in one wave, what each row adds to its error, units and notes."""
     conditions = ask(wave.plan, (), where).where
     domain = ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
@@ -517,7 +518,8 @@ def _residuals(
         must = f"`change` must be used with a subgroup with records in {wave.name}"
         raise ValueError(f"{must}; got none")
     value = float(top.sum()) / total
-    return value, (top - value * below) / total, units
+    notes = represented(rows.attribute(columns[0]), scores) if columns else ()
+    return value, (top - value * below) / total, units, notes
 
 
 def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:

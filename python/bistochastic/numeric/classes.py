@@ -50,6 +50,11 @@ class Classes(Shown):
     """100 SSE/SST: squared distances to the class means, in percent of the squared distances to the
     overall mean, over the standardized columns that made the classes. 0 if every class holds equal
     records, 100 for one class."""
+    combinations: Wholes
+    """The number of different records of each class, by the columns that made the classes. This is
+    the paper's ``n_l``: ``bs.blocks(combinations)`` is its matrix of k-anonymity, over combinations
+    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records, which hides at least ``log2
+    k`` bits. In a class of equal records nothing is exchanged but equal values."""
 
     @property
     def order(self) -> Wholes:
@@ -131,7 +136,7 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
         means = _core.class_means(rows, found.classes, found.sizes)
     centroids = means if given.ndim == 2 else means[:, 0]
     centroids.setflags(write=False)
-    return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
+    return Microaggregation(**vars(found), centroids=centroids)
 
 
 def _numbers(given: object) -> np.ndarray:
@@ -207,9 +212,19 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     if len(rows) < k:
         raise ValueError(f"`k` must be at most the number of records, {len(rows)}; got {k}")
     classes, sizes, loss = _core.group(rows, kinds, k)
-    classes.setflags(write=False)
-    sizes.setflags(write=False)
-    return Classes(classes, sizes, k, loss)
+    different = _combinations(rows, classes)
+    for array in (classes, sizes, different):
+        array.setflags(write=False)
+    return Classes(classes, sizes, k, loss, different)
+
+
+def _combinations(rows: Array, classes: Wholes) -> Wholes:
+    """Count the different rows of each class."""
+    seen = classes
+    for column in rows.T:
+        codes = np.unique(column, return_inverse=True)[1]
+        seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
 
 
 def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:

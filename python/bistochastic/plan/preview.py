@@ -6,7 +6,9 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import arguments, measures
+import numpy as np
+
+from bistochastic import arguments, families, measures, operators
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from bistochastic.markup import Markup
+    from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Attribute
+    from bistochastic.plan.columns import Coded
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
@@ -113,6 +117,58 @@ def warnings(plan: Plan) -> list[str]:
     return found
 
 
+def notes(plan: Plan) -> list[str]:
+    """List codes that are never true, and families that are better at the epsilon of a column."""
+    return grouped((a.columns, each) for a in plan._coded for each in _notes_for(a))
+
+
+def _notes_for(attribute: Coded) -> list[str]:
+    matrix = max(attribute.matrices, key=lambda each: each.epsilon)
+    found = []
+    if many := matrix.padding:
+        true = matrix.size - many
+        said = operators.apply(matrix, measures.prior_of(matrix, np.full(true, 1 / true)))
+        share = 1 - float(said[:true].sum())
+        found.append(
+            f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
+            f"categories are equally frequent, {share:.1%} of the reported values are such codes"
+        )
+    # The budget is what was asked for, or the epsilon.
+    asked = "beta" if "beta" in matrix.requested else "epsilon"
+    budget = getattr(matrix, asked)
+    single = len(attribute.columns) == 1 and 0 < budget < 45
+    own = _costs(matrix, asked) if single else None
+    best, name = own, ""
+    for family in ("randomized_response", "geometric") if best else ():
+        try:
+            costs = _costs(getattr(families, family)(matrix.size, **{asked: budget}), asked)
+        except ValueError:
+            continue
+        # One percent, so that rounding is not a reason.
+        if costs and best and all(x < 0.99 * y for x, y in zip(costs[:2], best[:2], strict=True)):
+            best, name = costs, family
+    if own and best and name:
+        other = "epsilon" if asked == "beta" else "beta"
+        found.append(
+            f"at {asked} {budget:.4g}, {name} needs {best[0]:,} records instead of {own[0]:,} for "
+            f"proportions within 3 points, at a mean distance of {best[1]:.3g} instead of "
+            f"{own[1]:.3g}; its {other} is {best[2]} instead of {own[2]}"
+        )
+    return found
+
+
+def _costs(matrix: Matrix, asked: str) -> tuple[int, float, str] | None:
+    """Compute records for 3 points, mean distance and the other measure; None without a number."""
+    if matrix.size > _COMPARED or (far := measures.mean_distance(matrix)) is None:
+        return None
+    other = up(matrix.epsilon, 3) if asked == "beta" else down(matrix.beta, 3)
+    try:
+        return matrix.required_records(0.03), far, other
+    except ValueError:
+        # Singular, or more records than there can be.
+        return None
+
+
 def _audit(part: str) -> str:
     return f"audit: {part}" if part else "no audit measures this yet"
 
@@ -143,6 +199,8 @@ def headline(plan: Plan) -> str:
     return ", ".join(f"beta {down(part.beta)} of {name}" for name, part in known)
 
 
+# Size up to which families are compared: a fraction of a second.
+_COMPARED = 1500
 HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 EXPECTED = ["Columns", "Truthful", "Distance", "Standard error", "95% within", "1% becomes"]
 
@@ -356,9 +414,9 @@ class Preview:
             lines += ["", f"Left out: columns {listed}"]
         for phrase in undecided(plan):
             lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
-        warned = warnings(plan)
-        if warned:
-            lines += ["", "Warnings:", *(f"  {each}" for each in warned)]
+        for heading, found in (("Warnings", warnings(plan)), ("Notes", notes(plan))):
+            if found:
+                lines += ["", f"{heading}:", *(f"  {each}" for each in found)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -380,7 +438,7 @@ class Preview:
             "attributes": [asdict(each) for each in plan.by_attribute.values()],
             "published_unchanged": possibly_unchanged(plan),
             "columns_left_out": list(plan.drop), "undecided": list(plan.undecided),
-            "warnings": warnings(plan),
+            "warnings": warnings(plan), "notes": notes(plan),
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -398,6 +456,7 @@ class Preview:
             listed("Left out", left if plan.drop else []),
             listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Warnings", warnings(plan)),
+            listed("Notes", notes(plan)),
         )
 
 

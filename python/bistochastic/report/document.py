@@ -60,7 +60,7 @@ _NAMED = 4
 # A larger error than this says next to nothing.
 _COARSE = 0.5
 _REQUIRED = {
-    "beta": "beta of all columns together at least {}",
+    "beta": "beta of the categories and of the numbers, each, at least {}",
     "min_beta": "beta of each column at least {}",
     "epsilon": "epsilon of one record at most {}",
     "pooled": "epsilon of {} records of one unit at most {}",

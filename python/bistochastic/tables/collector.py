@@ -17,12 +17,9 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.counts import MOST, Axis, Counts
-from bistochastic.estimate.linear import Linear, Map
+from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.estimate.result import Estimate
-from bistochastic.estimate.sample import Tallies
-from bistochastic.families import identity
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
 # Cells of all tables together, and kinds of records that are held before tables are added to.
 _CELLS, _HELD = 2**27, 4096
 FORMAT = "bistochastic collector"
-NONE = ("no record was counted yet",)
 
 
 class _Table:
@@ -100,15 +96,6 @@ class _Table:
         """Return all counts so far."""
         digest = self.question.plan.digest
         return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
-
-
-def nothing(axes: tuple[Axis, ...], method: str) -> Estimate:
-    """Make the estimate of a table in which no record was counted yet: anything is possible."""
-    none = np.zeros(math.prod(len(axis.categories) for axis in axes))
-    back = Map.back_from(identity(len(none)))
-    linear = Linear(back, Tallies.counted(0, none, none, 0), fixed=True, exact=True)
-    shares = linear.shares
-    return Estimate(shares, 0, method, "sampled", 0.0, 0, None, shares, axes, linear, 0.0, NONE)
 
 
 def _is_missing(value: object) -> bool:
@@ -278,21 +265,22 @@ class Collector(Shown):
     def estimate(self, *columns: str, **options: Any) -> Estimate:
         """Estimate the true table of some columns; options as in :meth:`Plan.estimate`.
 
-        Without a reported record, all proportions are NaN and all intervals are from 0 to 1.
+        Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
+        return self._plan.estimate(counts=self._counted(*columns), columns=columns, **options)
+
+    def _counted(self, *columns: str) -> Counts:
+        """Return the same as :meth:`counts`, unless nothing was counted."""
         counts = self.counts(*columns)
-        if counts.records:
-            return self._plan.estimate(counts=counts, columns=columns, **options)
-        axes = tuple(axis for axis in counts.axes if axis.name in columns)
-        return nothing(axes, options.get("method", "inverse"))
+        if not counts.records:
+            got = f"{counts.unanswered:,} without a value" if counts.unanswered else "an empty one"
+            raise ValueError(f"`collector` must hold a reported record with a value; got {got}")
+        return counts
 
     def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
         """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
         _mapping("where", where)
-        counts = self.counts(*where)
-        if not counts.records:
-            return Quantity("count", 0.0, 0.0, 0, "sampled", notes=NONE)
-        return self._plan.count(counts, where, **options)
+        return self._plan.count(self._counted(*where), where, **options)
 
     def ratio(
         self,
@@ -303,12 +291,7 @@ class Collector(Shown):
         """Estimate the proportion that meets ``where``, as :meth:`Plan.ratio` does."""
         _mapping("where", where)
         _mapping("given", {} if given is None else given)
-        counts = self.counts(*{**where, **(given or {})})
-        if not counts.records:
-            return Ratio(
-                "ratio", math.nan, math.inf, 0, "sampled", notes=NONE,
-                numerator=0.0, denominator=0.0, _variances=(0.0, 0.0, 0.0),
-            )  # fmt: skip
+        counts = self._counted(*{**where, **(given or {})})
         return self._plan.ratio(counts, where, given, **options)
 
     def to_json(self) -> str:
