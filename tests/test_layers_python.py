@@ -64,14 +64,12 @@ LATE = {
     ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("matrix", "adapters"): "randomize gives back a column of the library that it was given",
-    ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
     ("estimate", "adapters"): "counts have labels, and estimates become frames of other libraries",
     ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "models"): "regress, transitions and change are methods of a plan",
-    ("models", "plot"): "a regression draws itself",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

@@ -17,8 +17,6 @@ from bistochastic.words import Shown, shown, table, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from matplotlib.figure import Figure
-
     from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Sample
     from bistochastic.models.fitting import Fitted
@@ -292,12 +290,6 @@ class Regression:
                 "target than the original table",
             ]
         return found
-
-    def plot(self, *, axes: object = None) -> Figure:
-        """Draw the coefficients with intervals of 95%; the intercept is left out."""
-        from bistochastic.plot.shares import coefficients
-
-        return coefficients(self, axes=axes)
 
     __repr__ = summary
 

@@ -1,22 +1,15 @@
-"""Estimates as points with error bars: proportions beside reported ones, and coefficients."""
+"""Estimates as points with error bars, beside reported proportions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bistochastic.plot.canvas import QUIET, axes_for, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate
-    from bistochastic.models.result import Regression
 
 # Points beyond which a picture could not be read.
 _MOST = 200
@@ -47,7 +40,12 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     columns = max(1, len(estimate.axes))
     names = [", ".join(row[:columns]) for row in rows]
     label = f"estimated ({estimate.method})"
-    ax = _draw(axes, names, estimate.frequencies, estimate.interval(), label, "proportion")
+    (ax,) = axes_for(axes, 7.0, 1.6 + 0.32 * cells)
+    ax.hlines(range(cells), *estimate.interval().T, color=_BLUE, linewidth=2, label="95% interval")
+    ax.plot(estimate.frequencies, range(cells), "o", color=_BLUE, label=label)
+    ax.set_yticks(range(cells), names)
+    ax.set_ylim(cells - 0.5, -0.5)
+    ax.set_xlabel("proportion")
     ax.plot(estimate.reports, range(cells), "x", color="#D55E00", markersize=7, label="reported")
     if estimate._is_quick and (notes := estimate._remarks()):
         ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=QUIET, va="top",
@@ -55,30 +53,3 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
               fontsize="small")  # fmt: skip
     return plain(ax, estimate._title(), grid="x", left=False)
-
-
-def coefficients(found: Regression, *, axes: object = None) -> Figure:
-    """Draw coefficients with intervals of 95%, without the intercept; return the figure."""
-    shown = [i for i, name in enumerate(found.names) if not name.endswith("Intercept")]
-    if not 0 < len(shown) <= _MOST:
-        must = f"`plot` must be used with 1 to {_MOST} coefficients besides the intercept"
-        raise ValueError(f"{must}; got {len(shown)}")
-    names = [found.names[i] for i in shown]
-    words = "coefficient, with 95% interval"
-    ax = _draw(axes, names, found.coefficients[shown], found.interval()[shown], "_", words)
-    ax.axvline(0, color="#999999", linewidth=0.8)
-    return plain(ax, found._facts()[0], grid="x", left=False)
-
-
-def _draw(
-    axes: object, names: Sequence[str], values: Array, bounds: Array, label: str, words: str
-) -> Axes:
-    """Draw a circle and a bar for each name, the first one at the top."""
-    (ax,) = axes_for(axes, 7.0, 1.6 + 0.32 * len(names))
-    places = np.arange(len(names))
-    ax.hlines(places, *bounds.T, color=_BLUE, linewidth=2, label="95% interval")
-    ax.plot(values, places, "o", color=_BLUE, label=label)
-    ax.set_yticks(places, list(names))
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel(words)
-    return ax
