@@ -14,7 +14,6 @@ import bistochastic as bs
 def main(folder: Path) -> None:
     """Write all pictures into the folder."""
     figures = {
-        "profile": bs.tridiagonal(0.3, size=12).profile().plot(),
         "tradeoff": bs.plot.tradeoff(12),
         "choices": bs.plot.choices(200, records=100_000),
     }

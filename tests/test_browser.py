@@ -161,7 +161,7 @@ def test_planted_labels_are_harmless(driver: Any, pages: dict[str, Path], name: 
     open_page(driver, pages[name])
     assert driver.execute_script("return typeof window.planted") == "undefined"
     # Cut where it is long, but spelled as it is.
-    drawn = "return Array.from(document.querySelectorAll('main text'), e => e.textContent).join()"
+    drawn = "return Array.from(document.querySelectorAll('figure th'), e => e.textContent).join()"
     assert "<script>window" in driver.execute_script(drawn)
 
 

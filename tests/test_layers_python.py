@@ -64,7 +64,6 @@ LATE = {
     ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("matrix", "adapters"): "randomize gives back a column of the library that it was given",
-    ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
     ("estimate", "adapters"): "counts have labels, and estimates become frames of other libraries",
     ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",

@@ -14,7 +14,6 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import markup
-from bistochastic.markup.pictures import heat_text
 
 NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</svg></style>", "a&b'c"]
 
@@ -51,7 +50,7 @@ def pieces(labels: list[str]) -> list[markup.Markup]:
         markup.table(labels, [labels], caption=labels[0]),
         markup.facts([(label, label) for label in labels], caption=labels[0]),
         markup.heat(rows, labels, title=labels[0]),
-        markup.bars([(label, 0.5, None, None) for label in labels], title=labels[0]),
+        markup.bars([(label, label, 0.5, 0.7) for label in labels], title=labels[0]),
         markup.section(labels[0], labels[1], id="one"),
         markup.fragment(*labels),
     ]
@@ -98,33 +97,60 @@ def test_a_page_has_its_landmarks_and_its_rules() -> None:
         assert rule in text
 
 
+def cells(page: str) -> list[list[str]]:
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', page)
+    return [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
+
+
 def test_a_heat_map_holds_the_numbers_of_its_cells() -> None:
-    rows = [[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
-    texts = re.findall(r'class="bs-mono">([^<]*)<', markup.heat(rows, title="t"))
-    assert [t.replace("\u00a0", " ").split() for t in texts] == [
+    rows = [[0.5, 0.25, 0.25], [0.5, 0.499, 0.001], [0.0, 0.25, 0.75]]
+    made = markup.heat(rows, title="t")
+    assert cells(made) == [
         [".50", ".25", ".25"],
-        [".50", ".50", "0"],
+        [".50", ".50", "&lt;.01"],
         ["0", ".25", ".75"],
     ]
-    assert "2 of the 6 false reported values never occur" in heat_text(rows)
+    # What never occurs is said in words, and only then.
+    assert "<figcaption>t; 0: never</figcaption>" in made
     large = bs.geometric(32, beta=0.3).to_dense()
-    texts = re.findall(r'class="bs-mono">([^<]*)<', markup.heat(large.tolist(), title="t"))
-    assert texts[0].replace("\u00a0", " ").split()[0] == f"{100 * large[0, 0]:.0f}"
-    assert len(set(map(len, texts))) == 1
+    made = markup.heat(large.tolist(), title="t")
+    assert "<figcaption>t; in percent</figcaption>" in made
+    assert cells(made)[0][0] == f"{100 * large[0, 0]:.0f}"
+    assert {len(row) for row in cells(made)} == {32}
+    assert "0" not in {cell for row in cells(made) for cell in row}
     with pytest.raises(ValueError, match="at most 32; got 33"):
         markup.heat(bs.uniform(33).to_dense().tolist(), title="t")
 
 
-def test_every_picture_has_a_title_and_a_text() -> None:
+def test_darker_cells_and_longer_bars_are_larger_numbers() -> None:
+    page = markup.heat([[1.0, 0.0], [0.5, 0.5]], title="t")
+    assert re.findall(r'class="bs-s(\d+)"', page) == ["12", "0", "6", "6"]
+    items = [("a", "x", 0.25, 0.75), None, ("b", "y", 0.0, 0.001), ("c", "z", 1.0, 1.0)]
+    page = markup.bars(items, title="t", most=1.0)
+    assert re.findall(r"bs-(\w+) bs-w(\d+)", page) == [
+        ("dark", "12"), ("pale", "26"), ("pale", "1"), ("dark", "50")
+    ]  # fmt: skip
+    # Every step has a rule, and no element has a style of its own.
+    style = markup.fragment()
+    assert all(f".bs-s{i}{{" in style for i in range(1, 13))
+    assert all(f".bs-w{i}{{" in style for i in range(51))
+    assert "style=" not in "".join(pieces(NASTY))
+
+
+def test_every_picture_is_a_table_that_is_read_aloud() -> None:
     for picture in (
         markup.heat([[1.0]], title="t"),
-        markup.bars([("a", 1.0, 0.5, 1.5)], title="t"),
+        markup.bars([("a", "1", 0.5, 1.5)], title="t"),
         markup.bars([], title="t"),
-        markup.bars([("a", 1.0, None, None), None, ("b", math.inf, None, None)], title="t"),
+        markup.bars([("a", "1", 1.0, 1.0), None, ("b", "inf", math.inf, math.inf)], title="t"),
     ):
-        assert 'role="img"' in picture
-        assert re.search(r"<title>t</title><desc>[^<]*</desc>", picture)
+        assert re.search(r'<table [^>]*aria-label="t">', picture)
+        assert "<figcaption>t" in picture
         assert "nan" not in picture
+    page = markup.heat([[0.5, 0.5], [0.5, 0.5]], ["no", "yes"], title="t")
+    for name in ("no", "yes"):
+        assert f'<th scope="row">{name}</th>' in page
+        assert f'<th scope="col"><span>{name}</span></th>' in page
 
 
 def test_the_package_is_imported_without_it() -> None:

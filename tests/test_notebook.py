@@ -214,7 +214,7 @@ class Read(HTMLParser):
 
 ALLOWED = {
     "div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "strong", "ul",
-    "li", "code", "svg", "title", "desc", "g", "path", "text", "pre",
+    "li", "code", "figure", "figcaption", "span", "pre",
 }  # fmt: skip
 
 

@@ -20,19 +20,10 @@ from matplotlib.figure import Figure
 import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
-from bistochastic.measures.profile import shorten
 from cases import of_every_family
 
 ROOT = Path(__file__).resolve().parent.parent
-BARS = ["beta", "worst_row", "worst_column", "mutual_information", "capacity", "max_leakage",
-        "guessing_probability", "epsilon", "truthfulness"]  # fmt: skip
 PANELS = ("truthfulness", "epsilon", "standard_error", "expected_cost")
-
-
-def bars(figure: Figure) -> dict[str, Any]:
-    """The bars of a profile by measure."""
-    groups: list[Any] = figure.axes[0].containers
-    return {group.get_label(): group.patches[0] for group in groups}
 
 
 def image_of(figure: Figure) -> Any:
@@ -44,85 +35,10 @@ def curves(axes: Any) -> list[Any]:
     return [line for line in axes.lines if not str(line.get_label()).startswith("_")]
 
 
-def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
-
-
 def png(figure: Figure) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, dpi=50)
     return out.getvalue()
-
-
-# --- a profile
-
-
-def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
-    p = bs.tridiagonal(0.3, size=12).profile()
-    figure = p.plot()
-    found = bars(figure)
-    assert list(found) == BARS
-    bits = math.log2(12)
-    for name, bar in found.items():
-        value = p[name].value or 0.0
-        in_bits = name in ("mutual_information", "capacity", "max_leakage")
-        wanted = 1.0 if name == "epsilon" else value / bits if in_bits else value
-        assert bar.get_width() == wanted
-        assert bar.get_hatch() is None
-        said = "infinite" if name == "epsilon" else shorten(p[name], 3)
-        assert said + (" of 3.58 bits" if in_bits else "") in texts(figure)
-    axes = figure.axes[0]
-    assert axes.get_xlim() == (0, 1)
-    assert len(axes.get_yticks()) == len(BARS)
-    assert axes.get_title(loc="left") == (
-        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reported values rule out "
-        "some true values"
-    )
-    # Nothing is hatched, so the legend does not say what hatching means.
-    assert p["varah_bound"].status == "not computed"
-    assert legend_of(figure) == ["most that beta allows", "guess without a reported value"]
-
-
-def legend_of(figure: Figure) -> list[str]:
-    found: Any = figure.axes[0].get_legend()
-    return [text.get_text() for text in found.get_texts()]
-
-
-def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
-    parts = [bs.geometric(100_000, temperature=3), bs.tridiagonal(0.2, size=100_000)]
-    p = bs.mix(parts, weights=[0.5, 0.5]).profile()
-    figure = p.plot()
-    found = bars(figure)
-    assert {"worst_row", "worst_column"}.isdisjoint(found)
-    assert sum(text.startswith("not computed: ") for text in texts(figure)) == 2
-    assert {name: bar.get_hatch() is not None for name, bar in found.items()} == {
-        name: p[name].status == "bound" for name in found
-    }
-    assert found["beta"].get_hatch() is not None
-    assert f"at least {shorten(p['beta'], 3)}" in texts(figure)
-    assert f"at most {shorten(p['capacity'], 3)} of 16.6 bits" in texts(figure)
-    assert "hatched: a bound" in legend_of(figure)
-    assert "beta at least 0.162, " in figure.axes[0].get_title(loc="left")
-
-
-def test_a_prior_adds_two_bars() -> None:
-    prior = [0.5] + [0.1] * 5
-    p = bs.geometric(6, beta=0.5).profile(prior=prior)
-    figure = p.plot()
-    found = bars(figure)
-    assert set(found) - set(BARS) == {"remaining_uncertainty", "best_guess"}
-    # Uncertainty is a share of what there was before, and the guess is marked with the one before.
-    before = -sum(q * math.log2(q) for q in prior)
-    left = p.remaining_uncertainty or 0.0
-    assert found["remaining_uncertainty"].get_width() == pytest.approx(left / before, rel=1e-12)
-    assert f"{shorten(p['remaining_uncertainty'], 3)} of 2.16 bits" in texts(figure)
-
-
-@pytest.mark.parametrize("m", [bs.uniform(1), bs.uniform(4), bs.identity(4)])
-def test_the_ends_of_the_scale_can_be_drawn(m: bs.Matrix) -> None:
-    found = bars(m.profile().plot())
-    assert found["beta"].get_width() == m.beta
-    assert all(0 <= bar.get_width() <= 1 for bar in found.values())
 
 
 # --- a matrix
@@ -266,7 +182,6 @@ def test_one_panel_own_families_and_own_axes() -> None:
         "epsilon: low is safe",
         "truthful probability: high is useful",
     ]
-    assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
 
 
@@ -277,7 +192,6 @@ def test_pictures_are_the_same_every_time_and_leave_pyplot_alone() -> None:
     before = dict(mpl.rcParams)
     m = bs.geometric(6, beta=0.5)
     pictures: tuple[Callable[[], Any], ...] = (
-        m.profile().plot,
         lambda: bs.plot.heatmap(m),
         lambda: bs.plot.tradeoff(6, against="epsilon"),
     )
@@ -296,8 +210,6 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
     sentence = r"^`plot` must find matplotlib; got none: install bistochastic\[plot\]$"
     m = bs.uniform(3)
     with pytest.raises(ImportError, match=sentence):
-        m.profile().plot()
-    with pytest.raises(ImportError, match=sentence):
         bs.plot.heatmap(m, axes=object())
     with pytest.raises(ImportError, match=sentence):
         bs.plot.tradeoff(3)
@@ -310,7 +222,6 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
     names = "randomized_response, k_anonymous, geometric, tridiagonal"
     panels = "truthfulness, epsilon, standard_error, expected_cost"
     for call, kind, sentence in [
-        (lambda: anything.profile(m), TypeError, "`profile` must be a profile; got Matrix"),
         (lambda: anything.heatmap(np.eye(2)), TypeError, "`matrix` must be a matrix; got ndarray"),
         (lambda: anything.heatmap(m, scale="loud"), ValueError,
          "`scale` must be \"linear\" or \"log\"; got 'loud'"),

@@ -100,7 +100,8 @@ SORTED = {
         f"{PLAN}.correlation({FRAME}, {{'u', 'v'}}, {{'u': [0, 1], 'v': [0, 1]}}).value"
     ),
     "Plan.transitions.columns": (
-        f"{PLAN}.transitions({FRAME}, {FRAME}, columns={{'u', 'v'}}, id_column='id').counts.shape"
+        f"{PLAN}.transitions({FRAME}, {FRAME}, columns={{'u', 'v'}}, id_column='id',"
+        " memoised=False).counts.shape"
     ),
     "Plan.estimate.replicates": (
         f"{PLAN}.estimate({FRAME}, 'u', weights='id', replicates={{'ash', 'birch', 'cedar'}})"

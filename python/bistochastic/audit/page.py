@@ -96,10 +96,9 @@ def _section(audit: Audit, section: Section) -> Markup:
 def _picture(section: Section) -> Markup | None:
     if not section.bars:
         return None
-    most = max(0.01, *(max(value, high or 0.0) for _, value, _, high in section.bars))
-    return markup.titled(
-        markup.bars(section.bars, title=section.question, most=most, shown=percent)
-    )
+    items = [markup.between(*each, percent) for each in section.bars]
+    most = max(0.01, *(high for *_, high in items))
+    return markup.bars(items, title=section.question, most=most)
 
 
 def _levels(marginal: Marginal) -> Markup:

@@ -551,9 +551,10 @@ class Estimate:
         none = [(None, None)] * len(self.frequencies)
         bounds = map(tuple, self._usual.tolist()) if self._is_quick else none
         rows = zip(names, self.frequencies.tolist(), bounds, strict=True)
-        bars = [(name, share, low, high) for name, share, (low, high) in rows]
+        items = [markup.between(name, share, low, high, "{:.4f}".format)
+                 for name, share, (low, high) in rows]  # fmt: skip
         title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
-        return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
+        return markup.bars(items, title=title)
 
 
 def framed(columns: dict[str, Any], make: Make | None, library: str | None) -> Any:

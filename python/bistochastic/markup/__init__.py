@@ -1,4 +1,4 @@
-"""HTML made of plain text and numbers: elements, tables, pictures, whole pages.
+"""HTML made of plain text and numbers: elements, tables, shaded and with bars, whole pages.
 
 Everything is escaped unless it is :class:`~bistochastic.markup.elements.Markup`, which only the
 functions of this folder make. So a category named ``<script>`` is shown as it is spelled.
@@ -6,11 +6,12 @@ functions of this folder make. So a category named ``<script>`` is shown as it i
 
 from bistochastic.markup.elements import Markup, element, facts, join, table
 from bistochastic.markup.page import fragment, page, section
-from bistochastic.markup.pictures import bars, heat, titled
+from bistochastic.markup.pictures import bars, between, heat
 
 __all__ = [
     "Markup",
     "bars",
+    "between",
     "element",
     "facts",
     "fragment",
@@ -19,5 +20,4 @@ __all__ = [
     "page",
     "section",
     "table",
-    "titled",
 ]

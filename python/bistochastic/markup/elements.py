@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG with everything in them escaped, and tables of them.
+"""Elements of HTML with everything in them escaped, and tables of them.
 
 Numbers in tables are aligned, and screen readers read cells with their headers.
 """

@@ -1,6 +1,6 @@
 """Complete pages that need no other files, and fragments for notebooks.
 
-A page holds its style and its pictures. Its policy lets a browser load nothing else: it names the
+A page holds its style. Its policy lets a browser load nothing else: it names the
 style by its digest.
 """
 
@@ -13,12 +13,14 @@ from functools import cache
 from pathlib import Path
 
 from bistochastic.markup.elements import Markup, element
+from bistochastic.markup.pictures import steps
 
 
 @cache
 def _style(name: str) -> str:
-    """Read a style: of tables and pictures wherever they stand, or of a whole page."""
-    return Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
+    """Read a style: of tables wherever they stand, or of a whole page."""
+    read = Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
+    return read + steps() if name == "fragment" else read
 
 
 def page(
@@ -72,7 +74,7 @@ def section(title: object, *children: object, id: str) -> Markup:
 
 
 def fragment(*children: object) -> Markup:
-    """Make a fragment for a notebook, with the style that tables and pictures need."""
+    """Make a fragment for a notebook, with the style that tables need."""
     return element("div", Markup(f"<style>{_style('fragment')}</style>"), *children)
 
 

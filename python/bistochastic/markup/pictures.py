@@ -1,32 +1,39 @@
-"""Pictures as inline SVG, made of plain numbers: a heat map, and bars with intervals.
+"""Tables that are seen at a glance: a matrix as shaded cells, and bars with intervals.
 
-They have the colour of the text around them, so they fit light and dark pages. Every picture has a
-title and a description. All can be read without colour: cells hold their numbers, and impossible
-ones are struck through.
+They have the colour of the text around them, so they fit light and dark pages. All can be read
+without colour: cells hold their numbers, below the names of their rows and columns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
-from bistochastic.markup.elements import Markup, element
+from bistochastic.markup.elements import Markup, element, wide
 
 # The largest matrix that is drawn.
 LARGEST = 32
 # Up to this many categories cells hold two decimals, above it whole percents.
 _FEW = 12
-# The width of a letter of a monospaced font, as a part of its height.
-_MONO = 0.6
-# A fraction of the ink, so text on it can be read on light and on dark.
-_DARKEST = 0.6
-# Steps of darkness: cells of the same step are drawn in one go.
-_STEPS = 24
+# Names of columns that are longer are turned upright.
+_LEVEL = 4
 # The longest label in a picture; the whole one is in the tables.
 _LONGEST = 22
 _CUT = "\u2026"
+# Steps of darkness, and of the length of bars: each is a class.
+_SHADES = 12
+_WIDTHS = 50
 
-Item = tuple[object, float, float | None, float | None]
+# The label of a bar, its number in words, where the dark part ends, and where the pale part ends.
+Item = tuple[object, str, float, float]
+
+
+def steps() -> str:
+    """Write the style of all steps. A page admits no style of single elements."""
+    shades = (f".bs-heat .bs-s{i}{{background:rgba(59,130,196,{i / 20:g})}}"
+              for i in range(1, _SHADES + 1))  # fmt: skip
+    widths = (f".bs-w{i}{{width:{100 * i / _WIDTHS:g}%}}" for i in range(_WIDTHS + 1))
+    return "".join((*shades, "\n", *widths, "\n"))
 
 
 def heat(
@@ -34,65 +41,36 @@ def heat(
     labels: Sequence[object] | None = None,
     *,
     title: str,
+    caption: object = None,
     first: int = 1,
 ) -> Markup:
-    """Draw a matrix: true categories down, reported ones across, at most 32 of each.
+    """Make a shaded table of a matrix: true categories down, reported ones across, at most 32.
 
     Darker is more likely. Cells hold their numbers: two decimals up to 12 categories, above that
-    whole percents, with those below a half left empty. A cell that is struck through is exactly 0.
+    whole percents. A number is 0 only if the reported value never occurs, and the caption says so.
     Rows and columns have the names of their categories; without ``labels`` they are numbered from
     ``first`` on.
     """
     n = len(rows)
     if n > LARGEST:
         raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
-    cell, size = cell_size(n)
     most = max((max(row) for row in rows), default=1.0) or 1.0
-    names = range(first, first + n) if labels is None else labels
-    texts = [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)]
-    # Every cell that is exactly 0 is struck through.
-    never = [(u, v) for u, row in enumerate(rows) for v, p in enumerate(row) if p == 0]
-    d = "".join(f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}" for u, v in never)
-    cells = [_fills(rows, most, cell), element("path", d=d, class_="bs-strike") if d else None]
-    return grid(names, cells, texts, title=title, description=heat_text(rows))
-
-
-def grid(
-    labels: Sequence[object], below: object, above: object, *, title: str, description: str
-) -> Markup:
-    """Draw the frame of a heat map: names on both axes, lines, and the cells around these."""
-    n = len(labels)
-    names = short_names(labels)
-    cell, size = cell_size(n)
-    side = cell * n
-    longest = max(len(name) for name in names) * size * _MONO
-    left = max(longest, 5 * size * _MONO) + 24
-    # Above the columns, names are turned upright if they are wider than a cell.
-    upright = longest > cell - 2
-    top = longest + 30 if upright else 34.0
-    lines = "".join(
-        f"M0 {_n(i * cell)}h{_n(side)}M{_n(i * cell)} 0v{_n(side)}" for i in range(n + 1)
-    )
-    heads = [
-        _text(name, (v + 0.5) * cell + size * 0.35, -6, size, "start", turned=True)
-        if upright
-        else _text(name, (v + 0.5) * cell, -6, size, "middle")
-        for v, name in enumerate(names)
-    ]
-    sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
-             for u, name in enumerate(names)]  # fmt: skip
-    axes = [
-        _text("reported", side / 2, 14 - top, size, "middle", quiet=True),
-        _text("true", -6, -6, size, "end", quiet=True),
-    ]
-    drawn = [below, element("path", d=lines, class_="bs-grid"), above, heads, sides, axes]
-    body = element("g", drawn, transform=f"translate({_n(left)} {_n(top)})")
-    return _svg(left + side + 2, top + side + 2, body, title=title, description=description)
-
-
-def cell_size(n: int) -> tuple[float, float]:
-    """Return the side of a cell of a heat map, and the height of its letters."""
-    return (34.0, 11.0) if n <= _FEW else (20.0, 9.0)
+    names = short_names(range(first, first + n) if labels is None else labels)
+    kind = "bs-table bs-heat" + " bs-many" * (n > _FEW)
+    kind += " bs-up" * (max(map(len, names), default=0) > _LEVEL)
+    heads = [element("th", element("span", name), scope="col") for name in names]
+    body = [
+        element("tr", element("th", name, scope="row"),
+                [element("td", cell_text(p, n), class_=f"bs-s{math.ceil(p / most * _SHADES)}")
+                 for p in row])
+        for name, row in zip(names, rows, strict=True)
+    ]  # fmt: skip
+    above = element("tr", element("td"), element("th", "reported", colspan=n, scope="colgroup"))
+    head = element("thead", above, element("tr", element("th", "true", scope="col"), heads))
+    never = any(p == 0 for row in rows for p in row)
+    notes = "; in percent" * (n > _FEW) + "; 0: never" * never
+    made = element("table", head, element("tbody", body), class_=kind, aria_label=title)
+    return _figure(made, title, [title if caption is None else caption, notes])
 
 
 def short_names(labels: Sequence[object]) -> list[str]:
@@ -101,117 +79,57 @@ def short_names(labels: Sequence[object]) -> list[str]:
     return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def heat_text(rows: Sequence[Sequence[float]]) -> str:
-    """Say what a heat map shows."""
-    n = len(rows)
-    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
-    said = f"A table of {n} by {n} probabilities. The true category is reported with probability "
-    said += f"{_span([row[u] for u, row in enumerate(rows)])}."
-    if others:
-        said += f" Each other category has probability {_span(others)}."
-    if 0 in others:
-        said += f" {others.count(0)} of the {len(others)} false reported values never occur."
-    return said
-
-
 def bars(
     items: Sequence[Item | None],
     *,
     title: str,
+    caption: object = None,
     most: float | None = None,
-    shown: Callable[[float], str] = "{:.3g}".format,
-    texts: Sequence[str] | None = None,
-    faint: Collection[int] = (),
 ) -> Markup:
-    """Draw horizontal bars from 0, each with its number and, if there is one, its interval.
+    """Make a table of bars from 0: dark, and pale where an interval begins, with its numbers.
 
-    ``items`` are (label, value, low, high), with ``None`` for no interval. An item that is ``None``
-    is a gap. ``texts`` replace the numbers; items in ``faint`` are paler.
+    An item that is ``None`` is a gap. A bar of the length ``most`` is as wide as can be.
     """
-    given = [("", 0.0, None, None) if item is None else item for item in items]
-    values = [max(value, high or 0.0) for _, value, _, high in given if math.isfinite(value)]
-    top = (most if most is not None else max(values, default=1.0)) or 1.0
-    width, size = 220.0, 11.0
-    names = [_short(str(label)) if label else "" for label, *_ in given]
-    left = max((len(name) for name in names), default=1) * size * _MONO + 12
-    told = texts or [
-        shown(value) + ("" if low is None or high is None else f" ({shown(low)} to {shown(high)})")
-        for _, value, low, high in given
-    ]
-    right = max((len(text) for text in told), default=1) * size * _MONO + 12
+    ends = [high for item in items if item is not None if math.isfinite(high := item[3])]
+    top = (most if most is not None else max(ends, default=1.0)) or 1.0
 
-    def along(value: float) -> float:
-        # An infinite value reaches the edge, and its number says so.
-        return width * min(1.0, max(0.0, value / top)) if math.isfinite(value) else width
+    def along(value: float) -> int:
+        # An infinite value reaches the edge, and its number says so. Nothing but 0 has no bar.
+        share = min(1.0, max(0.0, value / top)) if math.isfinite(value) else 1.0
+        return max(round(_WIDTHS * share), int(share > 0))
 
-    drawn: list[Markup] = []
-    y = 0.0
-    for i, (item, name, text) in enumerate(zip(items, names, told, strict=True)):
+    groups: list[list[Markup]] = [[]]
+    for item in items:
         if item is None:
-            y += 10
+            groups.append([])
             continue
-        _, value, low, high = item
-        drawn.append(_text(name, -6, y + 15, size, "end"))
-        drawn.append(element("path", d=f"M0 {_n(y + 4)}h{_n(along(value))}v14H0z", class_="bs-ink",
-                             fill_opacity=_n(_DARKEST / 2 if i in faint else _DARKEST)
-                             ))  # fmt: skip
-        if low is not None and high is not None:
-            a, b, mid = _n(along(low)), _n(along(high)), _n(y + 11)
-            ends = f"M{a} {_n(y + 7)}v8M{b} {_n(y + 7)}v8"
-            drawn.append(element("path", d=f"M{a} {mid}H{b}{ends}", class_="bs-line"))
-        drawn.append(_text(text, width + 8, y + 15, size, "start"))
-        y += 22
-    drawn.append(element("path", d=f"M0 0V{_n(y)}", class_="bs-line"))
-    body = element("g", drawn, transform=f"translate({_n(left)} 2)")
-    each = zip(items, given, told, strict=True)
-    words = "; ".join(f"{label}: {text}" for item, (label, *_), text in each if item is not None)
-    return _svg(left + width + right, y + 4, body, title=title, description=words)
+        label, text, low, high = item
+        dark = along(low)
+        parts = [element("span", class_=f"{kind} bs-w{width}")
+                 for kind, width in (("bs-dark", dark), ("bs-pale", along(high) - dark))
+                 if width > 0]  # fmt: skip
+        cell = element("td", element("span", parts, class_="bs-track"), text)
+        groups[-1].append(element("tr", element("th", _short(str(label)), scope="row"), cell))
+    body = [element("tbody", group) for group in groups]
+    made = element("table", body, class_="bs-table bs-bars", aria_label=title)
+    return _figure(made, title, title if caption is None else caption)
 
 
-def titled(picture: Markup) -> Markup:
-    """Put the title of a picture above it, if nothing else says what it shows."""
-    title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
-    return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
+def between(
+    label: object,
+    value: float,
+    low: float | None,
+    high: float | None,
+    shown: Callable[[float], str],
+) -> Item:
+    """Make an item of a number and, if there is one, its interval."""
+    if low is None or high is None:
+        return label, shown(value), value, value
+    return label, f"{shown(value)} ({shown(low)} to {shown(high)})", low, high
 
 
-def _svg(width: float, height: float, *children: object, title: str, description: str) -> Markup:
-    """Make a picture with a title and a description, for readers who do not see it."""
-    return element(
-        "svg",
-        element("title", title),
-        element("desc", description),
-        *children,
-        class_="bs-picture",
-        role="img",
-        viewBox=f"0 0 {math.ceil(width)} {math.ceil(height)}",
-        width=math.ceil(width),
-        height=math.ceil(height),
-    )
-
-
-def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Markup]:
-    """Cells of the same darkness in one path."""
-    found: dict[int, str] = {}
-    side = _n(cell)
-    for u, row in enumerate(rows):
-        for v, p in enumerate(row):
-            step = math.ceil(p / most * _STEPS)
-            at = f"M{_n(v * cell)} {_n(u * cell)}h{side}v{side}h-{side}z"
-            found[step] = found.get(step, "") + at * bool(step)
-    return [
-        element("path", d=d, class_="bs-ink", fill_opacity=_n(_DARKEST * step / _STEPS))
-        for step, d in sorted(found.items())
-        if d
-    ]
-
-
-def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
-    """Write the numbers of a row as one element of cells of the same length, which is short."""
-    letters = round(cell / (size * _MONO))
-    line = "".join(f"{cell_text(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
-    return element("text", line, x="0", y=_n((u + 0.5) * cell + size * 0.35),
-                   textLength=_n(cell * len(row)), font_size=_n(size), class_="bs-mono"
-                   )  # fmt: skip
+def _figure(made: Markup, title: str, caption: object) -> Markup:
+    return element("figure", element("figcaption", caption), wide(made, title), class_="bs-figure")
 
 
 def hundredths(p: float) -> int:
@@ -220,44 +138,13 @@ def hundredths(p: float) -> int:
 
 
 def cell_text(p: float, n: int) -> str:
-    """Write a probability as a cell of a matrix of ``n`` categories holds it."""
+    """Write a probability as a cell of a matrix of ``n`` categories holds it; 0 only if it is."""
     whole = hundredths(p)
     if n > _FEW:
-        return str(whole or "")
+        return "<1" if p > 0 and not whole else str(whole)
     return str(int(p)) if p in (0, 1) else f".{whole:02}" if whole else "<.01"
-
-
-def _text(
-    text: str,
-    x: float,
-    y: float,
-    size: float,
-    anchor: str,
-    quiet: bool = False,
-    turned: bool = False,
-) -> Markup:
-    return element(
-        "text",
-        text,
-        x=_n(x),
-        y=_n(y),
-        transform=f"rotate(-90 {_n(x)} {_n(y)})" if turned else None,
-        font_size=_n(size),
-        text_anchor=None if anchor == "start" else anchor,
-        class_="bs-quiet" if quiet else None,
-    )
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
-    return low if low == high else f"{low} to {high}"
 
 
 def _short(name: str) -> str:
     name = " ".join(name.split()) or "''"
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + _CUT
-
-
-def _n(x: float) -> str:
-    """Write a number as short as a picture needs it."""
-    return f"{x:.2f}".rstrip("0").rstrip(".")

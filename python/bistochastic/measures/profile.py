@@ -11,8 +11,6 @@ from bistochastic.words import Shown, down, table, up
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from matplotlib.figure import Figure
-
     from bistochastic.matrix import Matrix
 
     Status = Literal["exact", "bound", "not computed"]
@@ -84,25 +82,20 @@ class Entry(Shown):
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
-        return shorten(self, 6)
-
-
-def shorten(entry: Entry, digits: int) -> str:
-    """Write a value in this many digits, rounded so that privacy is never overstated."""
-    x, direction = entry.value, WORDS[entry.name][1]
-    if x is None:
-        return "-"
-    if isinstance(x, bool):
-        return "yes" if x else "no"
-    if isinstance(x, int):
-        return str(x)
-    # A value may have been moved by a unit in the last place, to be safe; that is not shown. Zero
-    # was not moved: nothing is below it.
-    moved = x != 0 and math.isfinite(x) and entry.name not in _TO_THE_DIGIT
-    unit = 4 * math.ulp(x) if moved else 0.0
-    if direction > 0:
-        return up(x - unit, digits)
-    return down(x + unit, digits) if direction < 0 else f"{x:.{digits}g}"
+        x, direction = self.value, WORDS[self.name][1]
+        if x is None:
+            return "-"
+        if isinstance(x, bool):
+            return "yes" if x else "no"
+        if isinstance(x, int):
+            return str(x)
+        # A value may have been moved by a unit in the last place, to be safe; that is not shown.
+        # Zero was not moved: nothing is below it.
+        moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
+        unit = 4 * math.ulp(x) if moved else 0.0
+        if direction > 0:
+            return up(x - unit)
+        return down(x + unit) if direction < 0 else f"{x:.6g}"
 
 
 @dataclass(frozen=True)
@@ -169,20 +162,6 @@ class Profile:
         title = f"Profile of {self.matrix.family}, {n} x {n}"
         rows = markup.table(_HEADER, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
         return markup.fragment(rows)
-
-    def plot(self, *, axes: object = None) -> Figure:
-        """Plot the profile (needs the extra ``plot``) and return the matplotlib figure.
-
-        See :func:`bistochastic.plot.profile`.
-
-        >>> import bistochastic as bs
-        >>> figure = bs.uniform(4).profile().plot()
-        >>> figure.axes[0].get_title(loc="left")
-        'uniform, 4 categories\\nbeta 1, epsilon 0'
-        """
-        from bistochastic import plot
-
-        return plot.profile(self, axes=axes)
 
 
 def status_of(exact: bool) -> Status:

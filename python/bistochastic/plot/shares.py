@@ -1,10 +1,8 @@
-"""Estimates as points with error bars: proportions beside reported ones."""
+"""Estimates as points with error bars, beside reported proportions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bistochastic.plot.canvas import QUIET, axes_for, plain
 
@@ -42,15 +40,14 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     columns = max(1, len(estimate.axes))
     names = [", ".join(row[:columns]) for row in rows]
     (ax,) = axes_for(axes, 7.0, 1.6 + 0.32 * cells)
-    places = np.arange(cells)
-    ax.hlines(places, *estimate.interval().T, color=_BLUE, linewidth=2, label="95% interval")
     label = f"estimated ({estimate.method})"
-    ax.plot(estimate.frequencies, places, "o", color=_BLUE, label=label)
+    ax.hlines(range(cells), *estimate.interval().T, color=_BLUE, linewidth=2, label="95% interval")
+    ax.plot(estimate.frequencies, range(cells), "o", color=_BLUE, label=label)
     # The first cell is at the top.
-    ax.set_yticks(places, names)
+    ax.set_yticks(range(cells), names)
     ax.set_ylim(cells - 0.5, -0.5)
     ax.set_xlabel("proportion")
-    ax.plot(estimate.reports, places, "x", color="#D55E00", markersize=7, label="reported")
+    ax.plot(estimate.reports, range(cells), "x", color="#D55E00", markersize=7, label="reported")
     if estimate._is_quick and (notes := estimate._remarks()):
         ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=QUIET, va="top",
                 transform=ax.transAxes)  # fmt: skip

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from bistochastic import measures
 from bistochastic.markup import Markup, element, heat, table
-from bistochastic.markup.elements import wide
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.published import certain
@@ -208,9 +207,6 @@ def pictures(columns: Sequence[Column]) -> list[Markup]:
 
 def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
     first, *others = columns
-    rows = matrix.to_dense().tolist()
-    drawn = heat(rows, categories(first.coded, LARGEST),
-                 title=f"Probability of each reported value of {first.plain}")  # fmt: skip
     same = [
         f"{each.name}{each.group(matrix)} ("
         + ", ".join(f"`{name}`" for name in categories(each.coded, LARGEST) or [])
@@ -218,10 +214,9 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
         for each in others
     ]
     caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
-    caption += "; in percent" * (matrix.size > 12)
-    caption += "; struck through: never" * any(p == 0 for row in rows for p in row)
-    wrapped = wide(drawn, f"Picture of {first.plain}")
-    return element("figure", wrapped, element("figcaption", said(caption)))
+    title = f"Probability of each reported value of {first.plain}"
+    rows = matrix.to_dense().tolist()
+    return heat(rows, categories(first.coded, LARGEST), title=title, caption=said(caption))
 
 
 def by_column(told: Iterable[tuple[Column, str]]) -> list[str]:

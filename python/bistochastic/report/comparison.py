@@ -191,10 +191,10 @@ def html(matrix: Matrix) -> str:
 
 def picture(matrix: Matrix, labels: Sequence[object] | None = None) -> str | None:
     """Draw a matrix as a heat map, with codes from 0 up; ``None`` if it is too large."""
-    from bistochastic.markup import heat, titled
+    from bistochastic.markup import heat
     from bistochastic.markup.pictures import LARGEST
 
     if matrix.size > LARGEST:
         return None
     title = "Probability of each reported category"
-    return titled(heat(matrix.to_dense().tolist(), labels, title=title, first=0))
+    return heat(matrix.to_dense().tolist(), labels, title=title, first=0)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from bistochastic import _core, arguments
 from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
-from bistochastic.markup.elements import wide
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
@@ -44,6 +43,7 @@ from bistochastic.words import down, exact, shown
 if TYPE_CHECKING:
     from os import PathLike
 
+    from bistochastic.markup.pictures import Item
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -332,18 +332,15 @@ class Report:
         cases = [(f"after {self.limited[0].plain}", self.limited[0].odds)]
         if len(self.columns) > 1:
             cases.append(("after all columns", self.odds))
-        items: list[tuple[object, float, None, None] | None] = []
-        texts, faint = [], []
+        items: list[Item | None] = []
         for suspicion in STATED:
-            if items:
-                items.append(None)
-                texts.append("")
-            faint.append(len(items))
-            items.append(("before", float(suspicion), None, None))
-            items += [(name, float(after(suspicion, most)), None, None) for name, most in cases]
-            texts += [percent(suspicion), *(becomes(most, [suspicion])[0] for _, most in cases)]
+            items += [None] * bool(items)
+            items.append(("before", percent(suspicion), 0.0, float(suspicion)))
+            for name, most in cases:
+                end = float(after(suspicion, most))
+                items.append((name, becomes(most, [suspicion])[0], end, end))
         title = "A suspicion before and after the reported values of one person are read, at most"
-        return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
+        return bars(items, title=title, most=1.0)
 
     def _households(self) -> list[object]:
         """Say what several records with the same true value reveal."""
@@ -488,13 +485,14 @@ class Report:
         if None in each:
             return None
         most = [max(at) for at in zip(*(one for one in each if one is not None), strict=True)]
-        items = [(f"true {share:.0%}", share, max(0.0, share - e), min(1.0, share + e))
-                 for share, e in zip(SHARES, most, strict=True)]  # fmt: skip
-        texts = [f"{rounded(low, e)} to {rounded(high, e)}"
-                 for (_, _, low, high), e in zip(items, most, strict=True)]  # fmt: skip
+        items: list[Item | None] = []
+        for share, e in zip(SHARES, most, strict=True):
+            low, high = max(0.0, share - e), min(1.0, share + e)
+            text = f"{rounded(low, e)} to {rounded(high, e)}"
+            items.append((f"true {share:.0%}", text, low, high))
         title = (f"True proportion of a category of {worst.name}, and where 95 of 100 estimates "
                  f"from {count(many, 'unit' if worst.units else 'record')} are")  # fmt: skip
-        return _figure(bars(items, title=title.replace("`", ""), most=1.0, texts=texts), title)
+        return bars(items, title=title.replace("`", ""), caption=said(title), most=1.0)
 
     # Who can undo it?
 
@@ -614,11 +612,6 @@ class Report:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
         return found
-
-
-def _figure(picture: Markup, caption: str) -> Markup:
-    drawn = wide(picture, caption.replace("`", ""))
-    return element("figure", element("figcaption", said(caption)), drawn)
 
 
 def _pooled_odds(plan: Plan, m: int) -> Fraction | None:
