@@ -267,9 +267,11 @@ class Collector(Shown):
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
-        return self._plan.estimate(counts=self._counted(*columns), columns=columns, **options)
+        return self._plan.estimate(
+            counts=self._require_counts(*columns), columns=columns, **options
+        )
 
-    def _counted(self, *columns: str) -> Counts:
+    def _require_counts(self, *columns: str) -> Counts:
         """Return the same as :meth:`counts`, unless nothing was counted."""
         counts = self.counts(*columns)
         if not counts.records:
@@ -280,7 +282,7 @@ class Collector(Shown):
     def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
         """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
         _mapping("where", where)
-        return self._plan.count(self._counted(*where), where, **options)
+        return self._plan.count(self._require_counts(*where), where, **options)
 
     def ratio(
         self,
@@ -291,7 +293,7 @@ class Collector(Shown):
         """Estimate the proportion that meets ``where``, as :meth:`Plan.ratio` does."""
         _mapping("where", where)
         _mapping("given", {} if given is None else given)
-        counts = self._counted(*{**where, **(given or {})})
+        counts = self._require_counts(*{**where, **(given or {})})
         return self._plan.ratio(counts, where, given, **options)
 
     def to_json(self) -> str:
