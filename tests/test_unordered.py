@@ -40,6 +40,9 @@ REFUSED = {
     "Joint.categories": f"bs.Joint(('u', 'v'), [{NAMES}, ['a']], {RR}, beta=0.6)",
     "Joint.categories ": f"bs.Joint(('u', 'v'), {{('a', 'b'), ('c', 'd')}}, {RR}, beta=0.6)",
     "Binned.breaks": f"bs.Binned('x', {{0, 18, 65}}, {RR}, beta=0.6)",
+    "Binned.representatives": (
+        f"bs.Binned('x', [0, 18, 65], {RR}, beta=0.6, representatives={{9, 40}})"
+    ),
     "Plan.attributes": f"bs.Plan({{{COLUMN}}})",
     "Plan.for_frame.schema": f"bs.Plan.for_frame({{'x': {NAMES}}}, beta=0.6)",
     "Plan.for_frame.codebook": (
@@ -127,7 +130,7 @@ LIKE = {
     r".*\.cluster": "Plan.regress.cluster",
     r".*\.fpc": "Plan.regress.fpc",
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
-    r"Plan\.(tabulate\.columns|impossible)": "Plan.attributes",
+    r"Plan\.tabulate\.columns": "Plan.attributes",
     r"audit\.(knows|wants|also)": "Plan.keep",
     r"plot\.tradeoff\.families": "tradeoff.families",
     r"plot\.(choices|tradeoff)\.(betas|epsilons|against)": "tradeoff.betas",
@@ -140,7 +143,7 @@ OTHER = re.compile(
     r".*\.(frame|wave1|wave2|original|released|release|rows|record|obj|observation|reader|X|x|y|"
     r"values|order|codes|counts|weights|cost|prior|width|low|high|top|bottom|axes|parameters|"
     r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores)"
-    r"|Certificate\..*|masking\.[A-Z].*|theory\.[A-Z].*"
+    r"|Certificate\..*|masking\.([A-Z].*|\w+\.columns)|theory\.[A-Z].*"
 )
 SEEDS = ("1", "2", "3", "4")
 TRY = """
@@ -190,7 +193,7 @@ def parameters() -> dict[str, str]:
 
     rooms = {
         "": bs.__all__,
-        **{f"{n}.": dir(getattr(bs, n)) for n in ("plot", "masking", "theory")},
+        **{f"{n}.": getattr(bs, n).__all__ for n in ("plot", "masking", "theory")},
     }
     for room, names in rooms.items():
         for name in names:
