@@ -136,6 +136,8 @@ def changed_plans() -> dict[str, tuple[bs.Plan, dict[str, Any]]]:
         "other columns": (bs.Plan([joint]), {}),
         "missing values": (bs.Plan([bs.Categorical(
             "sex", ["F", "M"], RR, epsilon=2, missing="category")], **age), {}),
+        "another recode": (bs.Plan([bs.Categorical(
+            "sex", ["F", "M"], RR, epsilon=2, recode={"F": "M", "M": "F"})], **age), {}),
         "a unit": (bs.Plan([unit], keep=["age"]), {}),
         "another id column": (bs.Plan([one], **age), {"id_column": "number"}),
         "ids of another kind": (bs.Plan([one], **age), {"ids": ["7", "8"]}),

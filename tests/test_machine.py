@@ -207,7 +207,7 @@ def test_moves_that_are_too_many_to_count_are_refused_in_a_sentence() -> None:
     wide = bs.t_transform(2**40, i=0, j=2**39, keep=0.5)
     for m in (bs.kron(*[half] * 33), bs.uniform(2**40), bs.randomized_response(2**40, beta=0.5),
               bs.k_anonymous(2**40, k=2**30), wide):  # fmt: skip
-        with pytest.raises(ValueError, match="`matrix` must move values by at most 33554432 place"):
+        with pytest.raises(ValueError, match="`matrix` must move values by at most 8388608 place"):
             m.displacement()
 
 

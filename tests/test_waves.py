@@ -152,6 +152,38 @@ def test_what_would_draw_anew_is_named_and_refused(changes: dict[str, Any], matc
     assert "re-randomized since the wave before" in str(second.certificate)
 
 
+def by_recode(recode: dict[str, str] | None) -> bs.Plan:
+    column = bs.Categorical("x", ["a", "b"], "randomized_response", epsilon=2, recode=recode)
+    return bs.Plan([column])
+
+
+def by_top(top: float | None) -> bs.Plan:
+    return bs.Plan([bs.Binned("x", [0, 10, 20], "randomized_response", epsilon=2, top=top)])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "values", "match"),
+    [
+        (by_recode(None), by_recode({"a": "b", "b": "a"}), ["a", "b"], "another recode"),
+        (by_recode({"c": "a"}), by_recode({"c": "b"}), ["c", "b"], "another recode"),
+        (by_top(None), by_top(5), [1, 12], "another top or bottom"),
+        # A value that was not accepted before was never drawn.
+        (by_recode({"c": "a"}), by_recode({"c": "a", "d": "b"}), ["c", "b"], ""),
+    ],
+)
+def test_another_category_of_an_unchanged_value_is_a_new_draw(
+    first: bs.Plan, second: bs.Plan, values: list[Any], match: str
+) -> None:
+    table: Any = {"x": values, "id": [1, 2]}
+    by: Any = {"key": bs.Key.generate(), "id_column": "id"}
+    wave = first.protect(table, after="first", **by)
+    if not match:
+        assert second.protect(table, after=wave.certificate, **by).data == wave.data
+        return
+    with pytest.raises(ValueError, match=f"{match} in column `x`: redraw=True"):
+        second.protect(table, after=wave.certificate, **by)
+
+
 def test_another_key_or_kind_of_id_would_draw_anew() -> None:
     first = protect(people(300))
     with pytest.raises(ValueError, match="got another key"):

@@ -57,7 +57,7 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
     wanted = [] if wants is None else _known("wants", wants, evidence)
     found = []
     for each in given:
-        names = _known("knows", each or (), evidence)
+        names = _known("knows", () if each is None else each, evidence)
         known = dict.fromkeys(names, 0.0)
         if isinstance(each, dict):
             known = dict(zip(names, map(_tolerance, each.values()), strict=True))

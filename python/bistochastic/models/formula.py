@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The most combinations of protected values for a factor of several axes.
 _MIXED = 64
+# A column that is made categories, with or without options.
+_CLASSES = re.compile(r"C\((`[^`]+`|\w+)(\s*,.*)?\)")
 _QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
 # formulaic evaluates what it reads as Python, so a formula may hold nothing else than this.
 FUNCTIONS = frozenset((
@@ -71,9 +73,9 @@ def columns_of(formula: Any) -> set[str]:
 
 
 def numbers_of(formula: Any) -> set[str]:
-    """List the columns of factors that are not made categories by ``C()``."""
+    """List the columns of factors that are not a column made categories by ``C()``."""
     factors = [factor for term in formula for factor in term.factors]
-    plain = [factor for factor in factors if not factor.expr.startswith("C(")]
+    plain = [factor for factor in factors if not _CLASSES.fullmatch(factor.expr)]
     return {name for factor in plain for name in _columns(factor)}
 
 

@@ -24,7 +24,7 @@ from bistochastic.labels import spelling
 from bistochastic.plan import exchange, formats
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import Certificate
-from bistochastic.plan.waves import laws_of
+from bistochastic.plan.waves import changes_of, laws_of
 from bistochastic.words import Shown, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
@@ -229,6 +229,7 @@ def _drawn(certificate: Certificate, attribute: Coded) -> Line:
             "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
             "missing": attribute.missing == "category",
             "matrix": laws_of(attribute),
+            "changes": changes_of(attribute),
         })  # fmt: skip
     # A person has one draw per category and group. The units of a person are not limited.
     draws = None if attribute.unit is not None else attribute.size * len(attribute.matrices)

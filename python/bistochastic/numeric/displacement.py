@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
-# The most moves that are told apart: about 2 GB while they are counted.
-_MOVES = 1 << 26
+# The most moves that are told apart: about half a GB and a second while they are counted.
+_MOVES = 1 << 24
 
 
 @dataclass(frozen=True, repr=False)

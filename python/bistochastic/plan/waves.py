@@ -409,7 +409,29 @@ def _differences(then: Coded, now: Coded) -> list[str]:
         found.append("another matrix")
     if then.unit != now.unit:
         found.append("another unit")
+    before, after = changes_of(then), changes_of(now)
+    for was, becomes in zip(before[0], after[0], strict=True) if not found else ():
+        # A value that only one of the plans accepts was never drawn under the other.
+        if any(becomes.get(value, place) != place for value, place in was.items()):
+            found.append("another recode")
+            break
+    if before[1] != after[1]:
+        found.append("another top or bottom")
     return found
+
+
+def changes_of(attribute: Coded) -> tuple[list[dict[str, str]], list[str]]:
+    """Return the category of every value of each column before it is drawn, and the ends of bins.
+
+    Noise follows the category, so another category of an unchanged value is new noise about it.
+    """
+    mapped = []
+    for i, axis in enumerate(attribute.axes):
+        given = dict(attribute.recode[i]) if attribute.recode else {}
+        every = {**{value: value for value in axis.values}, **given}
+        mapped.append({repr(spelling(k)): repr(spelling(v)) for k, v in every.items()})
+    ends = [str(getattr(attribute, name, None)) for name in ("bottom", "top")]
+    return mapped, ends
 
 
 def laws_of(attribute: Coded) -> object:

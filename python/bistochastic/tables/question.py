@@ -7,6 +7,7 @@ messages may name them; values of the data are not.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     if where is None:
         return {}
     must = f"`{name}` must be a dict from columns to lists of their categories"
-    if not hasattr(where, "items"):
+    if not isinstance(where, Mapping):
         raise TypeError(f"{must}; got {type(where).__name__}")
     groups = Question(plan, tuple(plan._protected)).groups
     labels = {column: (values, False) for column, values in groups.items()}
