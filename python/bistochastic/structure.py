@@ -168,8 +168,8 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
             counts, total, place = [1], 1, part.size
             for factor in (factor for factor in found.parts if factor.size > 1):
                 place //= factor.size
-                more, times = row(factor, u // place % factor.size)
-                counts, total = [a * b for a in counts for b in more], total * times
+                more, own = row(factor, u // place % factor.size)
+                counts, total = [a * b for a in counts for b in more], total * own
             return counts, total
         if isinstance(found, Mixture):
             shares, total = _counted([w for w in part.parameters["weights"] if w])
