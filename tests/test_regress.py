@@ -573,6 +573,7 @@ def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
     for found in (
         plan.regress(data, "y ~ income", model="linear"),
         plan.regress(data, "income ~ y", model="linear"),
+        plan.regress(data, "y ~ C(income > 2500)", model="linear"),
         plan.covariance(data, ["income", "y"]),
         plan.correlation(data, ["income", "y"]),
     ):

@@ -586,8 +586,8 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     g])`` has sums of exactly 1. If you wrote a small number in place of the zeros, the sums would
     be above 1, and beta could be, too.
 
-    Measures are exact up to size 4096, and at any size inside one structured family. Otherwise they
-    are bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
+    Measures are exact up to size 4096, and at any size if all parts are equal. Otherwise they are
+    bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
     other at most 16 deep, with at most 64 different matrices inside.
 
     >>> import bistochastic as bs

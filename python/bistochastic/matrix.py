@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, structure
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -103,6 +104,14 @@ class Matrix(_core.Law):
     __sub__ = __rsub__ = _refused("-")
     __mul__ = __rmul__ = _refused("*")
     __truediv__ = __rtruediv__ = _refused("/")
+
+    def exact_row(self, u: int) -> list[Fraction]:
+        """Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
+
+        >>> bs.k_anonymous(4, k=2).exact_row(0)
+        [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
+        """
+        return structure.exact_row(self, u)
 
     def to_json(self) -> str:
         """Return the matrix as JSON, for other programs and machines. :meth:`from_json` reads it.

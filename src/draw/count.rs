@@ -36,53 +36,17 @@ fn clamped<T: Unsigned>(part: &[T], tables: &mut [u32], places: usize) {
     }
 }
 
-/// Tables that neighbours take turns in.
-const TURNS: usize = 8;
-
-/// The same for tables, one or eight, in which every code of the type has a place: nothing need be checked on the way.
-fn unchecked<T: Unsigned, const PLACES: usize>(part: &[T], tables: &mut [u32]) {
-    let place = |code: T| code.get() as usize % PLACES;
-    match tables.as_chunks_mut::<PLACES>().0 {
-        [a, b, c, d, e, f, g, h] => {
-            let (eights, rest) = part.as_chunks::<TURNS>();
-            for eight in eights {
-                let [s, t, u, v, w, x, y, z] = eight.map(place);
-                a[s] += 1;
-                b[t] += 1;
-                c[u] += 1;
-                d[v] += 1;
-                e[w] += 1;
-                f[x] += 1;
-                g[y] += 1;
-                h[z] += 1;
-            }
-            rest.iter().for_each(|&code| a[place(code)] += 1);
-        }
-        [a, ..] => part.iter().for_each(|&code| a[place(code)] += 1),
-        [] => {}
-    }
-}
-
 /// Codes in a task; a table of 32-bit counts holds more.
 const TASK: usize = 1 << 24;
-
-/// Codes below which the tables would take longer than they do.
-const FEW: usize = 1 << 16;
 
 /// The counts of the codes below `size`, or the position of the first that is not.
 ///
 /// # Errors
 /// The position of a code out of range.
 pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
-    let bytes = if codes.len() < FEW { 0 } else { size_of::<T>() };
-    // Codes out of range share the last place, or have their own.
-    let (places, tables) = match bytes {
-        1 => (1 << 8, TURNS),
-        // Several would not fit beside each other.
-        2 => (1 << 16, 1),
-        4.. if size < SMALL => (size + 1, 4),
-        _ => (size + 1, 1),
-    };
+    // Codes out of range share the last place of a table.
+    let places = size + 1;
+    let tables = if size < SMALL { 4 } else { 1 };
     let bands = codes.len().div_ceil(1 << 20).clamp(1, pool::threads());
     let height = codes.len().div_ceil(bands).max(1);
     let mut work: Vec<(&[T], Vec<u32>, Vec<u64>)> = codes
@@ -93,11 +57,7 @@ pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
         for (codes, small, counts) in band {
             for part in codes.chunks(TASK) {
                 stop::point();
-                match bytes {
-                    1 => unchecked::<T, { 1 << 8 }>(part, small),
-                    2 => unchecked::<T, { 1 << 16 }>(part, small),
-                    _ => clamped(part, small, places),
-                }
+                clamped(part, small, places);
                 for table in small.chunks_mut(places) {
                     for (count, small) in counts.iter_mut().zip(table) {
                         *count += u64::from(std::mem::take(small));
@@ -106,17 +66,16 @@ pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
             }
         }
     });
-    let mut counts = memory::zeros(places.max(size));
+    let mut counts = memory::zeros(places);
     for (_, _, band) in &work {
         for (count, more) in counts.iter_mut().zip(band) {
             *count += more;
         }
     }
-    if counts[size..].iter().any(|&count| count > 0) {
+    if counts.pop() > Some(0) {
         let wrong = codes.iter().position(|code| code.get() >= size as u64);
         return Err(wrong.unwrap_or(0));
     }
-    counts.truncate(size);
     Ok(counts)
 }
 

@@ -115,8 +115,7 @@ impl Label {
 }
 
 /// 32 secret bytes for one purpose under one set of labels, at one place of a composite (the indices
-/// of the parts from the outside in), for one matrix. The caller overwrites the stack when all is done:
-/// see [`erase`].
+/// of the parts from the outside in), for one matrix.
 pub fn derive(
     key: &Key,
     purpose: Purpose,

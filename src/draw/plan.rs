@@ -10,7 +10,7 @@ use super::randomize::block::words;
 use super::randomize::{Id, Ids};
 use super::spelled::{Part, Prefixed, Spelled};
 use crate::system::stop::Paced;
-use crate::system::{erase, memory, pool};
+use crate::system::{memory, pool};
 
 /// The key of the order of a numeric column: another for other values.
 ///
@@ -23,23 +23,21 @@ pub fn column_key(
 ) -> Key {
     let labels = [release, column].map(|label| Label::Text(label.into()));
     let labels = Label::plan(plan, labels);
-    erase::after(|| {
-        let secret = derive(key, Purpose::Column, &labels, &[], &[0; 32]);
-        let mut hasher = blake3::Hasher::new_keyed(&secret);
-        hasher.update(&(kind.len() as u64).to_le_bytes());
-        hasher.update(kind.as_bytes());
-        let mut buffer = Zeroizing::new(memory::zeros::<u8>(1 << 16));
-        let values = values.iter().map(|value| value.to_le_bytes());
-        words(values, &mut hasher, &mut buffer);
-        let digest = Key::of(finish(&mut hasher));
-        Key::of(derive(&digest, Purpose::Order, &labels, &[], &[0; 32]))
-    })
+    let secret = derive(key, Purpose::Column, &labels, &[], &[0; 32]);
+    let mut hasher = blake3::Hasher::new_keyed(&secret);
+    hasher.update(&(kind.len() as u64).to_le_bytes());
+    hasher.update(kind.as_bytes());
+    let mut buffer = Zeroizing::new(memory::zeros::<u8>(1 << 16));
+    let values = values.iter().map(|value| value.to_le_bytes());
+    words(values, &mut hasher, &mut buffer);
+    let digest = Key::of(finish(&mut hasher));
+    Key::of(derive(&digest, Purpose::Order, &labels, &[], &[0; 32]))
 }
 
 /// A key of its own for one purpose: `labels` tell those under one plan apart.
 pub fn own_key(key: &Key, purpose: Purpose, plan: &str, labels: Vec<Label>) -> Key {
     let labels = Label::plan(plan, labels);
-    erase::after(|| Key::of(derive(key, purpose, &labels, &[], &[0; 32])))
+    Key::of(derive(key, purpose, &labels, &[], &[0; 32]))
 }
 
 /// Records that a thread hashes at a time.
@@ -52,7 +50,7 @@ impl Pseudonyms {
     /// The pseudonyms of a plan.
     pub fn new(key: &Key, plan: &str) -> Self {
         let labels = Label::plan(plan, []);
-        let secret = erase::after(|| derive(key, Purpose::Pseudonym, &labels, &[], &[0; 32]));
+        let secret = derive(key, Purpose::Pseudonym, &labels, &[], &[0; 32]);
         Pseudonyms(Hashing::new(secret))
     }
 
@@ -96,12 +94,10 @@ impl Pseudonyms {
         pool::for_each_chunk(to, 16 * HASHED, false, |i, to| {
             let n = to.len() / 16;
             let some = messages(i * HASHED, i * HASHED + n);
-            erase::after(|| {
-                self.0.many(&some, n, |i, words: [u32; 4]| {
-                    for (to, word) in to[16 * i..16 * i + 16].chunks_exact_mut(4).zip(words) {
-                        to.copy_from_slice(&word.to_le_bytes());
-                    }
-                });
+            self.0.many(&some, n, |i, words: [u32; 4]| {
+                for (to, word) in to[16 * i..16 * i + 16].chunks_exact_mut(4).zip(words) {
+                    to.copy_from_slice(&word.to_le_bytes());
+                }
             });
         });
     }

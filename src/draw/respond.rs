@@ -7,8 +7,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use zeroize::Zeroizing;
-
 use crate::draw::alias::More;
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::{Key, SECRET};
@@ -68,11 +66,9 @@ impl Buffer {
     fn stretch(&mut self) {
         const { assert!(BYTES.is_multiple_of(BLOCK)) };
         assert!(self.keyed, "words were asked for before there was a key");
-        erase::after(|| {
-            let mut key = Zeroizing::new([0; SECRET]);
-            key.copy_from_slice(&self.bytes[..SECRET]);
-            Keystream::new(&key).fill(0, 0, &mut self.bytes);
-        });
+        let mut key = erase::empty();
+        key.copy_from_slice(&self.bytes[..SECRET]);
+        Keystream::new(&key).fill(0, 0, &mut self.bytes);
         self.left = WORDS;
     }
 
@@ -114,8 +110,7 @@ pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
     Ok(f(&mut Words(&mut buffer)))
 }
 
-/// Draw the answer of one person, as [`randomize`](crate::draw::randomize::randomize) does. Traces of keys
-/// stay on the caller's stack alone: see [`erase`].
+/// Draw the answer of one person, as [`randomize`](crate::draw::randomize::randomize) does.
 ///
 /// # Errors
 /// A composite that takes too many draws, a code that the matrix does not have, an id outside of what ids are.

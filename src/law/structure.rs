@@ -222,11 +222,6 @@ impl Structure {
         }
     }
 
-    /// Whether there are such classes.
-    pub fn has_classes(&self) -> bool {
-        matches!(self, Structure::Certain(None) | Structure::Classes { .. })
-    }
-
     /// Whether the rank is read off integers, not off numbers that were rounded.
     pub fn counts_rank(&self) -> bool {
         matches!(

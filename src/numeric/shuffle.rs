@@ -13,7 +13,6 @@ use super::Item;
 use super::draw::{Buffer, Digits, Draw, Source, kind};
 use super::scatter;
 use crate::law::structure::Run;
-use crate::system::erase;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop::Paced;
@@ -176,18 +175,8 @@ pub(super) fn share<T: Send, S: Send>(
         ..0x8000 => 1,
         _ => pool::threads().clamp(1, many.max(1)),
     };
-    if threads > 1 {
-        // What derivations left lies where the frames that start threads will be.
-        erase::stack();
-    }
     let mut states = (0..threads).map(|_| state()).gather();
-    pool::share_out(parts, &mut states, |state, part| {
-        if threads > 1 {
-            erase::after(|| f(state, part));
-        } else {
-            f(state, part);
-        }
-    });
+    pool::share_out(parts, &mut states, f);
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use super::convert::{self, Vectors, type_name};
 use super::law::{Made, Matrix};
+use super::memory;
 use super::work::{detached, guarded};
-use super::{exact, memory};
 use crate::error::Error;
 use crate::law;
 use crate::law::parameters::Value;
 use crate::law::same::{Found, same};
 use crate::number::bits;
-use crate::system::pool;
+use crate::system::{self, pool};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -208,19 +208,6 @@ impl Matrix {
         memory::written(py, "row", &[size], size, |out| family.fill_row(u, out))
     }
 
-    /// Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
-    ///
-    /// >>> bs.k_anonymous(4, k=2).exact_row(0)
-    /// [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
-    fn exact_row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let py = u.py();
-        let size = self.family().size();
-        let u = convert::code("u", u, size)?;
-        // A fraction and its two integers take more than a hundred bytes.
-        memory::require("exact_row", 1, size, 128)?;
-        exact::row(py, self.inner(), u)
-    }
-
     /// ``m[u, v]``: the probability that ``u`` is reported as ``v``, as the nearest double.
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<f64> {
         let (u, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = index
@@ -250,20 +237,19 @@ impl Matrix {
     /// True
     /// >>> bs.uniform(3).same_probabilities(bs.circulant([0.33, 0.33, 0.34]))
     /// False
-    fn same_probabilities(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn same_probabilities(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Matrix>() else {
             return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
         };
-        let (a, b) = (self.inner(), other.get().inner());
+        let (py, a, b) = (slf.py(), slf.get().inner(), other.get().inner());
         if let Found::Same(found) = detached(py, u64::MAX, || same(a, b))?? {
             return Ok(found);
         }
         for u in 0..a.family.size() {
             py.check_signals()?;
-            for (x, y) in exact::row(py, a, u)?.iter().zip(exact::row(py, b, u)?) {
-                if !x.eq(y)? {
-                    return Ok(false);
-                }
+            let row = slf.call_method1("exact_row", (u,))?;
+            if !row.eq(other.call_method1("exact_row", (u,))?)? {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -338,6 +324,32 @@ pub fn built(
 #[pyfunction]
 pub fn identity_of(matrix: &Matrix) -> usize {
     matrix.place()
+}
+
+/// Row ``u`` in fractions; None of a composite whose common denominator is too long for the core.
+#[pyfunction]
+pub fn short_row<'py>(
+    matrix: &Matrix,
+    u: &Bound<'py, PyAny>,
+) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    let (py, family) = (u.py(), matrix.family());
+    let size = family.size();
+    let u = convert::code("u", u, size)?;
+    // A fraction and its two integers take more than a hundred bytes.
+    memory::require("exact_row", 1, size, 128)?;
+    matrix.inner().check_written()?;
+    let entries: Option<Vec<(u128, u128)>> = guarded(|| match family.composition() {
+        None => (0..size).map(|v| family.entry(u, v)).collect(),
+        Some(_) => {
+            let total = matrix.inner().total()?;
+            let mut counts = system::memory::zeros(size as usize);
+            let short = family.add_counts(u, total, 1, &mut counts);
+            short.then(|| counts.into_iter().map(|n| (n, total)).collect())
+        }
+    })?;
+    let fraction = convert::fraction(py)?;
+    let made = |entries: Vec<_>| entries.into_iter().map(|entry| fraction.call1(entry));
+    entries.map(|entries| made(entries).collect()).transpose()
 }
 
 /// How many matrices are in it, those that a composite holds many times so often; at most 2^64 - 1.

@@ -22,7 +22,6 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
-mod exact;
 mod ids;
 mod key;
 mod law;
@@ -71,7 +70,7 @@ mod _core {
         ids::{hold_ids, joined_ids},
         key::Key,
         law::Matrix,
-        matrix::{build, families, identity_of, parts_in},
+        matrix::{build, families, identity_of, parts_in, short_row},
         memory::require_memory,
         microaggregate::{anatomy, class_means, group},
         numeric::{origins, permute_into, shuffle_ties},

@@ -15,7 +15,6 @@ use crate::law;
 use crate::law::structure::Run;
 use crate::numeric::bits;
 use crate::numeric::{self, Item, Streams, shared, shuffle};
-use crate::system::erase;
 use crate::system::memory::Gather;
 
 /// Run `work` with the words of all parts of a matrix, without the GIL.
@@ -28,7 +27,7 @@ fn with_streams<T: Send>(
     let matrix = matrix.inner();
     let of = |path: &[u64]| secret.keystream_at(Purpose::Permutation, path, matrix.digest());
     Ok(detached(py, u64::MAX, || {
-        erase::after(|| work(matrix, &mut Streams::new(&of)))
+        work(matrix, &mut Streams::new(&of))
     })??)
 }
 
@@ -159,9 +158,7 @@ pub fn shuffle_ties<'py>(
             })
             .gather();
         out.copy_from_slice(x);
-        erase::after(|| {
-            let words = secret.keystream_at(Purpose::Ties, &[], digest);
-            shuffle::some(&words, &runs, out);
-        });
+        let words = secret.keystream_at(Purpose::Ties, &[], digest);
+        shuffle::some(&words, &runs, out);
     })
 }

@@ -20,7 +20,7 @@ use crate::draw::plan::{Pseudonyms, column_key, own_key};
 use crate::draw::randomize::block::{self, Labels};
 use crate::draw::respond::keyed;
 use crate::draw::tally;
-use crate::system::{erase, pool};
+use crate::system::pool;
 
 fn names(columns: &[String]) -> Vec<Label> {
     columns.iter().cloned().map(Label::Text).collect()
@@ -88,7 +88,7 @@ pub fn plan_blocks<'py>(
     let labels = Labels { plan, release };
     let threads = pool::threads();
     let drawn = detached(py, u64::MAX, || {
-        erase::after(|| block::run(key, labels, blocks, (first, last), threads))
+        block::run(key, labels, blocks, (first, last), threads)
     })?;
     drawn?;
     Ok(answers)
@@ -195,11 +195,9 @@ pub fn plan_pseudonyms<'py>(
     let ids = HeldIds::new(ids)?;
     let (shape, read) = ([ids.len() as u64, 16], ids.read(0, ids.len())?);
     let ids = read.ids();
-    let out = written(py, "pseudonyms", &shape, u64::MAX, |to| {
+    written(py, "pseudonyms", &shape, u64::MAX, |to| {
         pseudonyms.fill(ids, to)
-    });
-    erase::stack();
-    out
+    })
 }
 
 /// Rows of an id, in bounded memory: Misra and Gries.

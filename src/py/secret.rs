@@ -8,7 +8,6 @@ use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key;
 use crate::draw::keystream::Keystream;
 use crate::error::Error;
-use crate::system::erase;
 
 /// The key of a call.
 enum Held<'a> {
@@ -38,13 +37,6 @@ pub fn given<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a key::Key> {
         got += ", of which read() gives the key";
     }
     Err(Error::type_("key", "be a Key", got).into())
-}
-
-/// The call is over: what it did with keys on the stack is overwritten.
-impl Drop for Secret<'_> {
-    fn drop(&mut self) {
-        erase::stack();
-    }
 }
 
 impl<'a> Secret<'a> {

@@ -13,7 +13,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::system::erase;
 use crate::system::fork::PerProcess;
 use crate::system::kept::Kept;
 use crate::system::memory;
@@ -45,16 +44,11 @@ fn current() -> Option<&'static ThreadPool> {
     // more than there are cores would keep the others from working while it looks for work.
     let make = || match threads() {
         1 => None,
-        n => {
-            // What a pool is made of goes from the stack to the heap with its padding, and with what
-            // a caller that handles secrets left there.
-            erase::stack();
-            ThreadPoolBuilder::new()
-                .num_threads(n - 1)
-                .thread_name(|i| format!("bistochastic-{i}"))
-                .build()
-                .ok()
-        }
+        n => ThreadPoolBuilder::new()
+            .num_threads(n - 1)
+            .thread_name(|i| format!("bistochastic-{i}"))
+            .build()
+            .ok(),
     };
     CURRENT.get(make, |_| ()).as_ref()
 }
@@ -136,7 +130,6 @@ fn for_each_chunk_any<T: Send>(
 
 /// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
 /// state is one thread's own, so that nothing has to be allocated on the way.
-#[inline(never)] // In a frame of its own, which callers with secrets have overwritten.
 pub fn share_out<T: Send, S: Send>(
     parts: impl Iterator<Item = T> + Send,
     states: &mut [S],
@@ -177,8 +170,6 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
         }),
         // More threads than the pool has, by request. One that cannot start is done without.
         None => std::thread::scope(|scope| {
-            // As where the pool is made.
-            erase::stack();
             let start = || std::thread::Builder::new().spawn_scoped(scope, || handed.with(work));
             let helpers = memory::collected((0..others).map(|_| start().ok()));
             work();

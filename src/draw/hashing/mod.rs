@@ -64,8 +64,7 @@ impl Hashing {
         Hashing { secret, key, level }
     }
 
-    /// The first 64 bytes of one message's hash, given in parts. What this leaves on the stack is overwritten once a
-    /// call, not once a message: see [`erase`](crate::system::erase).
+    /// The first 64 bytes of one message's hash, given in parts.
     pub fn one(&self, parts: &[&[u8]]) -> [u8; BLOCK] {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         for part in parts {

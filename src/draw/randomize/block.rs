@@ -32,7 +32,7 @@ use crate::draw::key::Key;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::system::memory::{self, Gather};
-use crate::system::{erase, pool};
+use crate::system::pool;
 
 /// Rows of a block.
 pub const ROWS: usize = 1 << 16;
@@ -233,15 +233,10 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
     // Beside the buffers, the first column and row with a code or a stratum that there is not.
     let state = |_| (Scratch::new(RECORDS), None::<(usize, usize)>);
     let mut states = memory::collected((0..workers).map(state));
-    if workers > 1 {
-        // As in the loop over chunks of one column.
-        erase::stack();
-    }
     pool::share_out(parts.into_iter(), &mut states, |(scratch, bad), part| {
         let (strata, draws) = (part.column.strata, &part.draws);
-        let done = erase::after(
-            || each!(part.column.codes, (given, out) => drawn(draws, given, strata, out, scratch)),
-        );
+        let done =
+            each!(part.column.codes, (given, out) => drawn(draws, given, strata, out, scratch));
         if let Err(at) = done {
             let found = (part.position, part.row + at);
             *bad = Some(bad.map_or(found, |before| before.min(found)));
@@ -266,11 +261,9 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
         memory::collected((0..workers).map(|_| Zeroizing::new(memory::zeros::<u8>(BUFFER))));
     let parts = group.iter().zip(&mut digests);
     pool::share_out(parts, &mut states, |buffer, (block, digest)| {
-        erase::after(|| {
-            let mut hasher = Hasher::new_keyed(&secret);
-            hold(block, &mut hasher, buffer);
-            *digest = Some(Key::of(finish(&mut hasher)));
-        });
+        let mut hasher = Hasher::new_keyed(&secret);
+        hold(block, &mut hasher, buffer);
+        *digest = Some(Key::of(finish(&mut hasher)));
     });
     digests.into_iter().flatten().gather()
 }

@@ -50,7 +50,7 @@ use crate::draw::key::Key;
 use crate::draw::sampler::Sampler;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::system::{erase, pool, stop};
+use crate::system::{pool, stop};
 
 pub mod address;
 pub mod block;
@@ -65,8 +65,7 @@ use crate::system::memory::{self, Gather};
 use address::{IdKeys, Make, Records, RowKeys, Which};
 use draw::{At, Scratch, draw};
 
-/// Draw a report for every code, and leave traces of keys on the caller's stack alone: see [`erase`]. `codes` are the
-/// true ones; without them they stand in `out`.
+/// Draw a report for every code. `codes` are the true ones; without them they stand in `out`.
 ///
 /// ```
 /// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
@@ -170,21 +169,10 @@ impl<'a> Draws<'a> {
         let (first, rest) = out.split_at_mut(head);
         let starts = std::iter::once(0).chain((head..n).step_by(length));
         let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(length)));
-        if workers > 1 {
-            // What derivations left lies where the frames that start threads will be, and what those leave out
-            // when they write goes to the heap with the rest.
-            erase::stack();
-        }
         pool::share_out(parts, &mut states, |scratch, (start, out)| {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
-            let mut chunk = || self.chunk::<T, C>(codes, out, records.part(start, end), scratch);
-            // Keys and words pass through the stack. The caller overwrites its own.
-            let done = if workers > 1 {
-                erase::after(chunk)
-            } else {
-                chunk()
-            };
+            let done = self.chunk::<T, C>(codes, out, records.part(start, end), scratch);
             if let Err(position) = done {
                 bad.fetch_min(start + position, Ordering::Relaxed);
             }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::parameters::{Arguments, Parameters, Value};
-use crate::law::shared::collapse;
 use crate::law::shared::composite::{self, Joined, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
@@ -19,9 +18,8 @@ use crate::system::memory::{self, Gather};
 /// of bistochastic matrices.
 ///
 /// # Cost
-/// The parts. Measures are exact up to size 4096 (O(size^2) a part) or inside one structured family;
-/// beyond, bits are bounded by the weighted mean (entropy is concave), epsilon by the largest, or by
-/// the ratio of the weighted extremes.
+/// The parts. Measures are exact up to size 4096 (O(size^2) a part) and of equal parts; beyond, bits are
+/// bounded by the weighted mean (entropy is concave), epsilon by the largest, or by the ratio of the weighted extremes.
 #[derive(Debug)]
 struct Mix {
     parts: Arc<[Matrix]>,
@@ -127,9 +125,20 @@ impl Mix {
 
     fn measures(&self) -> &Measures {
         self.measures.get_or_make(|| {
-            collapse::mix(&self.weighted(), self.sum)
+            self.of_equal_parts()
                 .or_else(|| self.entry_by_entry())
                 .unwrap_or_else(|| self.bounds())
+        })
+    }
+
+    fn of_equal_parts(&self) -> Option<Measures> {
+        let parts = self.weighted();
+        let first = parts.first()?.1;
+        let equal = parts.iter().all(|(_, part)| *part == first);
+        equal.then(|| Measures {
+            entropy: first.family.entropy_rate(),
+            epsilon: first.family.epsilon(),
+            exact: first.family.is_exact(),
         })
     }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::parameters::{Arguments, Parameters, Value};
-use crate::law::shared::collapse;
 use crate::law::shared::composite::{self, Joined, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
 use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
+use crate::number::lattice::nearest;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
@@ -18,8 +18,8 @@ use crate::system::memory::{self, Gather};
 /// `max(H(A), H(B)) <= H(AB) <= H(A) + H(B)`, and epsilon is at most the smaller one.
 ///
 /// # Cost
-/// The two matrices. Measures are exact up to 2^32 multiply-adds or inside one structured family;
-/// beyond, the two inequalities above are what is reported.
+/// The two matrices. Measures are exact up to 2^32 multiply-adds; beyond, the two inequalities above are what is
+/// reported.
 #[derive(Debug)]
 struct Product {
     pair: Arc<[Matrix]>,
@@ -100,11 +100,18 @@ impl Product {
     }
 
     fn measures(&self) -> &Measures {
-        self.measures.get_or_make(|| {
-            collapse::product(&self.pair[0], &self.pair[1])
-                .or_else(|| self.entry_by_entry())
-                .unwrap_or_else(|| self.bounds())
-        })
+        self.measures
+            .get_or_make(|| self.entry_by_entry().unwrap_or_else(|| self.bounds()))
+    }
+
+    /// The probability of the truth, if both matrices have equal lies.
+    fn kept_by_equal_lies(&self) -> Option<f64> {
+        let size = self.size();
+        let total = self.total()?;
+        let a = self.pair[0].structure().two_valued(size)?;
+        let b = self.pair[1].structure().two_valued(size)?;
+        let count = a.diag * b.diag + u128::from(size - 1) * a.off * b.off;
+        Some(nearest(count * (total / (a.total * b.total)), total))
     }
 
     /// Up to 2^32 multiply-adds, which also keeps these counts small.
@@ -313,7 +320,7 @@ impl Family for Product {
         if let Some(other) = self.beside_identity() {
             return other.truthfulness();
         }
-        if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
+        if let Some(keep) = self.kept_by_equal_lies() {
             return keep;
         }
         if size > 1 << 13 || !self.nesting.is_quick(size) {

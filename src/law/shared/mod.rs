@@ -2,6 +2,5 @@
 
 pub mod canonical;
 pub mod classes;
-pub mod collapse;
 pub mod composite;
 pub mod kernel;
