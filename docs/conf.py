@@ -25,7 +25,7 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "paper"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 # The notebooks are stored with their outputs; `make tutorials` runs them.

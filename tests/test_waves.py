@@ -152,7 +152,7 @@ def test_what_would_draw_anew_is_named_and_refused(changes: dict[str, Any], matc
     assert "re-randomized since the wave before" in str(second.certificate)
 
 
-def by_recode(recode: dict[str, str] | None) -> bs.Plan:
+def by_recode(recode: Any) -> bs.Plan:
     column = bs.Categorical("x", ["a", "b"], "randomized_response", epsilon=2, recode=recode)
     return bs.Plan([column])
 
