@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from bistochastic import _core, structure
+from bistochastic import _core
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ class Matrix(_core.Law):
         >>> bs.k_anonymous(4, k=2).exact_row(0)
         [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
         """
+        from bistochastic import structure
+
         return structure.exact_row(self, u)
 
     def to_json(self) -> str:
