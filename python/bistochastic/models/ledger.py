@@ -219,6 +219,7 @@ def _drawn(certificate: Certificate, attribute: Coded) -> Line:
     # All insecure keys have one fingerprint, so they count as different keys.
     known = certificate.key_fingerprint not in (None, "insecure")
     if known and ids is not None and not ids.row_columns:
+        mapped, ends = changes_of(attribute)
         noise = formats.digest_of({
             "plan": certificate.plan.name,
             "key": certificate.key_fingerprint,
@@ -229,7 +230,7 @@ def _drawn(certificate: Certificate, attribute: Coded) -> Line:
             "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
             "missing": attribute.missing == "category",
             "matrix": laws_of(attribute),
-            "changes": changes_of(attribute),
+            "changes": [*map(sorted, (each.items() for each in mapped)), ends],
         })  # fmt: skip
     # A person has one draw per category and group. The units of a person are not limited.
     draws = None if attribute.unit is not None else attribute.size * len(attribute.matrices)
