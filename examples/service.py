@@ -17,7 +17,7 @@ from typing import Any
 from fastapi import FastAPI, HTTPException
 
 import bistochastic as bs
-from bistochastic.results import Collector
+from bistochastic.tables.collector import Collector
 
 PLAN = bs.Plan(
     [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bistochastic as bs
+from bistochastic.estimate.quantities import Quantity
 
 
 def outcomes(n: int, r: int) -> list[tuple[int, ...]]:
@@ -21,7 +22,7 @@ def count_of(
     codes: Sequence[Any],
     events: Sequence[Any],
     population: Literal["sampled", "fixed"] = "sampled",
-) -> bs.results.Quantity:
+) -> Quantity:
     """``plan.count`` of records in all events, each column randomized by a matrix of its own."""
     names = [f"column {k}" for k in range(len(matrices))]
     columns = [

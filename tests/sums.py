@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bistochastic as bs
+from bistochastic.permutations.decomposition import Decomposition
 
 
-def added_up(decomposition: bs.results.Decomposition) -> list[list[Fraction]]:
+def added_up(decomposition: Decomposition) -> list[list[Fraction]]:
     size = decomposition.matrix.size
     cells = [[Fraction(0)] * size for _ in range(size)]
     for weight, permutation in decomposition:
@@ -25,7 +26,7 @@ def exact(matrix: bs.Matrix) -> list[list[Fraction]]:
     return [matrix.exact_row(u) for u in range(matrix.size)]
 
 
-def check(decomposition: bs.results.Decomposition) -> None:
+def check(decomposition: Decomposition) -> None:
     """Equality of sums, of the reconstruction and of all views of the terms; no tolerance."""
     matrix = decomposition.matrix
     assert added_up(decomposition) == exact(matrix)
@@ -50,7 +51,7 @@ def random_table(size: int, seed: int = 0) -> NDArray[np.float64]:
     return p
 
 
-def decomposed(matrix: bs.Matrix) -> bs.results.Decomposition | None:
+def decomposed(matrix: bs.Matrix) -> Decomposition | None:
     """None where a composite says that its denominator is too long."""
     try:
         return matrix.decompose()

@@ -28,6 +28,7 @@ import bistochastic as bs
 from bistochastic.audit import linkage
 from bistochastic.audit.guesses import TIES
 from bistochastic.cli import main
+from bistochastic.plan import Release
 from test_plan_adult import adult
 from worlds import worlds
 
@@ -549,7 +550,7 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     plan = plan_of(SEX, JOB)
     release = plan.protect(table)
     data = release.data
-    on_engine = bs.results.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    on_engine = Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
     assert bs.audit(table, on_engine, plan).matched == "columns"
     assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
@@ -598,7 +599,7 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
                    drop=["town", "income"])  # fmt: skip
     release = plan.protect(table)
     assert bs.audit(table, release, plan).unforeseen == ()
-    copied = bs.results.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
+    copied = Release({**release.data, "sx": list(table["sex"])}, release.certificate)
     found = bs.audit(table, copied, plan)
     assert found.findings[0].tried == "`sx` is in the release, but not in the original"
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import bistochastic as bs
 from bistochastic.cli import main
 from bistochastic.errors import OutOfReachError
+from bistochastic.plan import Release
 
 DATA = os.environ.get("BISTOCHASTIC_DATA")
 SCALE = [[abs(u - v) for v in range(6)] for u in range(6)]
@@ -207,7 +208,7 @@ def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
     assert any(len(attribute.columns) > 1 for attribute in new.attributes)
 
 
-def columns_of(release: bs.results.Release[Any], **options: Any) -> list[tuple[str, ...]]:
+def columns_of(release: Release[Any], **options: Any) -> list[tuple[str, ...]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [a.columns for a in bs.cluster(release, **options).attributes]

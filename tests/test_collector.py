@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import bistochastic as bs
-from bistochastic.results import Collector
+from bistochastic.tables.collector import Collector
 
 LAWS = {"north": bs.randomized_response(2, beta=0.5), "south": bs.randomized_response(2, keep=0.9)}
 PLAN = bs.Plan(

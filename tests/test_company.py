@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic.permutations.decomposition import Decomposition
+from returned import CLASSES
 
 
 def child(code: str, **environment: str) -> str:
@@ -92,12 +94,13 @@ def test_a_matrix_is_shared_between_threads() -> None:
 
 
 def test_help_shows_an_example_that_runs_for_every_public_name() -> None:
-    for owner in (bs, bs.masking, bs.results, bs.theory):
+    for owner in (bs, bs.masking, bs.theory):
         for name in owner.__all__:
             if name != "errors":
                 assert ">>>" in (getattr(owner, name).__doc__ or ""), name
+    assert [name for name, cls in CLASSES.items() if ">>>" not in (cls.__doc__ or "")] == []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    for cls, least in ((bs.Matrix, 30), (bs.results.Decomposition, 10), (bs.Key, 5)):
+    for cls, least in ((bs.Matrix, 30), (Decomposition, 10), (bs.Key, 5)):
         # Those that it inherits from the core among them, which no collector of examples looks at.
         members = [n for n in dir(cls) if not n.startswith("_")]
         assert len(members) >= least

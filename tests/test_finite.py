@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import bistochastic as bs
+from bistochastic.estimate.quantities import Quantity
 
 CLEAR = bs.Plan([bs.Categorical("kind", ["E", "H", "M"], "identity")], keep="*", units=[])
 
@@ -205,7 +206,7 @@ def test_the_shell_answers_with_the_same_numbers(tmp_path: Path) -> None:
         found: dict[str, Any] = json.loads(text[text.index("{") :])
         return found
 
-    cases: list[tuple[list[str], bs.results.Quantity]] = [
+    cases: list[tuple[list[str], Quantity]] = [
         (["--mean", "y", *staged], plan.mean(out, "y", **design)),
         (["--count", "--where", "kind=E"], plan.count(out, {"kind": "E"})),
         (["--ratio", "kind=E,H", "--where", "region=1", *staged],

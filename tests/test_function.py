@@ -18,6 +18,7 @@ import pytest
 import bistochastic as bs
 from bistochastic import _core
 from bistochastic._core import joined_ids as joined
+from bistochastic.plan import BatchFunction
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 
@@ -56,7 +57,7 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def by_person(path: Path, **changes: Any) -> bs.results.BatchFunction:
+def by_person(path: Path, **changes: Any) -> BatchFunction:
     options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
     return plan().batch_function(key=bs.KeySource.file(path), **options)
 
@@ -75,7 +76,7 @@ def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path
     assert parts.equals(whole.data.take(order))
     assert f.schema(table.schema).equals(parts.schema)
     # Done again by another process that was sent the function alone.
-    again: bs.results.BatchFunction = pickle.loads(pickle.dumps(f))
+    again: BatchFunction = pickle.loads(pickle.dumps(f))
     assert again == f
     assert again.batch(cut[0]).equals(f.batch(cut[0]))
 

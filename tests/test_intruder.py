@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic.audit.results import Scenario
 from test_audit import own_key
 
 RR: Any = "randomized_response"
@@ -292,7 +293,7 @@ def scenario_by_hand(
 def test_scenarios_are_those_of_an_exhaustive_search(
     knows: dict[str, int], wants: list[str]
 ) -> None:
-    def numbers(found: bs.results.Scenario, name: str) -> list[float]:
+    def numbers(found: Scenario, name: str) -> list[float]:
         rates = [found.first, found.five, *found.disclosed]
         return [getattr(rate, name) for rate in rates]
 

@@ -48,7 +48,6 @@ ROOMS = (
     "audit",
     "masking",
     "theory",
-    "results",
     "cli",
     "__init__",
     "__main__",

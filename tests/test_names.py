@@ -14,6 +14,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import _core, cli, families
+from returned import CLASSES
 
 PACKAGE = Path(str(bs.__file__)).parent
 # What a name is for where it is on the command line alone.
@@ -124,7 +125,7 @@ def core() -> ast.Module:
 
 def annotations_of(name: str) -> set[str]:
     """The classes that a public name returns or holds, by its annotations."""
-    member = getattr(bs, name, None) or getattr(bs.results, name)
+    member = getattr(bs, name, None) or CLASSES[name]
     stubs = core()
     texts = []
     if inspect.isclass(member):
@@ -144,15 +145,15 @@ def annotations_of(name: str) -> set[str]:
     return {word for text in texts for word in re.findall(r"\b[A-Z]\w+", text)}
 
 
-def test_every_class_that_is_returned_is_exported() -> None:
+def test_every_class_that_is_returned_is_documented() -> None:
     classes = written_classes()
-    named = {*bs.__all__, *bs.results.__all__}
+    named = {*bs.__all__, *CLASSES}
     returned = {word for name in named for word in annotations_of(name)} & classes
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
     assert {"Step", "Tradeoff", "Key"} <= returned
     # Users have categories as tuples; a list of them with their codes is of no use outside.
     # The same holds for the classes of numbers, whose ends are `breaks`.
-    exported = {*bs.results.__all__, "Labels", "Bins"}
+    exported = {*CLASSES, "Labels", "Bins"}
     assert returned <= exported, sorted(returned - exported)
 
 
@@ -161,7 +162,7 @@ def test_about_fifty_names_stand_at_the_top() -> None:
     of_modules = {*bs.masking.__all__, *bs.theory.__all__}
     assert not of_modules & set(bs.__all__)
     classes = {name for name in of_modules if name[0].isupper()}
-    assert classes <= set(bs.results.__all__)
+    assert classes <= set(CLASSES)
 
 
 def test_every_public_name_is_there_and_is_found_by_dir() -> None:
@@ -178,6 +179,4 @@ def test_public_functions_are_one_and_the_same_by_either_way() -> None:
     from bistochastic.estimate import Estimate
 
     assert bs.tradeoff is tradeoff
-    assert bs.results.Estimate is Estimate
-    assert bs.Certificate is bs.results.Certificate
-    assert type(bs.identity(2).estimate([0, 1])) is bs.results.Estimate
+    assert type(bs.identity(2).estimate([0, 1])) is Estimate

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from bistochastic.audit.results import Audit
+from returned import CLASSES
 
 NASTY = "<script>alert('x')</script>"
 SECRET = "planted-secret-5417"
@@ -157,7 +159,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @functools.cache
-def audit_of_numbers() -> bs.results.Audit:
+def audit_of_numbers() -> Audit:
     """An audit is about the data, yet shows no single value that the plan does not declare."""
     rows = 300
     frame = {
@@ -180,11 +182,7 @@ def audit_of_numbers() -> bs.results.Audit:
     return bs.audit(frame, made.protect(frame), made, id_column="person")
 
 
-def classes() -> list[str]:
-    return bs.results.__all__
-
-
-every_class = pytest.mark.parametrize("name", classes())
+every_class = pytest.mark.parametrize("name", CLASSES)
 
 
 class Read(HTMLParser):
@@ -221,7 +219,7 @@ ALLOWED = {
 @every_class
 def test_every_class_has_html(name: str, objects: dict[str, Any]) -> None:
     if name in EXCEPTIONS:
-        assert not hasattr(getattr(bs.results, name), "_repr_html_")
+        assert not hasattr(CLASSES[name], "_repr_html_")
         return
     found = objects[name]
     assert type(found).__name__ == name
@@ -233,7 +231,7 @@ def test_every_class_has_html(name: str, objects: dict[str, Any]) -> None:
 
 
 def test_the_objects_are_of_every_class(objects: dict[str, Any]) -> None:
-    assert set(objects) | set(EXCEPTIONS) == set(classes())
+    assert set(objects) | set(EXCEPTIONS) == set(CLASSES)
 
 
 @every_class

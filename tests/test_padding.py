@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from bistochastic.plan import Release
 
 KEY = bs.Key.insecure(5)
 TOWNS = [f"town {i}" for i in range(28)]
@@ -33,7 +34,7 @@ def table(records: int = 60_000, missing: float = 0.0) -> dict[str, Any]:
     return {"town": town, "sex": sex, "region": np.where(sex == "F", "n", "s")}
 
 
-def protected(plan: bs.Plan, data: Any) -> bs.results.Release[Any]:
+def protected(plan: bs.Plan, data: Any) -> Release[Any]:
     return plan.protect(data, key=KEY, release_name="w1", allow_insecure=True)
 
 

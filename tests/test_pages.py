@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import doctest
 import json
-import operator
 import os
 import re
 import runpy
@@ -15,8 +14,10 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -264,6 +265,12 @@ def directives(path: Path) -> list[str]:
     return re.findall(r"^\.\. auto\w+:: bistochastic\.(\S+)$", path.read_text(), flags=re.M)
 
 
+def documented(name: str) -> Any:
+    """What a page of the reference names: of the top or of a module, if both have the name."""
+    home, _, last = name.rpartition(".")
+    return getattr(import_module(f"bistochastic.{home}".rstrip(".")), last)
+
+
 def test_the_api_pages_have_every_public_name_once() -> None:
     listed = [name for path in (DOCS / "reference/api").glob("*.rst") for name in directives(path)]
     assert len(listed) == len(set(listed))
@@ -273,9 +280,9 @@ def test_the_api_pages_have_every_public_name_once() -> None:
         held = getattr(bs, module)
         names = getattr(held, "__all__", [name for name in vars(held) if name.endswith("Error")])
         public |= {f"{module}.{name}": getattr(held, name) for name in names}
-    described = [operator.attrgetter(name)(bs) for name in listed]
+    described = [documented(name) for name in listed]
     assert len({id(each) for each in described}) == len(described)
-    assert {id(each) for each in described} == {id(each) for each in public.values()}
+    assert {id(each) for each in described} >= {id(each) for each in public.values()}
 
 
 def test_every_parameter_of_the_api_is_described() -> None:
@@ -284,7 +291,7 @@ def test_every_parameter_of_the_api_is_described() -> None:
     used: set[tuple[str, str]] = set()
     for path in (DOCS / "reference/api").glob("*.rst"):
         for name in directives(path):
-            found = operator.attrgetter(name)(bs)
+            found = documented(name)
             methods = vars(found) if isinstance(found, type) else {}
             called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
             kind = "class" if isinstance(found, type) else "function"

@@ -19,6 +19,7 @@ from scipy import stats
 import bistochastic as bs
 from bistochastic.models import cells, formula, records
 from bistochastic.models.regression import regress
+from bistochastic.models.result import Regression
 
 RR: Any = "randomized_response"
 # A difference set of seven codes: those beyond the categories are reported and never true.
@@ -446,7 +447,7 @@ def test_a_result_shows_itself() -> None:
     frame = made(800, 10)
     plan = plan_of(frame, lambda size: bs.randomized_response(size, keep=0.9))
     found = plan.regress(frame, "three ~ s + z", model="multinomial")
-    assert isinstance(found, bs.results.Regression)
+    assert isinstance(found, Regression)
     assert list(found.to_frame().columns) == [
         "outcome", "term", "coefficient", "standard_error", "z", "p_value", "low", "high",
         "without_noise",

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from bistochastic.estimate import Estimate
+from bistochastic.estimate.counts import Axis, Counts
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 LAW = {"n": bs.randomized_response(2, beta=0.7), "s": bs.randomized_response(2, beta=0.4)}
@@ -64,7 +66,7 @@ def counted(table: dict[str, list[Any]], *columns: str) -> list[dict[str, Any]]:
     return [rows[i] for i in order]
 
 
-def same(one: bs.results.Estimate, other: bs.results.Estimate) -> None:
+def same(one: Estimate, other: Estimate) -> None:
     assert str(one) == str(other)
     assert one.axes == other.axes
     assert one.records == other.records
@@ -289,11 +291,11 @@ def test_bad_counts_are_refused_in_a_sentence(
 # Made by hand.
 
 FOUR = bs.Plan([bs.Categorical("q", list("abcd"), "randomized_response", epsilon=2)], name="four")
-AXIS = bs.results.Axis("q", ("a", "b", "c", "d"))
-TWO = (bs.results.Axis("race", ("a", "b", "c")), bs.results.Axis("sex", ("F", "M")))
+AXIS = Axis("q", ("a", "b", "c", "d"))
+TWO = (Axis("race", ("a", "b", "c")), Axis("sex", ("F", "M")))
 GRID = np.arange(6).reshape(3, 2)
-MAKE: Any = bs.results.Counts
-NAMED: Any = bs.results.Axis
+MAKE: Any = Counts
+NAMED: Any = Axis
 ONES = np.ones(4, int)
 CELLS = "`counts` must have a cell for each category of q 4, of shape (4,)"
 WHOLE = "`counts` must hold integers that are not negative, less than 2^53 in all"
@@ -358,12 +360,12 @@ def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
     assert one.digest == FOUR.digest
     whole = FOUR.tabulate({"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
     for cells in (one.counts + other.counts, (one.counts + other.counts).astype(float)):
-        by_hand = bs.results.Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
+        by_hand = Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
         assert by_hand == whole
         assert by_hand.counts.dtype == np.int64
         same(FOUR.estimate(counts=by_hand), FOUR.estimate(counts=whole))
         # Without a digest any plan with these levels takes them.
-        loose = bs.results.Counts(("q",), (AXIS,), cells)
+        loose = Counts(("q",), (AXIS,), cells)
         assert loose.digest is None
         assert loose != whole
         same(FOUR.estimate(counts=loose), FOUR.estimate(counts=whole))

@@ -23,7 +23,6 @@ USER = ROOT / "tests" / "typed_user.py"
 WRONG = """
 import bistochastic as bs
 import polars as pl
-from bistochastic.results import Release
 plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomised_response", beta=0.6)])
 release: Release[int] = plan.protect(pl.DataFrame({"sex": ["F"]}))
 plan.count(release, {"sex": "F"}, weight="w")

@@ -16,17 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic.plan import ReleaseOptions, Survey
-from bistochastic.results import (
-    BatchFunction,
-    Counts,
-    Decomposition,
-    Estimate,
-    ProtectedBatches,
-    Quantity,
-    Ratio,
-    Release,
-)
+from bistochastic.estimate import Estimate
+from bistochastic.estimate.counts import Counts
+from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.permutations.decomposition import Decomposition
+from bistochastic.plan import BatchFunction, ProtectedBatches, Release, ReleaseOptions, Survey
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -41,7 +41,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
-    from bistochastic import masking, plot, results, theory
+    from bistochastic import masking, plot, theory
     from bistochastic.choose.allocate import allocate
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
@@ -61,7 +61,7 @@ __all__ = [
     "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
     "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
+    "permutation", "plot", "randomized_response", "reflected", "strongest",
     "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
@@ -79,7 +79,7 @@ _LATER = {
     "files.opened": ("open",),
     "samples": ("titanic",),
 }
-_MODULES = ("masking", "plot", "results", "theory")
+_MODULES = ("masking", "plot", "theory")
 
 
 def __getattr__(name: str) -> object:

@@ -43,7 +43,7 @@ class Case:
             "terminal": "cli",
             "chain": "chain",
             "function": f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}",
-            "static": f"bs.results.{t.owner}.{t.name}",
+            "static": f"CLASSES[{t.owner!r}].{t.name}",
             "operation": f"operations.{t.name}",
         }
         return calls.get(t.kind, f"it.{t.name}")

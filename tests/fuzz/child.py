@@ -32,6 +32,7 @@ class Runner:
         self.seed, self.pipe, self.folder = seed, pipe, home
         self.names: dict[str, Any] = {
             **prelude.names(self.folder),
+            "CLASSES": surface.classes(),
             "hostile": hostile,
             "containers": containers.Shelf(),
             "operations": types.SimpleNamespace(**vars(operations), **operations.OPERATIONS),

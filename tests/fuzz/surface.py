@@ -14,6 +14,7 @@ import bistochastic as bs
 from bistochastic.labels import Labels
 from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, people
+from returned import CLASSES
 
 _COST = "cost='ordinal'"
 # Parts of an audit, which has to be made first for every look at one of them.
@@ -155,7 +156,7 @@ _NOTHING = inspect.Signature()
 
 def classes() -> dict[str, type]:
     """Every class of the package, results among them, and what attributes hold categories in."""
-    return {"Labels": Labels} | {name: getattr(bs.results, name) for name in bs.results.__all__}
+    return {"Labels": Labels} | CLASSES
 
 
 def _members(owner: str, cls: type) -> list[Target]:

@@ -57,8 +57,8 @@ class Rate(Part):
     from the laws of the plan; None if they do not say. ``margin`` is how far the two may lie
     apart by chance, but for once in a million times.
 
-    >>> import bistochastic as bs
-    >>> rate = bs.results.Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
+    >>> from bistochastic.audit.results import Rate
+    >>> rate = Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
     >>> rate.agrees, rate.gain
     (True, 0.4)
     """

@@ -76,9 +76,10 @@ class Counts(_Cells):
     (Axis(name='sex', categories=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
-    >>> bs.results.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    >>> from bistochastic.estimate.counts import Counts
+    >>> Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
     200
-    >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
+    >>> Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
     ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)

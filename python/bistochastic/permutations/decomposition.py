@@ -38,8 +38,6 @@ class Decomposition(_core.Terms):
     1/4 [2 0 1]
     """
 
-    # The public module, not the file that defines the class.
-    __module__ = "bistochastic.results"
     __slots__ = ()
 
     def __init_subclass__(cls, **_named: object) -> NoReturn:

@@ -855,10 +855,10 @@ class Plan(_Fields):
         """Make an empty collector, which counts reported records as they arrive.
 
         ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
-        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
-        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
-        ``ratio``. Its memory does not grow with the number of records. A column that the plan
-        does not protect, or a record with an undeclared category, raises ``ValueError``.
+        each attribute is counted on its own. A :class:`~bistochastic.tables.collector.Collector`
+        has ``add``, ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``,
+        ``count`` and ``ratio``. Its memory does not grow with the number of records. A column that
+        the plan does not protect, or a record with an undeclared category, raises ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])

@@ -124,7 +124,7 @@ class Collector(Shown):
     >>> collector.update({"sex": ["F"] * 59 + ["M"] * 40})
     >>> collector.estimate("sex").counts
     array([70., 30.])
-    >>> other = bs.results.Collector.from_json(collector.to_json(), plan)
+    >>> other = type(collector).from_json(collector.to_json(), plan)
     >>> (collector + other).records
     200
     """
