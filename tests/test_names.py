@@ -150,7 +150,7 @@ def test_every_class_that_is_returned_is_documented() -> None:
     named = {*bs.__all__, *CLASSES}
     returned = {word for name in named for word in annotations_of(name)} & classes
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
-    assert {"Step", "Tradeoff", "Key"} <= returned
+    assert {"Tradeoff", "Key"} <= returned
     # Users have categories as tuples; a list of them with their codes is of no use outside.
     # The same holds for the classes of numbers, whose ends are `breaks`.
     exported = {*CLASSES, "Labels", "Bins"}

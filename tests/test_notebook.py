@@ -146,7 +146,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Release": released,
         "ReverseMap": bs.masking.reverse_map(masked, masked),
         "Spent": ledger.spent[0],
-        "Step": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
         "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
         "Transitions": labels.transitions(
@@ -260,7 +259,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     assert max(map(len, lines)) <= 240
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
-        "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
+        "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent",
         "Tradeoff", "Allocation", "Choice", "Strongest",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)

@@ -20,48 +20,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import isfinite, lcm
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import arguments, families
-from bistochastic.words import Shown, show_text
+from bistochastic.words import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from bistochastic.matrix import Matrix
 
     Number = int | float | Fraction
     Vector = Sequence[Number] | np.ndarray
 
-__all__ = ["Step", "TTransforms", "majorizes", "t_transforms"]
+__all__ = ["TTransforms", "majorizes", "t_transforms"]
 
-# Keeps that come from floats are integers of this unit, 2^-53.
-_UNIT = 2**53
 # Floats may be apart by the sum of the absolute values over this: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
 _SLACK = 10**12
-
-
-class Step(NamedTuple):
-    """One T-transform: ``i`` and ``j`` are swapped with probability ``1 - keep``.
-
-    >>> import bistochastic as bs
-    >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
-    (Step(i=1, j=0, keep=Fraction(1, 2)),)
-    """
-
-    i: int
-    j: int
-    keep: Fraction
-
-    def _repr_html_(self) -> str:
-        return show_text(self)
-
-
 # With the products of pairs they are the 64 different matrices that a composite may hold.
 _FACTORS = 33
 
@@ -71,87 +51,63 @@ class TTransforms(Shown):
     """The result of :func:`t_transforms`: a relabelling if it is needed, then T-transforms.
 
     >>> import bistochastic as bs
-    >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
-    >>> found
+    >>> bs.theory.t_transforms([8, 3, 1], [5, 4, 3])
     <TTransforms of 3 codes: 2 T-transforms>
-    >>> list(found)[-1]
-    Step(i=0, j=1, keep=Fraction(2, 3))
     """
 
     targets: tuple[int, ...]
     """The target of each code before the first step, as in ``bs.permutation``."""
-    steps: tuple[Step, ...]
-    """The T-transforms, fewer than codes."""
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.targets)
+    steps: tuple[tuple[int, int, Fraction], ...]
+    """Triples of ``i``, ``j`` and ``keep``, fewer than codes: ``i`` and ``j`` are swapped with
+    probability ``1 - keep``."""
 
     @property
     def relabels(self) -> bool:
         """Whether codes change places before the first step."""
-        return self.targets != tuple(range(self.size))
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
+        return self.targets != tuple(range(len(self.targets)))
 
     def __repr__(self) -> str:
         after = " after a relabelling" if self.relabels else ""
-        many = "" if len(self) == 1 else "s"
-        return f"<TTransforms of {self.size} codes: {len(self)} T-transform{many}{after}>"
+        many = "" if len(self.steps) == 1 else "s"
+        counted = f"{len(self.targets)} codes: {len(self.steps)} T-transform{many}"
+        return f"<TTransforms of {counted}{after}>"
 
-    def apply(self, p: Vector) -> Any:
-        """Compute ``P^T p``, step by step, without the matrix.
-
-        Integers and fractions come back exact, as a list. Floats come back as an array, with
-        an error per step of at most ``2^-51`` times the largest absolute value.
+    def apply(self, p: Vector) -> list[Fraction | int]:
+        """Compute ``P^T p`` exactly, step by step, without the matrix.
 
         >>> import bistochastic as bs
         >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
         >>> found.apply([5, 3, 1])
         [4, 3, 2]
         >>> found.apply([0, 0, 1])
-        [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
+        [Fraction(1, 4), 0, Fraction(3, 4)]
         """
         given = _vector("p", p)
-        if len(given) != self.size:
-            raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
-        if float in map(type, given):
-            try:
-                return np.array(self._carry(list(map(float, given)), float))
-            except OverflowError:
-                must = "`p` must hold numbers below 2^1024 next to floats"
-                raise ValueError(f"{must}; got a larger one") from None
+        if len(given) != len(self.targets):
+            raise ValueError(f"`p` must hold {len(self.targets)} numbers; got {len(given)}")
         found = self._carry([Fraction(z) for z in given], Fraction)
         return [z if z.denominator > 1 else z.numerator for z in found]
 
     def _carry(self, given: list[Any], kind: type[float | Fraction]) -> list[Any]:
         """Carry numbers, or rows of a matrix."""
-        x = [given[u] for u in sorted(range(self.size), key=self.targets.__getitem__)]
+        x = [given[u] for u in sorted(range(len(given)), key=self.targets.__getitem__)]
         for i, j, keep in self.steps:
-            a, b = x[i], x[j]
-            # Two products rather than one difference, which could overflow. Keep 0 swaps exactly.
             stay, go = kind(keep), kind(1 - keep)
-            x[i], x[j] = stay * a + go * b, go * a + stay * b
+            x[i], x[j] = stay * x[i] + go * x[j], go * x[i] + stay * x[j]
         return x
 
     def matrices(self) -> list[Matrix]:
         """List the matrices in order. If codes are relabelled, a permutation comes first.
 
-        Every ``keep`` must have a denominator below 2^63, which holds if ``p`` and ``q`` were
-        floats.
+        Every ``keep`` must have a denominator below 2^63.
 
         >>> import bistochastic as bs
-        >>> [m.family for m in bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
-        ['t_transform', 't_transform']
+        >>> [m.family for m in bs.theory.t_transforms([1, 3, 8], [5, 4, 3]).matrices()]
+        ['permutation', 't_transform', 't_transform']
         """
         first = [families.permutation(self.targets)] if self.relabels else []
         return first + [
-            families.t_transform(self.size, i, j, keep=keep) for i, j, keep in self.steps
+            families.t_transform(len(self.targets), i, j, keep=keep) for i, j, keep in self.steps
         ]
 
     def to_matrix(self) -> Matrix:
@@ -164,11 +120,12 @@ class TTransforms(Shown):
         array([[0.5, 0.5],
                [0.5, 0.5]])
         """
-        if len(self) + self.relabels > _FACTORS:
-            rows = arguments.zeros("to_matrix", self.size, np.float64)
+        size = len(self.targets)
+        if len(self.steps) + self.relabels > _FACTORS:
+            rows = arguments.zeros("to_matrix", size, np.float64)
             np.fill_diagonal(rows, 1.0)
             return families.dense(np.array(self._carry(list(rows), float)).T)
-        factors = self.matrices() or [families.identity(self.size)]
+        factors = self.matrices() or [families.identity(size)]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
             odd = factors[len(factors) & ~1 :]
@@ -199,39 +156,36 @@ def majorizes(p: Vector, q: Vector) -> bool:
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
     """Find T-transforms that turn ``p`` into ``q``, at most ``len(p) - 1``.
 
-    So ``result.apply(p) == q``. A T-transform moves two entries towards each other, or swaps them,
-    see :func:`t_transform`. ``p`` must majorize ``q``, see :func:`majorizes`. The search takes
-    O(r log r) steps, and no matrix is formed.
-
-    Integers and fractions are exact. For floats the result is rounded to multiples of 2^-53.
-    Then ``result.apply(p)`` may differ from ``q`` by ``2e-12`` of the sum of the absolute values
-    (which :func:`majorizes` ignores), plus ``2^-50`` of the largest of them per step.
+    So ``result.apply(p) == q``, exactly: ``p`` and ``q`` hold integers and fractions, no floats. A
+    T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`. ``p``
+    must majorize ``q``, see :func:`majorizes`. The search takes O(r log r) steps, and no matrix is
+    formed.
 
     If ``p`` and ``q`` are in the same order, T-transforms are enough. In other orders ``len(p) -
-    1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
+    1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). So
     ``result.targets`` relabels the codes first.
 
     >>> import bistochastic as bs
-    >>> bs.theory.t_transforms([3, 1], [1, 3]).steps
-    (Step(i=1, j=0, keep=Fraction(0, 1)),)
+    >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
+    ((0, 1, Fraction(1, 2)),)
     >>> found = bs.theory.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
-    >>> len(found), found.relabels, found.apply([0, 9, 5, 3])
-    (2, True, [8, 1, 2, 6])
+    >>> found.relabels, found.apply([0, 9, 5, 3])
+    (True, [8, 1, 2, 6])
     >>> bs.theory.t_transforms([2, 1, 1], [3, 1, 0])
     Traceback (most recent call last):
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    x, y, floats = _wholes(p, q)
+    x, y, floats = _wholes(p, q, exact=True)
     against = _against(x, y, floats)
     if against:
         raise ValueError(f"`p` must majorize `q`; got {against}")
-    return _search(x, y, floats)
+    return _search(x, y)
 
 
-def _wholes(p: Vector, q: Vector) -> tuple[list[int], list[int], bool]:
+def _wholes(p: Vector, q: Vector, exact: bool = False) -> tuple[list[int], list[int], bool]:
     """Read two vectors exactly as integers of one unit; True if there are floats among them."""
-    x, y = _vector("p", p), _vector("q", q)
+    x, y = _vector("p", p, exact), _vector("q", q, exact)
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
     ratios = [z.as_integer_ratio() for z in x + y]
@@ -255,7 +209,7 @@ def _against(x: list[int], y: list[int], floats: bool) -> str:
     return f"less in {largest} of `p` than of `q`"
 
 
-def _vector(name: str, given: Any) -> list[Number]:
+def _vector(name: str, given: Any, exact: bool = False) -> list[Number]:
     """List finite numbers as Python's own."""
     if not isinstance(given, list | tuple):
         must = "hold numbers in one row"
@@ -263,16 +217,18 @@ def _vector(name: str, given: Any) -> list[Number]:
         if plain.ndim != 1 or plain.dtype.kind not in "iufO":
             got = plain.dtype.name if plain.ndim == 1 else f"{plain.ndim} axes"
             raise TypeError(f"`{name}` must {must}; got {got}")
-        given = (arguments.doubles(name, plain) if plain.dtype.kind == "f" else plain).tolist()
+        given = plain.tolist()
     if not given:
         raise ValueError(f"`{name}` must hold at least one number; got none")
     found: list[Number] = []
     for at, z in enumerate(given):
         if isinstance(z, float | np.floating):
-            z = float(z)
             if not isfinite(z):
                 got = "NaN" if z != z else f"{z:g}"
                 raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
+            if exact:
+                raise TypeError(f"`{name}` must hold integers or fractions; got float at {at}")
+            z = float(z)
         elif isinstance(z, int | np.integer) and not isinstance(z, bool | np.timedelta64):
             # A timedelta is an integer type of NumPy, too.
             z = int(z)
@@ -282,76 +238,29 @@ def _vector(name: str, given: Any) -> list[Number]:
     return found
 
 
-def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
-    """Find the T-transforms from ``x`` to ``y``; each step finishes one coordinate.
+def _search(x: list[int], y: list[int]) -> TTransforms:
+    """Find the T-transforms from ``x`` to ``y``; each step finishes a coordinate, the last one two.
 
-    Lemma. Let ``x`` majorize ``y`` and let ``t = y_k`` be between ``x_k`` and ``x_j``, which are
-    neighbours in the order of ``x``. The T-transform of ``k`` and ``j`` that gives ``x_k`` the
-    value ``t`` gives ``x_j`` the value ``s = x_k + x_j - t``, and ``x`` without ``k`` still
-    majorizes ``y`` without ``k``. Proof: let the two be the ``b``-th and ``b+1``-st largest, and
-    ``X_n``, ``Y_n`` the sums of the ``n`` largest. As ``s`` is between the two, it is the
-    ``b``-th largest of what remains, so the new sums are ``X_n`` for ``n < b`` and
-    ``X_{n+1} - t`` from there on. The sums of ``y`` without ``t`` are at most ``Y_n``, and at most
-    ``Y_{n+1} - t``.
-
-    So each step finishes a coordinate, and the last one two: fewer steps than coordinates. If
-    ``x`` and ``y`` are ordered alike, some neighbours always allow it: the largest has
-    ``x >= y`` and the smallest ``x <= y``, so going down, ``x_n >= y_n >= y_{n+1} >= x_{n+1}``
-    somewhere. In other orders no neighbours may be left that do; then the values of the unfinished
-    coordinates are put into the order of ``y``, once. Floats may leave an unfinished rest, as large
-    as the difference that :func:`majorizes` ignores.
+    Codes are first put into the order of ``y``. Going down from the largest, what a coordinate
+    lacks comes from the nearest above it that has too much: all between are finished, so ``x``
+    stays in order. As ``x`` majorizes ``y``, those above always have enough.
     """
-    size = len(x)
-    steps: list[tuple[int, int, int, int]] = []
-    # By x, and by y if x is the same, so vectors that are ordered alike get the same order.
-    order = sorted(sorted(range(size), key=y.__getitem__), key=x.__getitem__)
-    left = _finish(x, y, order, steps)
-    targets = list(range(size))
-    if left:
-        alike = sorted(left, key=y.__getitem__)
-        for u, v, value in zip(left, alike, [x[k] for k in left], strict=True):
-            targets[u], x[v] = v, value
-        # First a step, then a relabelling, is first the relabelling, then the step relabelled.
-        steps = [(targets[i], targets[j], n, d) for i, j, n, d in steps]
-        _finish(x, y, alike, steps)
-    made = []
-    for i, j, n, d in steps:
-        keep = Fraction((2 * n * _UNIT + d) // (2 * d), _UNIT) if floats else Fraction(n, d)
-        if keep != 1:
-            made.append(Step(i, j, keep))
-    return TTransforms(tuple(targets), tuple(made))
-
-
-def _finish(
-    x: list[int], y: list[int], order: list[int], steps: list[tuple[int, int, int, int]]
-) -> list[int]:
-    """Finish coordinates while the lemma allows it; those left, in increasing order of ``x``."""
-    size = len(x)
-    # A linked list in increasing order of x, with `size` before the first and after the last.
-    below, above = [size] * (size + 1), [size] * (size + 1)
-    for low, high in pairwise(order):
-        above[low], below[high] = high, low
-    done = [True] * (size + 1)
-    for k in order:
-        done[k] = False
-    to_try = order[::-1]
-    while to_try:
-        k = to_try.pop()
-        if done[k]:
-            continue
-        low, high, t = below[k], above[k], y[k]
-        if t != x[k]:
-            j = low if t < x[k] else high
-            # The target must be between the two.
-            if j == size or abs(x[j] - x[k]) < abs(t - x[k]):
-                continue
-            gap, moved = abs(x[j] - x[k]), abs(t - x[k])
-            steps.append((k, j, gap - moved, gap))
-            x[j] += x[k] - t
-            x[k] = t
-        # Only the neighbours of k and j get another neighbour or another value.
-        done[k] = True
-        above[low], below[high] = high, low
-        to_try += [below[low], low, high, above[high]]
-        below[size] = above[size] = size
-    return [k for k in order if not done[k]]
+    codes = range(len(x))
+    # By one, then by the other, so vectors that are ordered alike get the same order.
+    falling = sorted(codes, key=lambda k: (x[k], y[k]), reverse=True)
+    places = sorted(codes, key=lambda k: (y[k], x[k]), reverse=True)
+    steps: list[tuple[int, int, Fraction]] = []
+    targets, above = [0] * len(x), []
+    now = [0] * len(x)
+    for u, k in zip(falling, places, strict=True):
+        targets[u], now[k] = k, x[u]
+        if now[k] > y[k]:
+            above.append(k)
+        while now[k] < y[k]:
+            j = above[-1]
+            moved, gap = min(y[k] - now[k], now[j] - y[j]), now[j] - now[k]
+            steps.append((j, k, Fraction(gap - moved, gap)))
+            now[j], now[k] = now[j] - moved, now[k] + moved
+            if now[j] == y[j]:
+                above.pop()
+    return TTransforms(tuple(targets), tuple(steps))

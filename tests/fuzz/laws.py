@@ -70,7 +70,7 @@ def _sample(run: Run) -> None:
 
 def _transforms(run: Run) -> None:
     p, q = run.given["p"], run.given["q"]
-    if all(isinstance(x, int) for x in (*p, *q)):
+    if all(isinstance(x, int | Fraction) for x in (*p, *q)):
         hold(run.result.apply(p) == list(q), "T-transforms do not carry p into q")
 
 

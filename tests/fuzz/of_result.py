@@ -99,11 +99,11 @@ def of_profile(p: Any, rng: Random) -> None:
 
 
 def of_transforms(t: Any, rng: Random) -> None:
-    hold(len(t) < max(t.size, 1), "as many T-transforms as codes")
-    hold(sorted(t.targets) == list(range(t.size)), "targets are no permutation")
-    hold(all(0 <= s.keep <= 1 and s.i != s.j for s in t), "a step that is none")
-    parts = t.apply([Fraction(1)] * t.size)
-    hold(parts == [1] * t.size, "the flat vector moves")
+    hold(len(t.steps) < len(t.targets), "as many T-transforms as codes")
+    hold(sorted(t.targets) == list(range(len(t.targets))), "targets are no permutation")
+    hold(all(0 <= keep < 1 and i != j for i, j, keep in t.steps), "a step that is none")
+    parts = t.apply([Fraction(1)] * len(t.targets))
+    hold(parts == [1] * len(t.targets), "the flat vector moves")
 
 
 def of_plan(p: Any, rng: Random) -> None:

@@ -71,8 +71,8 @@ OF = {
     "Collector": "shown",
     "Plan": f"{USUAL} hashed deep_copied",
     "ProtectedBatches": "shown as_html walked",
-    **dict.fromkeys(("TTransforms", "Tradeoff"), f"{USUAL} length walked"),
-    **dict.fromkeys(("Entry", "Step"), "shown as_html equals"),
+    "Tradeoff": f"{USUAL} length walked",
+    "Entry": "shown as_html equals",
     **dict.fromkeys(("Choice",), "shown pickled"),
     **dict.fromkeys(("Unit",), "shown equals pickled"),
     **dict.fromkeys(

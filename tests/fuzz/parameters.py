@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from random import Random
 
 import bistochastic as bs
@@ -93,14 +94,15 @@ def vector(s: Scene) -> str:
 
 def pair(s: Scene) -> str:
     """``p``; ``q`` is ``p`` smoothed, so that the one majorizes the other."""
-    kind = float if s.rng.random() < 0.5 else int
-    s.drawn["p"] = repr([kind(x) for x in matrices.wholes(s.rng, s.size)])
+    unit = s.rng.choice([1, 7])
+    s.drawn["p"] = repr([Fraction(x, unit) for x in matrices.wholes(s.rng, s.size)])
     return s.drawn["p"]
 
 
 def smoothed(s: Scene) -> str:
     p = s.drawn.get("p", "[5, 3, 1]")
-    return s.rng.choice([p, f"sorted({p})", f"list(bs.uniform(len({p})).apply({p}))", "[4, 3, 2]"])
+    flat = f"[Fraction(sum({p}), len({p}))] * len({p})"
+    return s.rng.choice([p, f"sorted({p})", flat, "[4, 3, 2]"])
 
 
 def people(s: Scene) -> str:

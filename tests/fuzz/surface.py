@@ -12,7 +12,7 @@ from typing import Any
 
 import bistochastic as bs
 from bistochastic.labels import Labels
-from fuzz import matrices, operations, plans
+from fuzz import operations, plans
 from fuzz.parameters import Scene, counts, people
 from returned import CLASSES
 
@@ -40,11 +40,10 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
     "TTransforms": lambda s: (
-        "(lambda p: bs.theory.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
-        f"({matrices.floats(s.rng, min(s.size, 30))})"
+        "(lambda p: bs.theory.t_transforms(p, [Fraction(sum(p), len(p))] * len(p)))"
+        f"({[s.rng.randrange(1000) for _ in range(min(s.size, 30))]})"
     ),
     "Displacement": lambda s: f"{s.matrix()}.displacement()",
-    "Step": lambda s: "bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
     "Allocation": lambda s: "bs.allocate([2, 5], beta=0.5)[0]",
     "Choice": lambda s: f"bs.strongest({max(2, s.size % 16)}, records=900, tolerance=0.1)[0]",
