@@ -65,7 +65,7 @@ LATE = {
     ("matrix", "adapters"): "randomize gives back a column of the library that it was given",
     ("estimate", "plot"): "an estimate draws itself",
     ("estimate", "adapters"): "counts have labels, and estimates become frames of other libraries",
-    ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",
+    ("numeric", "adapters"): "what permute hands out goes through the door",
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "models"): "regress, transitions and change are methods of a plan",

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic.numeric.classes import Classes
+from bistochastic.masking import Classes
 from cases import child
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -137,16 +136,3 @@ def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> No
         assert str(caught.value) == sentence
     with pytest.raises(ValueError, match="`q` must be from 0 to 1; got 2"):
         bs.masking.permutation_distance([1, 2], [2, 1]).quantile(2)
-
-
-def test_series_whose_rows_are_labelled_otherwise_are_refused() -> None:
-    x = pd.Series([10, 20, 30, 40], name="income")
-    shuffled = x.sample(frac=1, random_state=3)
-    for call in (bs.masking.permutation_distance, bs.masking.reverse_map):
-        with pytest.raises(
-            ValueError, match=r"`y` must have the index of `x`; got one that differs: "
-        ):
-            call(x, shuffled)
-        with pytest.raises(ValueError, match="`y` must have the index of `x`"):
-            call({"income": x}, {"income": shuffled})
-    assert "income" in str(bs.masking.permutation_distance({"income": x}, {"income": x + 1}))

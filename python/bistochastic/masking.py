@@ -1,25 +1,708 @@
 """Masking of single records: classes of similar records, Anatomy, and the permutation model.
 
+Columns are arrays, or a mapping of names to arrays; whatever comes back is an array, too.
+
 >>> import bistochastic as bs
 >>> bs.masking.microaggregate([[1.0], [2.0], [10.0], [11.0]], k=2).sizes.tolist()
 [2, 2]
 """
 
-from bistochastic.numeric.anatomy import Anatomy, anatomize
-from bistochastic.numeric.classes import (
-    Classes,
-    Microaggregation,
-    k_anonymous_classes,
-    microaggregate,
-)
-from bistochastic.numeric.ranks import (
-    PermutationDistance,
-    ReverseMap,
-    permutation_distance,
-    reverse_map,
-)
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, arguments
+from bistochastic.progress import watched
+from bistochastic.words import Shown, shown, table, up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Key
+    from bistochastic.arguments import Array
+    from bistochastic.progress import Progress
+
+    Wholes = NDArray[np.int64]
 
 __all__ = [
     "Anatomy", "Classes", "Microaggregation", "PermutationDistance", "ReverseMap", "anatomize",
     "k_anonymous_classes", "microaggregate", "permutation_distance", "reverse_map",
 ]  # fmt: skip
+
+# The kind of a column for the core; a positive number is the number of its codes.
+_NUMBER, _SCALED = -1, 0
+# The column that both tables of Anatomy share.
+_CLASS = "class"
+_MIND = "This guess uses only the class: columns correlated with the value allow surer guesses."
+# The quantiles of the distances that are printed.
+_LEVELS = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classes(Shown):
+    """The class of each record.
+
+    >>> import bistochastic as bs
+    >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
+    >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
+    >>> found
+    <Classes: 4 records in 2 classes of 2, information loss 0.08324%>
+    >>> found.classes, found.sizes, found.order
+    (array([0, 1, 0, 1]), array([2, 2]), array([0, 2, 1, 3]))
+    """
+
+    classes: Wholes
+    """The class of each record. Classes are numbered as they first occur in the file."""
+    sizes: Wholes
+    """The number of records of each class."""
+    k: int
+    """The requested smallest number of records per class."""
+    information_loss: float
+    """100 SSE/SST: squared distances to the class means, in percent of the squared distances to the
+    overall mean, over the standardized columns that made the classes. 0 if every class holds equal
+    records, 100 for one class."""
+    combinations: Wholes
+    """The number of different records of each class, by the columns that made the classes. This is
+    the paper's ``n_l``: ``bs.blocks(combinations)`` is its matrix of k-anonymity, over combinations
+    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records, which hides at least ``log2
+    k`` bits. In a class of equal records nothing is exchanged but equal values."""
+
+    @property
+    def order(self) -> Wholes:
+        """The records class by class: position ``i`` of ``bs.blocks(sizes)`` is record
+        ``order[i]``."""
+        return np.argsort(self.classes, kind="stable").astype(np.int64)
+
+    def __repr__(self) -> str:
+        sizes = " to ".join(map(str, sorted({int(self.sizes.min()), int(self.sizes.max())})))
+        return (
+            f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
+            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
+            f" {self.information_loss:.4g}%>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Microaggregation(Classes):
+    """Classes and their means.
+
+    >>> import bistochastic as bs
+    >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
+    >>> found.centroids, found.values
+    (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
+    """
+
+    centroids: Array
+    """The mean of each class, a row for each, in the units of the original."""
+
+    @property
+    def values(self) -> Array:
+        """The table to release, an array: every record replaced by the mean of its class."""
+        return self.centroids[self.classes]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anatomy(Shown):
+    """Two tables that share a class and nothing else.
+
+    >>> import bistochastic as bs
+    >>> people = {"age": [30, 61, 31, 60], "illness": ["flu", "flu", "flu", "gout"]}
+    >>> print(bs.masking.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
+    4 records in 2 classes, k = 2
+    sensitive  surest guess  1/k
+    ---------  ------------  ---
+    illness               1  0.5
+    This guess uses only the class: columns correlated with the value allow surer guesses.
+    """
+
+    quasi_identifiers: dict[Any, np.ndarray]
+    """The columns that others may know, and ``class``."""
+    sensitive: dict[Any, np.ndarray]
+    """``class`` and the sensitive columns, in another order of rows."""
+    bounds: dict[Hashable, float]
+    """For each sensitive column the probability of the surest guess: the largest share that one
+    value has in a class. At least ``1/k``."""
+    records: int
+    classes: int
+    """The number of classes."""
+    k: int
+    l: int | None  # noqa: E741
+    """The number of different values in each class, if it was requested."""
+
+    def __str__(self) -> str:
+        # Bounds, never a record.
+        asked = {"k": self.k} | ({} if self.l is None else {"l": self.l})
+        header = ["sensitive", "surest guess", *(f"1/{name}" for name in asked)]
+        least = [up(1 / number, 4) for number in asked.values()]
+        rows = [[shown(name), up(bound, 4), *least] for name, bound in self.bounds.items()]
+        said = ", ".join(f"{name} = {number}" for name, number in asked.items())
+        title = f"{self.records} records in {self.classes} classes, {said}"
+        return f"{title}\n{table(header, rows)}\n{_MIND}"
+
+    def __repr__(self) -> str:
+        guess = up(max(self.bounds.values()), 4)
+        return (
+            f"<Anatomy: {self.records} records in {self.classes} classes, surest guess {guess},"
+            f" 1/k {up(1 / self.k, 4)}>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReverseMap(Shown):
+    """The original in the order of the masked values, and what is left.
+
+    >>> import bistochastic as bs
+    >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
+    >>> found
+    <ReverseMap of 3 records>
+    >>> found.z, found.residual
+    (array([1, 3, 2]), array([ 9., 27., 18.]))
+    """
+
+    z: Any
+    """The original values with the ranks of the masked ones; as confidential as the original."""
+    residual: Any
+    """``y - z``: what masking did beyond moving values from one record to another."""
+
+    def __repr__(self) -> str:
+        # A repr shows nothing of the original.
+        rows = next(iter(self.z.values()), ()) if isinstance(self.z, dict) else self.z
+        return f"<ReverseMap of {len(rows)} records>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationDistance(Shown):
+    """The number of ranks that each record was moved by.
+
+    >>> import bistochastic as bs
+    >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
+    5 records, ranks moved
+    column  10%  50%  90%  not moved
+    ------  ---  ---  ---  ---------
+    0         0    0    2        60%
+    """
+
+    distances: Any
+    """One number for each record: an array, or arrays by name."""
+    records: int
+    columns: tuple[object, ...]
+    """The names of the columns of a mapping; elsewhere their numbers."""
+    table: Array
+    """The distances with one column for each."""
+
+    def quantile(self, q: float) -> float | Array:
+        """Return the distance that a fraction ``q`` of the records does not exceed.
+
+        The result is one number for a vector, else one for each column.
+
+        >>> import bistochastic as bs
+        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
+        2.0
+        """
+        found = np.quantile(self.table, arguments.share("q", q), axis=0)
+        single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
+        return float(found[0]) if single else found
+
+    def __str__(self) -> str:
+        # Quantiles, never a record.
+        rows = []
+        for name, column in zip(self.columns, self.table.T, strict=True):
+            still = f"{100 * float((column == 0).mean()):.3g}%"
+            levels = np.quantile(column, _LEVELS)
+            rows.append([shown(name), *(f"{level:.6g}" for level in levels), still])
+        header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
+        return f"{self.records} records, ranks moved\n{table(header, rows)}"
+
+    def __repr__(self) -> str:
+        half = np.quantile(self.table, 0.5, axis=0)
+        least, most = f"{half.min():.6g}", f"{half.max():.6g}"
+        median = least if least == most else f"{least} to {most}"
+        return f"<PermutationDistance: {self.records} records, median {median} ranks>"
+
+
+def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
+    """Group ``k`` or more similar records into classes, and compute the mean of each class.
+
+    ``X`` holds one record per row: an array of numbers, or a mapping of names to columns. Columns
+    are standardized first, so each counts the same; a constant column counts nothing. One column is
+    divided in the best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record
+    farthest from the mean and its ``k - 1`` nearest become a class, then the record farthest from
+    that one, and so on. Classes hold ``k`` to ``2k - 1`` records. If distances are equal, the
+    earlier record is chosen, so the same table always gives the same classes, on any number of
+    threads.
+
+    The classes reveal which values are similar, so they depend on the data: publish them only with
+    what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
+    classes; ``found.order`` lists the records in the order of its rows.
+
+    NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
+
+    Many records take minutes. After two seconds a terminal or a notebook shows that the work goes
+    on; ``progress=True`` shows it at once, ``False`` never. A ``progress`` function is called only
+    at the end, with 1, because the progress in between is not known.
+
+    >>> import bistochastic as bs
+    >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
+    >>> found = bs.masking.microaggregate(incomes, k=3)
+    >>> found
+    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
+    >>> found.values
+    array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
+    >>> m = bs.blocks(found.sizes)
+    >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
+    True
+    """
+    k = _core.as_whole("k", k, 2)
+    with watched("making classes", progress, ends=True):
+        columns, shape = _columns("X", X)
+        if not columns:
+            raise ValueError("`X` must have at least one column; got none")
+        rows = _rows("X", shape[0], len(columns))
+        for j, column in enumerate(columns.values()):
+            rows[:, j] = column
+        found = _group(rows, [_NUMBER] * len(columns), k)
+        means = _core.class_means(rows, found.classes, found.sizes)
+    centroids = means[:, 0] if len(shape) == 1 else means
+    centroids.setflags(write=False)
+    return Microaggregation(**vars(found), centroids=centroids)
+
+
+def k_anonymous_classes(
+    columns: Mapping[Any, Any], *, quasi_identifiers: object, k: int, progress: Progress = None
+) -> Classes:
+    """Group ``k`` or more records that are similar in columns of any kind into classes.
+
+    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` names those
+    that others may know of a person. The type of a column decides how it counts:
+
+    ===========  ====================================  =========================================
+    a column of  is                                    two records differ by
+    ===========  ====================================  =========================================
+    numbers      numbers, dates                        the difference, in standard deviations
+    nominal      strings, booleans, anything else      0 if they are equal, else 1
+    ordinal      values whose categories you list      the difference of ranks, from 0 to 1
+    ===========  ====================================  =========================================
+
+    To override this, give a dictionary: ``{"zip": "nominal", "school": ["none", "primary",
+    "degree"]}`` treats numbers as names, and strings as an ordered scale. The squares of the
+    differences are added up. Classes are found as in :func:`microaggregate`, and hold ``k`` to ``2k
+    - 1`` records. ``progress``: see :func:`microaggregate`.
+
+    Classes do not protect anything themselves. Hide values inside them, as :func:`anatomize` does,
+    or as the matrix ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
+
+    >>> import bistochastic as bs
+    >>> people = {
+    ...     "age": [25, 62, 27, 60, 26, 61],
+    ...     "school": ["degree", "none", "degree", "primary", "primary", "none"],
+    ... }
+    >>> scale = ["none", "primary", "degree"]
+    >>> found = bs.masking.k_anonymous_classes(
+    ...     people, quasi_identifiers={"age": "number", "school": scale}, k=3
+    ... )
+    >>> found.classes
+    array([0, 1, 0, 1, 0, 1])
+    """
+    k = _core.as_whole("k", k, 2)
+    with watched("making classes", progress, ends=True):
+        read = _read("columns", columns)
+        return _of_columns(read, quasi_identifiers, k)
+
+
+def anatomize(
+    columns: Mapping[Any, Any],
+    *,
+    quasi_identifiers: object,
+    sensitive: object,
+    k: int,
+    l: int | None = None,  # noqa: E741
+    key: Key | None = None,
+    stream: str | None = None,
+    progress: Progress = None,
+) -> Anatomy:
+    """Divide a table in two: people with their classes, and classes with their sensitive values.
+
+    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` and
+    ``sensitive`` name some of them. The first table has the quasi-identifiers, unchanged, the
+    second the sensitive columns. Both have a column ``class``. Other columns are left out. Rows
+    are in a random order and classes have random numbers.
+
+    Anyone who finds a person in the first table knows the class, and guesses its most frequent
+    value. With ``k`` records in a class the probability of a right guess is not ``1/k``: if all
+    have the same value, the guess is certain. So look at :attr:`Anatomy.bounds`, the probability of
+    the surest guess over all classes, or print the result, which shows it next to ``1/k``.
+
+    That guess uses only the class. The quasi-identifiers are unprotected. If they are correlated
+    with the sensitive value, as an income is with a tax, they order the people of a class and allow
+    surer guesses than any bound here.
+
+    With ``l``, classes hold ``l`` or more records of different values, so no guess by the class is
+    surer than ``1/l``. This requires one sensitive column, and ``k`` of at most ``l``; a value in
+    more than one of ``l`` records is rejected. These classes are random and ignore the
+    quasi-identifiers. Without ``l``, :func:`k_anonymous_classes` makes classes of similar records.
+
+    A row of the second table has the values of one person in all sensitive columns. Anyone who
+    knows one of them may find the others.
+
+    With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
+    the key can join the two tables again. ``progress``: see :func:`microaggregate`.
+
+    >>> import bistochastic as bs
+    >>> people = {
+    ...     "age": [25, 62, 27, 60, 26, 61],
+    ...     "town": ["A", "B", "A", "B", "A", "B"],
+    ...     "illness": ["flu", "gout", "cold", "flu", "flu", "cold"],
+    ... }
+    >>> tables = bs.masking.anatomize(
+    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=3,
+    ...     key=bs.Key.insecure(1), stream="illnesses",
+    ... )
+    >>> print(tables)
+    6 records in 2 classes, k = 3
+    sensitive  surest guess     1/k
+    ---------  ------------  ------
+    illness          0.6667  0.3334
+    This guess uses only the class: columns correlated with the value allow surer guesses.
+    >>> tables.quasi_identifiers["class"]
+    array([0, 0, 0, 1, 1, 1])
+    >>> bs.masking.anatomize(
+    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
+    ... ).bounds
+    {'illness': 0.5}
+    """
+    with watched("making classes", progress, ends=True):
+        k = _core.as_whole("k", k, 2)
+        read = _read("columns", columns)
+        records = len(next(iter(read.values())))
+        known = _named("quasi_identifiers", quasi_identifiers, read)
+        hidden = _named("sensitive", sensitive, read)
+        for i, name in enumerate(hidden):
+            if name in known:
+                must = "`sensitive` must name other columns than `quasi_identifiers`"
+                raise ValueError(f"{must}; got one of them at position {i}")
+        if _CLASS in (*known, *hidden):
+            must = f"`columns` must have no {_CLASS!r} among those that are named"
+            raise ValueError(f"{must}; got one, which the tables have too")
+        if records < k:
+            raise ValueError(f"`k` must be at most the number of records, {records}; got {k}")
+        plain = {name: _plain(_title("columns", name), read[name]) for name in [*known, *hidden]}
+        codes = {name: _codes(_title("columns", name), each) for name, each in plain.items()}
+        found = None
+        if l is not None:
+            l = _core.as_whole("l", l, 2)  # noqa: E741
+            _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+        else:
+            found = _of_columns(read, quasi_identifiers, k).classes
+        joined = np.concatenate(list(codes.values()))
+        classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
+        sizes = np.bincount(classes)
+        return Anatomy(
+            {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]},
+            {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}},
+            {name: _surest(classes, sizes, codes[name]) for name in hidden},
+            records,
+            len(sizes),
+            k,
+            l,
+        )
+
+
+def reverse_map(x: object, y: object) -> ReverseMap:
+    """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
+
+    ``x`` is the original and ``y`` the masked version, record by record: vectors, tables, which
+    are treated column by column, or mappings of the same names to columns. ``z[i]`` is the value of
+    ``x`` with the same rank as ``y[i]`` (Appendix A.2 of the paper). So any masking is a
+    permutation, ``x`` to ``z``, followed by a residual that does not change any rank. If the
+    residual is small, only the permutation protects.
+
+    Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
+    that has the values of the original in another order is its own ``z``.
+
+    >>> import bistochastic as bs
+    >>> incomes = [20_000, 31_000, 54_000, 90_000]
+    >>> masked = [20_500, 90_100, 31_000, 53_900]
+    >>> found = bs.masking.reverse_map(incomes, masked)
+    >>> found.z, found.residual
+    (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
+    """
+    pairs, _, together = _pairs(x, y)
+    moved = [_reverse(*pair) for pair in pairs]
+    left = [after.astype(np.float64) - z for (_, after), z in zip(pairs, moved, strict=True)]
+    return ReverseMap(together(moved), together(left))
+
+
+def permutation_distance(x: object, y: object) -> PermutationDistance:
+    """Compute by how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
+
+    :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
+    in ``x`` and in ``z``: a record whose value did not change was not moved, and the order of the
+    file does not matter. Print the result for quantiles, or call
+    :meth:`PermutationDistance.quantile`.
+
+    >>> import bistochastic as bs
+    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
+    >>> found
+    <PermutationDistance: 4 records, median 0.75 ranks>
+    >>> found.distances
+    array([0. , 1.5, 0. , 1.5])
+    """
+    pairs, names, together = _pairs(x, y)
+    made = [_distance(*pair) for pair in pairs]
+    return PermutationDistance(together(made), len(made[0]), names, np.stack(made, axis=1))
+
+
+def _group(rows: Array, kinds: list[int], k: int) -> Classes:
+    if len(rows) < k:
+        raise ValueError(f"`k` must be at most the number of records, {len(rows)}; got {k}")
+    classes, sizes, loss = _core.group(rows, kinds, k)
+    different = _combinations(rows, classes)
+    for array in (classes, sizes, different):
+        array.setflags(write=False)
+    return Classes(classes, sizes, k, loss, different)
+
+
+def _combinations(rows: Array, classes: Wholes) -> Wholes:
+    """Count the different rows of each class."""
+    seen = classes
+    for column in rows.T:
+        codes = np.unique(column, return_inverse=True)[1]
+        seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
+
+
+def _rows(what: str, height: int, width: int) -> Array:
+    _core.require_memory(what, height, width, 8)
+    return np.empty((height, width))
+
+
+def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
+    names = _named("quasi_identifiers", quasi_identifiers, columns)
+    rows = _rows("columns", len(columns[names[0]]), len(names))
+    kinds = []
+    for j, name in enumerate(names):
+        how = quasi_identifiers[name] if isinstance(quasi_identifiers, Mapping) else None
+        rows[:, j], kind = _axis(_title("columns", name), columns[name], how)
+        kinds.append(kind)
+    return _group(rows, kinds, k)
+
+
+def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
+    """Convert a column to numbers, and say what kind they are."""
+    plain = _plain(name, column)
+    if how is not None and not isinstance(how, str):
+        levels = arguments.items("quasi_identifiers", "list categories", how)
+        return _on_scale(name, plain, levels), _SCALED
+    if how is not None:
+        arguments.one_of("quasi_identifiers", how, ("number", "nominal"))
+    if plain.dtype.kind in "mM":
+        plain = plain.astype(np.int64)
+    if how == "number" or (how is None and plain.dtype.kind in "iuf"):
+        return _finite(name, plain).astype(np.float64), _NUMBER
+    codes = _codes(name, plain)
+    return codes, int(codes.max(initial=0)) + 1
+
+
+def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
+    """Compute ranks from 0 to 1 among ordered categories."""
+    must = f"`{name}` must hold the categories that are listed for it"
+    try:
+        ranks = {level: i for i, level in enumerate(levels)}
+    except TypeError:
+        raise TypeError(f"{must}; got a list of categories that cannot be compared") from None
+    if len(ranks) != len(levels) or not levels:
+        got = "a category twice" if levels else "no categories"
+        raise ValueError(f"{must}, each once; got {got}")
+    found = np.empty(len(plain))
+    for i, value in enumerate(plain.tolist()):
+        try:
+            found[i] = ranks[value]
+        except (KeyError, TypeError):
+            raise ValueError(f"{must}; got an undeclared one at position {i}") from None
+    return found / max(len(levels) - 1, 1)
+
+
+def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741
+    if columns != 1:
+        raise ValueError(f"`sensitive` must be one column where `l` is given; got {columns}")
+    if k > l:
+        raise ValueError(f"`k` must be at most `l`, {l}; got {k}")
+    n, most = len(codes), int(np.bincount(codes).max())
+    if most * l > n:
+        must = f"`l` must be at most {n // most}, since each class has a value once"
+        if n < l:
+            raise ValueError(f"`l` must be at most the number of records, {n}; got {l}")
+        got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"
+        raise ValueError(f"{must}; got {got}")
+
+
+def _surest(
+    classes: NDArray[np.int64], sizes: NDArray[np.int64], codes: NDArray[np.int64]
+) -> float:
+    """Find the largest proportion that one code has in a class."""
+    values = int(codes.max()) + 1
+    pairs, counts = np.unique(classes * values + codes, return_counts=True)
+    return float((counts / sizes[pairs // values]).max())
+
+
+def _reverse(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    z = np.empty_like(x)
+    # The last key is the first to count; the sort is stable.
+    z[np.lexsort((x, y))] = np.sort(x)
+    return z
+
+
+def _distance(x: np.ndarray, y: np.ndarray) -> Array:
+    ordered = np.sort(x)
+
+    def rank(values: np.ndarray) -> Array:
+        first = np.searchsorted(ordered, values, side="left")
+        last = np.searchsorted(ordered, values, side="right")
+        return (first + last - 1) / 2
+
+    return np.abs(rank(x) - rank(_reverse(x, y)))
+
+
+def _pairs(
+    x: object, y: object
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[Hashable, ...], Callable[[Any], Any]]:
+    """Read the columns of both, their names, and what makes one thing of columns, as ``y`` came."""
+    (left, before), (right, after) = _columns("x", x), _columns("y", y)
+    by_name = isinstance(y, Mapping)
+    # Names say more than the number of columns.
+    before, after = (before[:1], after[:1]) if by_name else (before, after)
+    if before != after:
+        raise ValueError(f"`y` must have the shape of `x`, {before}; got {after}")
+    if 0 in before:
+        raise ValueError("`x` must hold at least one number; got none")
+    if set(left) != set(right):
+        got = f"{len(set(left) ^ set(right))} in one of them only"
+        raise ValueError(f"`y` must have the columns of `x`; got {got}")
+
+    def together(made: list[np.ndarray]) -> Any:
+        if by_name:
+            return dict(zip(right, made, strict=True))
+        return made[0] if len(after) == 1 else np.stack(made, axis=1)
+
+    return [(left[name], right[name]) for name in right], tuple(right), together
+
+
+def _columns(name: str, given: object) -> tuple[dict[Any, np.ndarray], tuple[int, ...]]:
+    """Read columns of finite numbers by name, or by number if they have none, and the shape."""
+    if isinstance(given, Mapping):
+        read = _read(name, given)
+        found = {each: _finite(_title(name, each), column) for each, column in read.items()}
+        for each, column in found.items():
+            _single(_title(name, each), column)
+        return found, (len(next(iter(found.values()))), len(found))
+    plain = _finite(name, given)
+    if plain.ndim not in (1, 2):
+        raise ValueError(f"`{name}` must have one or two axes; got {plain.ndim}")
+    return dict(enumerate(plain.T if plain.ndim == 2 else [plain])), plain.shape
+
+
+def _finite(name: str, given: object) -> np.ndarray:
+    """Read an array of finite numbers, in the type of the input."""
+    must = "be an array of numbers"
+    plain = arguments.array(name, must, given)
+    if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:
+        plain = arguments.floats(name, must, given, by_code=False)
+    if plain.dtype.kind not in "iuf":
+        what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
+        raise TypeError(f"`{name}` must {must}; got {what}")
+    if plain.dtype.kind == "f":
+        _refuse(name, "NaN", np.isnan(plain))
+        _refuse(name, "infinite numbers", np.isinf(plain))
+    return plain
+
+
+def _refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
+    if wrong.any():
+        first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        at = f"position {first[0]}" if len(first) == 1 else str(first)
+        got = f"{int(wrong.sum())}, the first at {at}"
+        raise ValueError(f"`{name}` must hold no {what}; got {got}")
+
+
+def _title(argument: str, name: object) -> str:
+    """Name a column in a sentence, if its name is a string or a number."""
+    return f"{argument}[{shown(repr(name)) if type(name) in (str, int) else '...'}]"
+
+
+def _read(argument: str, given: object) -> dict[Hashable, Any]:
+    """Read a mapping of names to columns of one length."""
+    must = f"`{argument}` must map names to columns"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    if not given:
+        raise ValueError(f"{must}; got none")
+    try:
+        lengths = {len(column) for column in given.values()}
+    except TypeError:
+        raise TypeError(f"{must}; got a column without a length") from None
+    if len(lengths) > 1:
+        raise ValueError(f"{must} of one length; got {min(lengths)} and {max(lengths)}")
+    return dict(given)
+
+
+def _plain(name: str, column: Any) -> np.ndarray:
+    """Read a column as an array with one axis and nothing missing."""
+    if isinstance(column, list | tuple) and not {int, float}.issuperset(map(type, column)):
+        # NumPy would convert numbers that are next to strings to strings.
+        found = np.fromiter(column, dtype=object, count=len(column))
+    else:
+        found = _single(name, arguments.array(name, "be a column of values", column))
+    if found.dtype.kind == "O":
+        items = (item is None or (isinstance(item, float) and item != item) for item in found)
+        _refuse(name, "missing values", np.fromiter(items, dtype=bool, count=len(found)))
+    elif found.dtype.kind in "fmM":
+        _refuse(name, "missing values", np.isnan(found))
+    # Another type is all that a dtype may say of a column.
+    return found if found.dtype.metadata is None else found.astype(found.dtype.str)
+
+
+def _single(name: str, found: np.ndarray) -> np.ndarray:
+    if found.ndim != 1:
+        raise ValueError(f"`{name}` must hold one value for each record; got {found.ndim} axes")
+    return found
+
+
+def _codes(name: str, column: np.ndarray) -> Wholes:
+    """Convert a plain column to codes from 0 on."""
+    if column.dtype.kind in "biufmM":
+        return np.unique(column, return_inverse=True)[1].astype(np.int64)
+    known: dict[object, int] = {}
+    found = np.empty(len(column), dtype=np.int64)
+    for i, value in enumerate(column.tolist()):
+        try:
+            found[i] = known.setdefault(value, len(known))
+        except TypeError:
+            must = f"`{name}` must hold values that can be compared"
+            raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
+    return found
+
+
+def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> list[Hashable]:
+    """Check the names of columns that a caller gave: one, several, or a mapping from them."""
+    must = f"`{argument}` must name columns"
+    single = isinstance(given, str | int)
+    names = [given] if single else arguments.items(argument, "name columns", given, unordered=True)
+    if not names:
+        raise ValueError(f"{must}; got none")
+    for i, name in enumerate(names):
+        try:
+            known, again = name in columns, name in names[:i]
+        except (TypeError, ValueError):
+            known = again = False
+        if not known:
+            got = shown(repr(name)) if type(name) is str else type(name).__name__
+            raise ValueError(f"{must}; got {got} at position {i}")
+        if again:
+            raise ValueError(f"{must}, each once; got one again at position {i}")
+    return names
