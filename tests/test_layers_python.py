@@ -180,7 +180,7 @@ def test_every_room_has_its_place_and_every_exception_is_needed() -> None:
 def test_the_test_would_see_an_import_that_points_up() -> None:
     for text in (
         "from bistochastic import plot",
-        "from bistochastic.plot.heat import heatmap",
+        "from bistochastic.plot import heatmap",
         "import bistochastic.plot",
         "import bistochastic as bs",
         "from bistochastic import Matrix",

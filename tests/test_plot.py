@@ -124,20 +124,6 @@ def test_a_family_that_ends_says_where() -> None:
     ]
 
 
-def test_families_that_are_one_line_say_so() -> None:
-    # Two categories have one symmetric law per beta, whatever its name.
-    labels = bs.plot.tradeoff(2).axes[0].get_legend_handles_labels()[1]
-    assert labels == [
-        "randomized response",
-        "k-anonymous",
-        "geometric (same as randomized response)",
-        "tridiagonal (same as randomized response)",
-    ]
-    assert not any(
-        "same as" in x for x in bs.plot.tradeoff(3).axes[0].get_legend_handles_labels()[1]
-    )
-
-
 def test_large_sizes_have_points_by_structure() -> None:
     names = ["randomized_response", "geometric", "k_anonymous"]
     for p in bs.tradeoff(20_000, families=names, betas=[0.3]):

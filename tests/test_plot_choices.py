@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic.plot.curves import COLOURS
+from bistochastic.plot import COLOURS
 
 pytest.importorskip("matplotlib")
 

@@ -419,7 +419,7 @@ class Estimate:
         >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
         ['no', 'yes']
         """
-        from bistochastic.plot.shares import estimate
+        from bistochastic.plot import estimate
 
         return estimate(self, axes=axes)
 

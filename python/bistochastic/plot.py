@@ -1,0 +1,434 @@
+"""Pictures for papers: a matrix, an estimate, and families at the same beta.
+
+It needs the extra ``plot`` (matplotlib), which is imported only when a picture is drawn. Every
+function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A
+notebook shows it after ``%matplotlib inline``. Pyplot is not used, so no window opens and no figure
+stays in memory. ``axes=`` draws into axes of your own. The pictures can be read in grey: lines also
+differ by marker and style.
+
+>>> import bistochastic as bs
+>>> figure = bs.plot.tradeoff(12, betas=[0.5], against=["truthfulness", "epsilon"])
+>>> len(figure.axes)
+2
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.arguments import items
+from bistochastic.choose.tradeoff import BETAS, by_name, makers, numbers, points
+from bistochastic.choose.tradeoff import tradeoff as points_of
+from bistochastic.families import BY_BETA
+from bistochastic.matrix import Matrix
+from bistochastic.words import down, spoken, up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bistochastic.choose.tradeoff import Make, Point
+    from bistochastic.estimate import Estimate
+
+__all__ = ["choices", "estimate", "heatmap", "tradeoff"]
+
+# Told apart by the colour-blind, and by marker and style in grey.
+COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+# The colour of what is said next to the numbers.
+_QUIET = "#555555"
+# How many digits a picture shows: the profile has all of them.
+_DIGITS = 3
+_PANELS = {
+    "truthfulness": "truthful probability: high is useful",
+    "epsilon": "epsilon: low is safe",
+    "standard_error": "standard error: low is useful",
+    "expected_cost": "mean distance: low is useful",
+}
+# The epsilons and the families of `choices`.
+_EPSILONS = tuple(0.25 * step for step in range(1, 25))
+_BY_EPSILON = ("randomized_response", "geometric", "difference_set")
+_BY_BETA = ("randomized_response", "geometric", "tridiagonal")
+# Wide lines below narrow ones, so lines that coincide stay visible.
+_WIDTHS = (5.0, 2.8, 1.2)
+# The largest matrix that is drawn, the largest with every number in its cell, and the most names
+# along an axis, and the most cells of an estimate.
+_MOST, _NUMBERED, _LABELLED, _CELLS = 4096, 12, 30, 200
+
+
+def heatmap(
+    matrix: Matrix, *, scale: str = "linear", categories: object = None, axes: object = None
+) -> Figure:
+    """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
+
+    White means a probability of exactly 0: the reported value rules out the true one.
+
+    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
+      blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
+      lightest colour.
+    * ``categories`` are their names, in the order of their codes. With more than 30 categories only
+      some are shown.
+    * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
+
+    Numbers are written into the cells up to 12 categories. At most 4096 categories are accepted.
+
+    >>> import bistochastic as bs
+    >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('reported', 'true')
+    >>> bs.plot.heatmap(bs.uniform(5000))
+    Traceback (most recent call last):
+        ...
+    ValueError: `matrix` must have at most 4096 categories for a heat map; got 5000
+    """
+    if not isinstance(matrix, Matrix):
+        raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+    n = matrix.size
+    if n > _MOST:
+        must = f"`matrix` must have at most {_MOST} categories for a heat map"
+        raise ValueError(f"{must}; got {n}")
+    if not isinstance(scale, str) or scale not in ("linear", "log"):
+        got = repr(scale) if isinstance(scale, str) else type(scale).__name__
+        raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
+    names: list[str] | None = None
+    if categories is not None:
+        must = f"hold {n} names, one for each category"
+        if isinstance(categories, str):
+            raise TypeError(f"`categories` must {must}; got str")
+        names = [str(each) for each in items("categories", must, categories)]
+        if len(names) != n:
+            raise ValueError(f"`categories` must {must}; got {len(names)}")
+    (ax,) = _axes_for(axes, 6.4, 5.6)
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    dense = matrix.to_dense()
+    most, log = float(dense.max()), scale == "log"
+    floor = max(float(dense[dense > 0].min()), most * 1e-6)
+    norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
+    # Blue without its palest fifth, so white is left for 0; dark is likely, in grey, too.
+    blues = mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256))
+    colours = ListedColormap(blues).with_extremes(bad="white")
+    # On a linear scale, too, an entry of 0 differs from a small one.
+    shown = np.ma.masked_equal(dense, 0.0)
+    image = ax.imshow(np.ma.maximum(shown, floor) if log else shown, cmap=colours, norm=norm,
+                      interpolation="nearest")  # fmt: skip
+    # Next to the image and as high, whatever the layout.
+    bar = _figure_of(ax).colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)))
+    white = "; white: never" if 0 in dense else ""
+    bar.set_label("probability" + (", logarithmic" if log else "") + white)
+    for (u, v), p in np.ndenumerate(dense) if n <= _NUMBERED else ():
+        colour = _QUIET if p == 0 else "white" if norm(p) > 0.5 else "black"
+        # 0 and 1 stand only for what is never and what is always reported.
+        words = f"{p:g}" if p in (0, 1) else f"{min(p, 0.99):.2f}"[1:] if p >= 0.005 else "<.01"
+        ax.text(v, u, words, ha="center", va="center", color=colour, fontsize="small")
+    if names is not None:
+        every = -(-n // _LABELLED)
+        # Long names would run into each other below the picture.
+        upright = 90 if max(map(len, names)) > 3 else 0
+        ax.set_xticks(range(0, n, every), names[::every], rotation=upright, fontsize="small")
+        ax.set_yticks(range(0, n, every), names[::every], fontsize="small")
+    for axis in (ax.xaxis, ax.yaxis) if names is None else ():
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=12 if n <= 12 else 8, min_n_ticks=1))
+    ax.set_xlabel("reported")
+    ax.set_ylabel("true")
+    # The colour bar says what infinite means, so the title need not.
+    ax.set_title(_title(matrix), loc="left", fontsize="medium")
+    return _figure_of(ax)
+
+
+def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
+    """Draw reported and estimated proportions with 95% intervals; returns the matplotlib figure.
+
+    A circle is an estimated proportion, its bar the interval of the true proportion; a cross is the
+    proportion of reported values. A circle may be outside its bar if the method is biased.
+
+    >>> import bistochastic as bs
+    >>> found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
+    >>> figure = bs.plot.estimate(found)
+    >>> figure.axes[0].get_xlabel()
+    'proportion'
+    """
+    from bistochastic.estimate import Estimate
+
+    if not isinstance(estimate, Estimate):
+        raise TypeError(f"`estimate` must be an estimate; got {type(estimate).__name__}")
+    cells = len(estimate.frequencies)
+    if cells > _CELLS:
+        must = f"`estimate` must have at most {_CELLS} cells to be drawn"
+        raise ValueError(f"{must}; got {cells}")
+    _, rows = estimate._rows(most=cells)
+    columns = max(1, len(estimate.axes))
+    names = [", ".join(row[:columns]) for row in rows]
+    (ax,) = _axes_for(axes, 7.0, 1.6 + 0.32 * cells)
+    label = f"estimated ({estimate.method})"
+    ax.hlines(range(cells), *estimate.interval().T, color=COLOURS[0], linewidth=2,
+              label="95% interval")  # fmt: skip
+    ax.plot(estimate.frequencies, range(cells), "o", color=COLOURS[0], label=label)
+    # The first cell is at the top.
+    ax.set_yticks(range(cells), names)
+    ax.set_ylim(cells - 0.5, -0.5)
+    ax.set_xlabel("proportion")
+    ax.plot(estimate.reports, range(cells), "x", color=COLOURS[1], markersize=7, label="reported")
+    if estimate._is_quick and (notes := estimate._remarks()):
+        ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=_QUIET, va="top",
+                transform=ax.transAxes)  # fmt: skip
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
+              fontsize="small")  # fmt: skip
+    return _plain(ax, estimate._title(), grid="x", left=False)
+
+
+def tradeoff(
+    size: int,
+    *,
+    families: Iterable[str] | Mapping[str, Make] = BY_BETA,
+    betas: Iterable[float] | None = None,
+    against: str | Sequence[str] = tuple(_PANELS),
+    records: int = 10_000,
+    axes: object = None,
+) -> Figure:
+    """Draw several families at the same betas, and return the matplotlib figure.
+
+    The numbers come from :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
+    and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
+    ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
+
+    The last panel is for ordered categories: how many steps a reported category is from the true
+    one on average. A family whose false reported values are near misses does better there.
+
+    * An infinite epsilon is drawn at the top edge. An epsilon of 0 is not drawn: the scale is
+      logarithmic.
+    * Epsilon is flat near 36 if the rarest reported values have probability 2^-53, the smallest
+      possible.
+    * If a family cannot reach some beta, the legend says its largest beta.
+    * A singular matrix leaves a gap among the standard errors.
+    * The dotted line among the standard errors is the error without any protection.
+
+    ``axes`` are as many matplotlib axes as panels. Without them a figure is made, two panels wide
+    from four panels on.
+
+    >>> import bistochastic as bs
+    >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
+    >>> for axes in figure.axes:
+    ...     print(axes.get_title(loc="left"))
+    truthful probability: high is useful
+    epsilon: low is safe
+    standard error: low is useful
+    mean distance: low is useful
+    """
+    must = f"hold names out of {', '.join(_PANELS)}"
+    single = isinstance(against, str)
+    panels = [against] if single else items("against", must, against, unordered=True)
+    for name in panels:
+        if not isinstance(name, str):
+            raise TypeError(f"`against` must {must}; got {type(name).__name__}")
+        if name not in _PANELS:
+            raise ValueError(f"`against` must {must}; got {name!r}")
+    if not panels:
+        raise ValueError("`against` must hold at least one name; got none")
+    columns = len(panels) if len(panels) < 4 else 2
+    rows = -(-len(panels) // columns)
+    width = 3.1 * max(columns, 1.5) * (1 if rows == 1 else 1.2)
+    all_axes = _axes_for(axes, width, 0.7 + 3.0 * rows, panels=len(panels), columns=columns)
+    figure = _figure_of(all_axes[0])
+    curves: dict[str, list[Point]] = {}
+    for point in points_of(size, families=families, betas=betas, records=records):
+        curves.setdefault(point.family, []).append(point)
+    for ax, name in zip(all_axes, panels, strict=True):
+        # Labels of a caller's own are left as they are.
+        _panel(ax, name, curves, own=hasattr(families, "items"))
+        if name == "expected_cost":
+            ax.set_ylabel("steps", fontsize="small")
+        if name == "standard_error":
+            error = math.sqrt(size - 1) / (size * math.sqrt(records))
+            ax.axhline(error, color=_QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
+            words = f"of a proportion of 1/{size:,}\nfrom {records:,} records"
+            ax.text(0.03, 0.97, words, transform=ax.transAxes, fontsize="small", va="top",
+                    color=_QUIET)  # fmt: skip
+    if axes is None:
+        handles, lines = all_axes[0].get_legend_handles_labels()
+        # Long names need two columns, so the legend is not wider than the panels.
+        wide = sum(map(len, lines)) > 90
+        figure.legend(
+            handles, lines, loc="outside lower center", ncols=min(2 if wide else 4, len(lines)),
+            frameon=False, fontsize="small",
+        )  # fmt: skip
+        figure.suptitle(f"{size:,} categories, at equal beta", x=0.01, ha="left", fontsize="medium")
+    else:
+        all_axes[-1].legend(fontsize="small", edgecolor="none")
+    return figure
+
+
+def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: bool) -> None:
+    """Draw one measure of all families over beta."""
+    log = name in ("epsilon", "standard_error")
+    if log:
+        ax.set_yscale("log")
+    for i, (family, every) in enumerate(curves.items()):
+        label = family if own else spoken(family)
+        ends = next((point.most for point in every if point.most is not None), None)
+        if ends is not None:
+            label += f" (beta to {down(ends, _DIGITS)})"
+        pairs = [(p.beta, getattr(p, name)) for p in every if p.beta is not None]
+        # Between the steps of a family there is nothing, so no line that says there were.
+        stepped = len({beta for beta, _ in pairs}) < len(pairs)
+        look: dict[str, Any] = {
+            "color": COLOURS[i % len(COLOURS)],
+            "marker": _MARKERS[i % len(_MARKERS)],
+            "linestyle": "none" if stepped else _STYLES[i % len(_STYLES)],
+            "markersize": 4.5,
+            "linewidth": 1.4,
+            # Markers on an edge are drawn whole, and need no room in the layout.
+            "clip_on": False,
+            "in_layout": False,
+        }
+        on = [math.nan if y in (None, math.inf) or (log and not y) else y for _, y in pairs]
+        ax.plot([beta for beta, _ in pairs], on, label=label, **look)
+        if far := [beta for beta, y in pairs if y == math.inf]:
+            ax.plot(far, [1.0] * len(far), label="_far", transform=ax.get_xaxis_transform(), **look)
+            ax.text(0.03, 0.03, "at the top: infinite", transform=ax.transAxes, fontsize="small",
+                    color=_QUIET)  # fmt: skip
+    ax.set_xlim(0, 1)
+    if not log:
+        ax.set_ylim(0, 1 if name == "truthfulness" else None)
+    ax.set_xlabel("beta")
+    _plain(ax, _PANELS[name], grid="both")
+
+
+def choices(
+    size: int,
+    *,
+    epsilons: Iterable[float] | None = None,
+    betas: Iterable[float] | None = None,
+    records: int = 10_000,
+    axes: object = None,
+) -> Figure:
+    """Draw which family is best at each epsilon and at each beta; returns the matplotlib figure.
+
+    Three panels: the mean distance between reported and true categories by epsilon, the same by
+    beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
+    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4,096,
+    since every matrix is measured.
+
+    >>> import bistochastic as bs
+    >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']
+    """
+    many, count = _core.as_whole("size", size, 2), _core.as_whole("records", records, 1)
+    if many > _MOST:
+        raise ValueError(f"`size` must be at most {_MOST} in this picture; got {many}")
+    by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
+    by_beta = numbers("betas", betas, BETAS, 1.0)
+    made = {name: by_name(name, "epsilon") for name in _BY_EPSILON}
+    asked = list(points(made, many, by_epsilon, count))
+    kept = list(points(makers(_BY_BETA), many, by_beta, count))
+    panels = (
+        ("mean distance by epsilon", "epsilon", "expected_cost", asked),
+        ("mean distance by beta", "beta", "expected_cost", kept),
+        ("standard error by epsilon", "epsilon", "standard_error", asked),
+    )
+    listed = _axes_for(axes, 11.0, 3.9, panels=3, columns=3)
+    for ax, (title, x, y, some) in zip(listed, panels, strict=True):
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for point in some:
+            value = getattr(point, y)
+            if value is not None:
+                curves.setdefault(point.family, []).append((point.asked, value))
+        _mark_best(ax, curves)
+        if y == "standard_error":
+            ax.set_yscale("log")
+        ax.set_xlabel(x)
+        ax.set_ylabel("" if y == "standard_error" else "steps", color=_QUIET)
+        figure = _plain(ax, title, grid="both")
+    if axes is None:
+        words = f"{many:,} categories; errors from {count:,} records; a dot marks the best family"
+        figure.suptitle(words, x=0.01, ha="left", fontsize="medium")
+    return figure
+
+
+def _mark_best(ax: Axes, curves: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+    """Draw a line for each family, and a dot on the lowest at each place."""
+    best: dict[float, tuple[float, str]] = {}
+    looks = {name: i for i, name in enumerate(dict.fromkeys((*_BY_EPSILON, *_BY_BETA)))}
+    for place, (family, pairs) in enumerate(curves.items()):
+        ax.plot(
+            *zip(*pairs, strict=True), color=COLOURS[looks[family]], label=spoken(family),
+            linewidth=_WIDTHS[place], linestyle=_STYLES[looks[family]] if place else "-",
+            zorder=2 + place,
+        )  # fmt: skip
+        for at, value in pairs:
+            # Of lines that coincide the first is marked.
+            if value < best.get(at, (math.inf, ""))[0] * (1 - 1e-9):
+                best[at] = value, family
+    for at, (value, family) in best.items():
+        ax.plot(at, value, "o", color=COLOURS[looks[family]], markersize=4.5,
+                markeredgecolor="white", zorder=9, label="_best")  # fmt: skip
+    if curves:
+        ax.legend(fontsize="small", frameon=False)
+
+
+def _axes_for(
+    axes: object, width: float, height: float, *, panels: int = 1, columns: int = 1
+) -> list[Axes]:
+    """List a caller's axes, as many as there are panels, or those of a new figure, row by row.
+
+    Pyplot does not know the new figure.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        must = "`plot` must find matplotlib; got none: install bistochastic[plot]"
+        raise ImportError(must) from None
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if axes is None:
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        made = list(figure.subplots(-(-panels // columns), columns, squeeze=False).flat)
+        for spare in made[panels:]:
+            spare.remove()
+        return made[:panels]
+    must = f"be {'' if panels == 1 else f'{panels} '}matplotlib axes"
+    grid = axes.ravel() if isinstance(axes, np.ndarray) else axes
+    listed = [axes] if isinstance(axes, Axes) else items("axes", must, grid)
+    if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
+        got = f"{len(listed)} axes" if listed else type(axes).__name__
+        raise TypeError(f"`axes` must {must}; got {got}")
+    return listed
+
+
+def _plain(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = True) -> Figure:
+    """Draw a title, a quiet grid behind the numbers and no frame; return the figure of the axes."""
+    ax.set_title(words, loc="left", fontsize="medium")
+    ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", *([] if left else ["left"])]].set_visible(False)
+    if not left:
+        ax.tick_params(axis="y", length=0)
+    return _figure_of(ax)
+
+
+def _title(matrix: Matrix) -> str:
+    """Name family, size, beta and epsilon, in words and few digits, infinity spelled out."""
+    lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
+    noun = "category" if matrix.size == 1 else "categories"
+    infinite = math.isinf(matrix.epsilon)
+    epsilon = "epsilon " + ("infinite" if infinite else f"{top}{up(matrix.epsilon, _DIGITS)}")
+    name = f"{spoken(matrix.family)}, {matrix.size:,} {noun}"
+    return f"{name}\nbeta {lead}{down(matrix.beta, _DIGITS)}, {epsilon}"
+
+
+def _figure_of(ax: Axes) -> Figure:
+    """Return the figure that axes are in."""
+    return cast("Figure", ax.figure)
