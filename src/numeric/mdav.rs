@@ -10,8 +10,7 @@
 //! Elsewhere that is the record farthest from the first one among all.
 //!
 //! # Cost
-//! `n/k` searches for the farthest and as many for the nearest, see [`cloud`](super::cloud): O(n log n) where boxes tell
-//! records apart, O(n^2/k) where they do not.
+//! `n/k` searches for the farthest and as many for the nearest, see [`cloud`](super::cloud): O(n^2/k).
 
 use super::cloud::{Cloud, Place};
 use crate::number::dd::Dd;
@@ -54,7 +53,7 @@ impl Mean {
 
     /// Where the mean is now. A code is `(1 - 2 p + sum p^2) / 2` away from the mean of corners that are 1 apart, in
     /// shares `p`.
-    fn place(&mut self) -> &mut Place {
+    fn place(&mut self) -> &Place {
         let n = self.left as f64;
         for (j, counts) in self.counts.iter().enumerate() {
             if counts.is_empty() {
@@ -63,14 +62,11 @@ impl Mean {
             }
             let share = |&count: &u64| count as f64 / n;
             let squares = counts.iter().map(|c| share(c) * share(c)).sum::<f64>();
-            let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
             for (away, count) in self.place.tables[j].iter_mut().zip(counts) {
                 *away = ((1.0 - 2.0 * share(count) + squares) / 2.0).max(0.0);
-                ends = (ends.0.min(*away), ends.1.max(*away));
             }
-            self.place.ends[j] = ends;
         }
-        &mut self.place
+        &self.place
     }
 }
 
@@ -78,7 +74,7 @@ impl Mean {
 struct Work<'a> {
     rows: &'a [f64],
     columns: usize,
-    cloud: Cloud<'a>,
+    cloud: Cloud,
     mean: Mean,
     here: Place,
     classes: Vec<u32>,
@@ -98,7 +94,7 @@ impl Work<'_> {
         let row = &self.rows[record as usize * self.columns..][..self.columns];
         self.here.put(row);
         self.take(record);
-        for near in self.cloud.nearest(&mut self.here, k - 1) {
+        for near in self.cloud.nearest(&self.here, k - 1) {
             self.take(near);
         }
         self.made += 1;
@@ -118,7 +114,7 @@ pub fn classes(rows: &[f64], levels: &[usize], k: usize) -> Vec<u32> {
     let mut work = Work {
         rows,
         columns: levels.len(),
-        cloud: Cloud::new(rows, levels),
+        cloud: Cloud::new(rows, levels.len()),
         mean: Mean::new(rows, levels),
         here: Place::new(levels),
         classes: memory::zeros(n),
@@ -127,14 +123,14 @@ pub fn classes(rows: &[f64], levels: &[usize], k: usize) -> Vec<u32> {
     // Divided, since `3k` may be more than there are numbers.
     while work.cloud.len() / 3 >= k {
         work.class_far_from_the_mean(k);
-        if let Some(farthest) = work.cloud.farthest(&mut work.here) {
+        if let Some(farthest) = work.cloud.farthest(&work.here) {
             work.class_around(farthest, k);
         }
     }
     if work.cloud.len() / 2 >= k {
         work.class_far_from_the_mean(k);
     }
-    for record in work.cloud.left() {
+    for &record in work.cloud.left() {
         work.classes[record as usize] = work.made;
     }
     work.classes
