@@ -1,14 +1,9 @@
-"""The group of all commands: how they print, and how they say what went wrong.
-
-On a terminal, tables and colours are drawn by rich, if it is installed. In pipes all is plain.
-"""
+"""The group of all commands: how they print, and how they say what went wrong."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
-import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,8 +13,6 @@ from bistochastic.words import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.table import Table
 
 # Commands in the order of work.
 _ORDER = (
@@ -40,16 +33,11 @@ _TYPED = {
     "`tolerance`": "`--within`",
     "release_name": "--release-name",
 }
-# The second line of every table that the package prints.
-_RULE = re.compile(r"-+(  -+)*")
 
 
 def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
     """Print lines, with everything escaped that a terminal would not read as text."""
-    plain = visible_lines(str(text))
-    if nl and not err and sys.stdout.isatty() and _draw(plain):
-        return
-    click.echo(plain, nl=nl, err=err)
+    click.echo(visible_lines(str(text)), nl=nl, err=err)
 
 
 def warn(sentence: str) -> None:
@@ -69,46 +57,6 @@ def _finite(data: object) -> object:
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def _draw(text: str) -> bool:
-    """Draw text with its tables and headings; False if rich is not installed."""
-    try:
-        from rich.console import Console
-        from rich.padding import Padding
-        from rich.text import Text
-    except ImportError:
-        return False
-    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=False)
-    lines = text.split("\n")
-    while lines:
-        if len(lines) > 1 and _RULE.fullmatch(lines[1]):
-            end = lines.index("") if "" in lines else len(lines)
-            console.print(_table(lines[:end]))
-            lines = lines[end:]
-            continue
-        line = lines.pop(0)
-        indent = len(line) - len(line.lstrip())
-        style = "bold" if line.endswith(":") and not indent else ""
-        drawn = Text(line.strip(), "bold yellow" if line == "Warnings:" else style)
-        console.print(Padding(drawn, (0, 0, 0, indent), expand=False) if line else "")
-    return True
-
-
-def _table(lines: list[str]) -> Table:
-    """Read a printed table into a table of rich, which folds long cells."""
-    from rich.table import Table
-    from rich.text import Text
-
-    spans = [match.span() for match in re.finditer("-+", lines[1])]
-    found = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    cells = [[line[a:b].rstrip() for a, b in spans] for line in (lines[0], *lines[2:])]
-    for column in zip(*cells, strict=True):
-        right = any(cell.startswith(" ") for cell in column)
-        found.add_column(Text(column[0].strip()), justify="right" if right else "left")
-    for row in cells[1:]:
-        found.add_row(*(Text(cell.strip()) for cell in row))
-    return found
 
 
 def in_shell(sentence: str) -> str:
