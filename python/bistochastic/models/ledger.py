@@ -1,8 +1,8 @@
 """``Ledger``: what was released about the same people, and what all of it together reveals.
 
-A ledger is a file of JSON lines, one per release. A line is made from the certificate, so nothing
-in it depends on a value. Nothing protects the file: whoever can write to it can edit or remove
-lines, and a removed line is not noticed.
+A ledger is a file of JSON lines, one per release, each with a certificate, so nothing in it depends
+on a value. Nothing protects the file: whoever can write to it can edit or remove lines, and a
+removed line is not noticed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bistochastic.arguments import positive
 from bistochastic.errors import GuaranteeError
 from bistochastic.labels import spelling
-from bistochastic.plan import exchange, formats
+from bistochastic.plan import formats
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.waves import changes_of, laws_of
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from bistochastic.plan.columns import Coded
 
     Line = dict[str, Any]
-    """One release, as a line of the file holds it."""
+    """One release: ``time``, ``dataset`` and ``certificate``."""
 
-# Lines of version 1 do not say which noise they share, so each of them counts as new noise.
-VERSIONS = (1, 2)
 CHANGED = (
     "Memoised waves: a reported value that changed shows that the true value changed. Epsilon "
     "counts a wave at most once per category; the best guess is of a value that never changed."
@@ -68,7 +66,7 @@ class Spent(Shown):
     """Whether some of the releases share their noise."""
 
 
-class Ledger:
+class Ledger(Shown):
     """A file that adds up what was released about the same people, from certificates.
 
     Enter every release with :meth:`add`, before you publish it. If the sum of epsilon of a column
@@ -110,7 +108,10 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[dict[str, Any], ...]:
-        """All lines, the oldest first; ``ValueError`` if one is incomplete or not of a ledger."""
+        """All releases, the oldest first: ``time``, ``dataset`` and ``certificate``.
+
+        ``ValueError`` if a line is incomplete or not of a ledger.
+        """
         try:
             with self._locked("rb") as file:
                 return tuple(_read(file.read()))
@@ -131,17 +132,19 @@ class Ledger:
         if not isinstance(certificate, Certificate):
             got = type(certificate).__name__
             raise TypeError(f"`certificate` must be a certificate; got {got}")
-        line = _line(certificate, named("dataset", dataset))
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        line = {"time": now, "dataset": named("dataset", dataset), "certificate": certificate}
+        stored = line | {"certificate": json.loads(certificate.to_json())}
         with self._locked("a+b") as file:
             file.seek(0)
             text = file.read()
             entries = [*_read(text), line]
             # A last line that only lost its line end is complete: it stays, and gets one.
             end = b"\n" if text and not text.endswith(b"\n") else b""
-            file.write(end + json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            file.write(end + json.dumps(stored, ensure_ascii=False).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        own = {column for each in line["attributes"] for column in each["columns"]}
+        own = {column for each in certificate.plan.attributes for column in each.columns}
         for each in _sums(entries) if self.budget is not None else ():
             over = each.dataset == dataset and each.column in own
             if over and not each.epsilon <= (self.budget or 0.0):
@@ -165,8 +168,7 @@ class Ledger:
             got = error.strerror or "an error of the system"
             raise ValueError(f"`ledger` must be a file that can be written; got {got}") from None
 
-    def to_text(self) -> str:
-        """Write the sums of all columns as a table, with notes."""
+    def __repr__(self) -> str:
         entries = self.entries
         found = _sums(entries)
         lines = [f"<Ledger of {len(entries)} release{'s' * (len(entries) != 1)}>"]
@@ -176,65 +178,12 @@ class Ledger:
             lines.append(CHANGED)
         return visible_lines("\n".join(lines))
 
-    __repr__ = to_text
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        title, *_ = self.to_text().partition("\n")
-        rows = [_row(each) for each in self.spent]
-        made = markup.table(_HEADER, rows, caption=title.strip("<>"), left=(0, 1), scroll=False)
-        return markup.fragment(made, markup.element("p", EQUAL))
-
 
 def _row(each: Spent) -> list[str]:
     guess = "not known"
     if each.best_guess is not None:
         guess = f"{math.ceil(each.best_guess * 1000) / 10:g}%"
     return [shown(each.dataset), shown(each.column), str(each.releases), up(each.epsilon), guess]
-
-
-def _line(certificate: Certificate, dataset: str) -> Line:
-    """Make the line of a release."""
-    plan = certificate.plan
-    return {
-        "ledger_version": VERSIONS[-1],
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "dataset": dataset,
-        "plan": plan.name,
-        "release_name": certificate.release_name,
-        "certificate": certificate.digest,
-        "redrawn": certificate.ids is not None and bool(certificate.ids.redrawn),
-        "attributes": [
-            {"columns": list(attribute.columns), "epsilon": exchange.number(each.epsilon)}
-            | ({} if attribute.whole_column else _drawn(certificate, attribute))
-            for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
-        ],
-    }
-
-
-def _drawn(certificate: Certificate, attribute: Coded) -> Line:
-    """Return what distinguishes the noise of an attribute that is drawn row by row."""
-    ids, noise = certificate.ids, None
-    # All insecure keys have one fingerprint, so they count as different keys.
-    known = certificate.key_fingerprint not in (None, "insecure")
-    if known and ids is not None and not ids.row_columns:
-        mapped, ends = changes_of(attribute)
-        noise = formats.digest_of({
-            "plan": certificate.plan.name,
-            "key": certificate.key_fingerprint,
-            "ids": [ids.id_column, ids.kind],
-            "unit": [[u.column, u.kind] for u in certificate.units if u.column == attribute.unit],
-            "columns": attribute.columns,
-            "categories": [[spelling(value) for value in axis.values] for axis in attribute.axes],
-            "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
-            "missing": attribute.missing == "category",
-            "matrix": laws_of(attribute),
-            "changes": [*map(sorted, (each.items() for each in mapped)), ends],
-        })  # fmt: skip
-    # A person has one draw per category and group. The units of a person are not limited.
-    draws = None if attribute.unit is not None else attribute.size * len(attribute.matrices)
-    return {"categories": list(attribute.shape), "noise": noise, "draws": draws}
 
 
 def _read(text: bytes) -> list[Line]:
@@ -244,67 +193,79 @@ def _read(text: bytes) -> list[Line]:
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
-            version = entry["ledger_version"]
-            good = version not in VERSIONS or (
-                isinstance(entry["dataset"], str) and all(map(_is_spent, entry["attributes"]))
-            )
+            dataset = named("dataset", entry["dataset"])
+            certificate = Certificate.from_json(json.dumps(entry["certificate"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            good, version = False, VERSIONS[0]
-        if not good:
             what = "which is none of a ledger"
             if number == len(lines) and not text.endswith(b"\n"):
                 what = "which has no end: remove it, and add its release again"
             must = "`ledger` must hold the lines that were written"
-            raise ValueError(f"{must}; got line {number}, {what}")
-        if version not in VERSIONS:
-            got = f"version {shown(version)} in line {number}"
-            raise ValueError(f"`ledger` must be of version 1 or 2; got {got}")
-        found.append(entry)
+            raise ValueError(f"{must}; got line {number}, {what}") from None
+        found.append({"time": entry.get("time"), "dataset": dataset, "certificate": certificate})
     return found
 
 
-def _is_spent(each: Line) -> bool:
-    """Whether a line says of an attribute what can be added up."""
-    columns, sizes, most = each["columns"], each.get("categories"), each.get("draws")
-    good = isinstance(columns, list) and all(isinstance(column, str) for column in columns)
-    counts = [*(sizes or ()), *([] if most is None else [most])]
-    good = good and (sizes is None or len(sizes) == len(columns))
-    good = good and all(type(n) is int and 0 < n < 2**99 for n in counts)
-    epsilon = float(each["epsilon"])
-    return good and (0 <= epsilon < 1e300 or epsilon == math.inf)
+def _noise(certificate: Certificate, attribute: Coded) -> str | None:
+    """Return what distinguishes the noise of an attribute; None if no other release has it."""
+    ids = certificate.ids
+    # All insecure keys have one fingerprint, so they count as different keys.
+    if certificate.key_fingerprint in (None, "insecure") or ids is None or ids.row_columns:
+        return None
+    mapped, ends = changes_of(attribute)
+    return formats.digest_of({
+        "plan": certificate.plan.name,
+        "key": certificate.key_fingerprint,
+        "ids": [ids.id_column, ids.kind],
+        "unit": [[u.column, u.kind] for u in certificate.units if u.column == attribute.unit],
+        "columns": attribute.columns,
+        "categories": [[spelling(value) for value in axis.values] for axis in attribute.axes],
+        "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
+        "missing": attribute.missing == "category",
+        "matrix": laws_of(attribute),
+        "changes": [*map(sorted, (each.items() for each in mapped)), ends],
+    })  # fmt: skip
 
 
 def _sums(entries: Iterable[Line]) -> tuple[Spent, ...]:
     """Sum all entries, for each column of each data set."""
-    columns: dict[tuple[str, str], list[tuple[bool, Line]]] = {}
+    columns: dict[tuple[str, str], list[tuple[Certificate, Any, float]]] = {}
     for entry in entries:
-        for each in entry["attributes"]:
-            for column in each["columns"]:
+        plan = entry["certificate"].plan
+        for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True):
+            for column in attribute.columns:
                 found = columns.setdefault((entry["dataset"], column), [])
-                found.append((bool(entry.get("redrawn")), each))
+                found.append((entry["certificate"], attribute, each.epsilon))
     return tuple(_of_column(*name, parts) for name, parts in columns.items())
 
 
-def _of_column(dataset: str, column: str, parts: list[tuple[bool, Line]]) -> Spent:
+def _of_column(dataset: str, column: str, parts: list[tuple[Certificate, Any, float]]) -> Spent:
     waves: Counter[str] = Counter()
     amounts: list[float] = []
-    draws: list[Line] = []
-    for redrawn, each in parts:
-        noise, most = each.get("noise"), each.get("draws")
+    # The categories, if there are some, and epsilon of each new noise.
+    draws: list[tuple[int | None, float]] = []
+    for certificate, attribute, epsilon in parts:
+        if attribute.whole_column:
+            amounts.append(epsilon)
+            draws.append((None, epsilon))
+            continue
+        noise = _noise(certificate, attribute)
         if noise is not None:
+            redrawn = certificate.ids is not None and bool(certificate.ids.redrawn)
             waves[noise] = 1 if redrawn else waves[noise] + 1
         if noise is None or waves[noise] == 1:
-            draws.append(each)
-        # The same value has the same reported value; a new value is a new draw.
-        if noise is None or most is None or waves[noise] <= most:
-            amounts.append(float(each["epsilon"]))
+            draws.append((attribute.shape[attribute.columns.index(column)], epsilon))
+        # The same value has the same reported value; a new value is a new draw. A person has one
+        # draw per category and group. The units of a person are not limited.
+        most = attribute.size * len(attribute.matrices)
+        if noise is None or attribute.unit is not None or waves[noise] <= most:
+            amounts.append(epsilon)
     guess = None
-    if all("categories" in each for each in draws):
+    sizes = [size for size, _ in draws if size is not None]
+    if len(sizes) == len(draws):
         # With epsilon in all, no category is more than exp(epsilon) times as likely as another:
         # at equal shares the likeliest of r has at most 1 / (1 + (r - 1) exp(-epsilon)).
-        size = min(each["categories"][each["columns"].index(column)] for each in draws)
-        once = _sum(float(each["epsilon"]) for each in draws)
-        guess = min(1.0, (1 + 2**-40) / (1 + (size - 1) * math.exp(-once)))
+        once = _sum(epsilon for _, epsilon in draws)
+        guess = min(1.0, (1 + 2**-40) / (1 + (min(sizes) - 1) * math.exp(-once)))
     return Spent(dataset, column, len(parts), _sum(amounts), guess, len(draws) < len(parts))
 
 
