@@ -12,8 +12,6 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.cli import group
-from bistochastic.words import table
 
 PLAN = bs.Plan(
     [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)],
@@ -96,25 +94,6 @@ def test_a_plan_can_be_checked(folder: Path) -> None:
     open_ = run("plan", "--check", draft, "--json", code=1)
     assert json.loads(open_.stdout)["undecided"] == ["weight"]
     assert "`weight`" in open_.stderr
-
-
-def test_a_terminal_gets_folded_tables_and_no_markup(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("rich")
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    long = "a very long cell that does not fit into forty columns"
-    rows = table(["Name", "Beta"], [["[red]x", "0.5"], [long, "1"]])
-    assert group._draw(f"Title\n\n{rows}\n\nWarnings:\n  {long} {long}")
-    drawn = capsys.readouterr().out
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
-    assert max(map(len, plain.splitlines())) <= 40
-    assert "[red]x" in plain
-    assert "\x1b[1;33mWarnings:" in drawn
-    assert all(line.startswith("  ") for line in plain.split("Warnings:\n")[1].splitlines())
-    words = " ".join(plain.split())
-    assert words.count("a very long cell") == 3
 
 
 def test_pipes_get_plain_text(folder: Path) -> None:
