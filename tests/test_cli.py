@@ -20,8 +20,6 @@ import bistochastic as bs
 from bistochastic import __main__, cli
 from bistochastic.words import down
 
-COUNTING = bytes(range(32))
-
 
 def run(*arguments: str) -> str:
     result = CliRunner().invoke(cli.main, arguments)
@@ -49,15 +47,6 @@ def test_the_demo_goes_the_whole_way() -> None:
     ]
     assert [row[0] for row in joint] == ["670", "192", "141", "118"]
     assert max(map(len, text.splitlines())) <= 92
-
-
-@pytest.mark.parametrize("beta", ["0", "1"])
-def test_the_demo_at_both_ends(beta: str) -> None:
-    text = run("demo", "--beta", beta)
-    rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
-    told = [row[2:5] for row in rows if row[1] in ("child", "female")]
-    assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
-    assert ("reported values reveal nothing" in text) == (beta == "1")
 
 
 def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
@@ -246,19 +235,6 @@ def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
         warnings.simplefilter("always")
         assert "must be a whole .npy file of numbers" in refusal("inspect", str(path))
     assert not said
-
-
-def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:
-    path = tmp_path / "survey.key"
-    bs.Key.generate().to_file(path)
-    path.write_bytes(COUNTING)
-    for name in (path, tmp_path / "none"):
-        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(name)])
-        assert shown.exit_code == 1
-        assert shown.output.startswith("Error: ")
-    path.write_text(COUNTING.hex())
-    shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
-    assert shown.output == "20aef655876fef61\n"
 
 
 INTERRUPTS = """

@@ -144,18 +144,6 @@ def test_a_file_is_protected_as_the_table_in_it(tmp_path: Path, rows: int, numer
     assert all("part" not in name for name in folder.files())
 
 
-def test_the_forms_of_in_and_out_may_differ(tmp_path: Path) -> None:
-    table = people(300)
-    folder = Folder(tmp_path, plan_of(numeric=True), table)
-    for source in ("in.csv", "in.parquet"):
-        for out in ("a.csv", "a.parquet"):
-            folder.run(source, out, *folder.keyed())
-        found = pq.read_table(tmp_path / "a.parquet")
-        write_csv(tmp_path / "expected.csv", found)
-        assert (tmp_path / "a.csv").read_text() == (tmp_path / "expected.csv").read_text()
-        assert found["income"].type == pa.float64()
-
-
 def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("a,b\n1,1\n2,2.50\n3,3\n")
     plan = bs.Plan([bs.Numeric(name, "k_anonymous", k=3) for name in "ab"])
@@ -176,16 +164,6 @@ def test_a_file_without_rows(tmp_path: Path) -> None:
         assert folder.certificate(f"out.{form}").records == 0
     assert (tmp_path / "out.csv").read_text() == "sex,degree,grade,smokes,town\n"
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
-
-
-def test_one_column_may_be_missing_in_some_lines(tmp_path: Path) -> None:
-    plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=bs.identity(2), missing="keep")])
-    (tmp_path / "plan.toml").write_text(plan.to_toml())
-    (tmp_path / "in.csv").write_text("a\nx\n\ny\n")
-    words = ["protect", str(tmp_path / "in.csv"), str(tmp_path / "out.csv")]
-    done = CliRunner().invoke(cli.main, [*words, "--plan", str(tmp_path / "plan.toml")])
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "out.csv").read_text() == "a\nx\n\ny\n"
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -273,15 +251,6 @@ def test_waves_by_ids(tmp_path: Path) -> None:
     ids_of = folder.certificate("three.csv").ids
     assert ids_of is not None
     assert ids_of.redrawn
-
-
-def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
-    folder = Folder(tmp_path, plan_of(), people(300))
-    (tmp_path / "key").chmod(0o644)
-    done = folder.invoke("in.csv", "out.csv", *folder.keyed())
-    assert done.exit_code == 0
-    assert done.stderr.startswith("Warning: ")
-    assert KEY.hex() not in done.output + done.stderr
 
 
 def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
@@ -388,14 +357,6 @@ def test_a_row_that_cannot_be_read_is_named_wherever_it_is(
     (tmp_path / "late.csv").write_bytes(b"".join([b"sex,town\n", *rows, wrong, *rows[:9]]))
     lines = ("--max-line-ends", "1")
     assert folder.refused("late.csv", "out.csv", *lines) == f"Error: {said}\n"
-
-
-def test_a_folder_without_a_name_is_one_sentence(tmp_path: Path) -> None:
-    folder = Folder(tmp_path, plan_of(), people(300))
-    words = ["protect", str(tmp_path / "in.csv"), ".", "--plan", str(folder.path / "plan.toml")]
-    done = CliRunner().invoke(cli.main, words)
-    assert done.exit_code == 1
-    assert done.stderr == "Error: `out` must be a file; got a folder\n"
 
 
 def test_an_error_late_in_the_file_leaves_the_old_one(
@@ -571,26 +532,6 @@ def test_no_secret_value_is_seen_anywhere(tmp_path: Path) -> None:
         for secret in ("424242", "Secret", KEY.hex()):
             assert secret not in text
     assert set(found["sex"].to_pylist()) == {"M"}
-
-
-def test_without_pyarrow_the_shell_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Folder(tmp_path, plan_of(), people(300))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    said = folder.refused("in.csv", "out.csv")
-    assert said == (
-        "Error: `pyarrow` must be installed to read and write files; got none: "
-        'pip install "bistochastic[files]"\n'
-    )
-
-
-def test_every_command_has_an_example() -> None:
-    for name, command in cli.main.commands.items():
-        text = CliRunner().invoke(cli.main, [name, "--help"]).output
-        if name != "key":
-            assert f"bistochastic {name}" in text.replace("Usage: main", ""), name
-        assert command.help
 
 
 def test_a_link_in_place_of_the_certificate_is_refused(tmp_path: Path) -> None:

@@ -148,13 +148,6 @@ def test_beyond_the_limits_bounds_are_certified_and_said() -> None:
     assert not bs.kron(m, bs.uniform(2)).is_exact
 
 
-def test_long_products_cost_a_row_at_a_time() -> None:
-    a = bs.geometric(20, beta=0.3)
-    m = a @ a @ a @ a @ a @ a @ a @ a
-    want = np.linalg.matrix_power(a.to_dense(), 8)
-    assert np.abs(m.to_dense() - want).max() < 1e-14
-
-
 def test_what_is_too_large_to_look_at_is_said() -> None:
     n = 5000
     assert (bs.identity(n) @ bs.tridiagonal(0.3, size=n)).is_ergodic is True

@@ -360,18 +360,6 @@ def test_batches_and_streams_leave_by_their_cells(name: str, tmp_path: Path) -> 
     assert f.schema(tables[0].schema) == made[0].schema == whole[0].schema
 
 
-def test_pieces_of_a_table_do_not_leave(tmp_path: Path) -> None:
-    rows = 100_000
-    names = pa.array([f"{i * 7919 % 1000}" for i in range(rows)]).dictionary_encode()
-    table = pa.table({"person": range(rows), "answer": [WORDS[i % 3] for i in range(rows)],
-                      "kept": names})  # fmt: skip
-    KEY.to_file(tmp_path / "key")
-    f = plan_of().batch_function(key=bs.KeySource.file(tmp_path / "key"), id_column="person",
-                           after="first")  # fmt: skip
-    pieces = pa.concat_tables([table.slice(0, 60_000), table.slice(60_000)])
-    assert serialised(f.table(pieces)) == serialised(f.table(table))
-
-
 # Frames of pandas and polars, dicts of arrays, relations.
 
 
@@ -842,27 +830,6 @@ def test_declared_categories_are_listed_as_published() -> None:
     certificate = plan_of().protect(plain.select(["answer", "kept"])).certificate
     assert certificate.declared_categories == ()
     assert "declared_categories" not in certificate.to_dict()
-
-
-def test_engines_and_streams_say_it_by_their_schema(tmp_path: Path) -> None:
-    KEY.to_file(tmp_path / "key")
-    plan = plan_of()
-    f = plan.batch_function(
-        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
-    )
-    kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
-    schema = pa.schema({"person": pa.int64(), "answer": pa.string(), "kept": kind})
-    certificate = f.certificate(records=3, engine="x", schema=schema)
-    assert certificate.declared_categories == ("kept",)
-    own: dict[str, Any] = {"person": pl.Int64, "answer": pl.String, "kept": pl.Enum(["b", "a"])}
-    certificate = f.certificate(
-        records=3, engine="x", schema=pl.Schema(own).to_frame().to_arrow().schema
-    )
-    assert certificate.declared_categories == ("kept",)
-    column = listed(of(text), [text(i) for i in range(7)], kind)
-    batches = plan.protect_batches(noted("kept", column, None), **OPTIONS["by ids"])
-    batches.read_all()
-    assert batches.certificate.declared_categories == ("kept",)
 
 
 # Files.

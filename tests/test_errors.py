@@ -293,22 +293,6 @@ def test_what_looks_extreme_and_is_fine() -> None:
         assert one.is_ergodic
 
 
-def test_numpy_scalars_are_the_numbers_they_hold() -> None:
-    m = bs.randomized_response(12, beta=0.6)
-    assert loose.randomized_response(np.int64(12), beta=np.array(0.6)) == m
-    assert loose.randomized_response(np.array(12), beta=np.float64(0.6)) == m
-    for order in ("<f8", ">f8"):
-        assert bs.circulant(np.array([0.5, 0.25, 0.25], dtype=order)) == bs.circulant(
-            [0.5, 0.25, 0.25]
-        )
-    strided = np.array([0.5, 9, 0.25, 9, 0.25, 9])[::2]
-    strided.flags.writeable = False
-    assert bs.circulant(strided) == bs.circulant([0.5, 0.25, 0.25])
-    misaligned = np.frombuffer(bytearray(33), "f8", offset=1).reshape(2, 2)
-    misaligned[:] = 0.5
-    assert bs.entropy_rate(misaligned) == 1.0
-
-
 def test_a_request_given_as_a_fraction_is_met() -> None:
     for n in range(1, 40):
         want = Fraction(n, 41)

@@ -202,10 +202,3 @@ def test_the_value_of_a_sparse_column_is_not_quoted() -> None:
         with pytest.raises(TypeError) as refused:
             call()
         assert str(secret) not in str(refused.value)
-
-
-@pytest.mark.parametrize("name", ["units", "column_labels", "value_labels"])
-def test_a_plan_refuses_a_lazy_frame_in_its_own_sentence(name: str) -> None:
-    given: Any = {name: pl.LazyFrame({"x": BITS})}
-    with pytest.raises(TypeError, match=f"`{name}` must be a .*; got LazyFrame"):
-        bs.Plan([bs.Categorical("x", [0, 1], "uniform")], **given)

@@ -135,27 +135,6 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
             f.table(bad)
 
 
-def test_reports_are_drawn_into_an_array_like_the_codes(key_file: Path) -> None:
-    matrix = bs.randomized_response(3, beta=0.5)
-    codes = np.arange(40, dtype=np.uint16) % 3
-    given = (bs.KeySource.file(key_file).read(), "plan", ["a"], matrix, codes, np.arange(40))
-    rooms = np.full((3, 40), 9, np.uint16)
-    assert (_core.plan_ids(*given, out=rooms[1]) == _core.plan_ids(*given)).all()
-    assert (rooms[1] == _core.plan_ids(*given)).all()
-    assert (rooms[[0, 2]] == 9).all()
-    fixed = np.empty(40, np.uint16)
-    fixed.flags.writeable = False
-    for bad in (
-        rooms[1, :39],
-        rooms[1].view(np.int16),
-        np.empty((40, 2), np.uint16)[:, 0],
-        np.empty(40),
-        fixed,
-    ):
-        with pytest.raises(ValueError, match="`out` must be an array like the codes"):
-            _core.plan_ids(*given, out=bad)
-
-
 def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path) -> None:
     column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
                             missing="category")  # fmt: skip
@@ -449,21 +428,12 @@ def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
         f.certificate(records=1, engine="x")
 
 
-def test_bad_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_holds_the_key_itself_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SURVEY_KEY", "f" * 64)
-    cases: list[tuple[Any, type, str]] = [
-        (lambda: bs.KeySource.file(tmp_path / "none"), FileNotFoundError, "on every machine"),
-        (lambda: bs.KeySource.file(7), TypeError, "`path` must be a path; got int"),  # type: ignore[arg-type]
-        (lambda: bs.KeySource.env("SURVEY_KEY"), ValueError, "must hold the absolute path"),
-        (lambda: bs.KeySource.env("NO_SUCH_KEY"), ValueError, "got no such variable"),
-        (lambda: bs.KeySource.env(""), ValueError, "`name` must be a string; got none"),
-        (lambda: bs.KeySource.env("\ud800"), ValueError, "got half of a surrogate pair"),
-        (lambda: bs.KeySource.call("a:\ud800"), ValueError, "got half of a surrogate pair"),
-        (lambda: bs.KeySource.call("key"), ValueError, '`function` must be "module:function"'),
-        (lambda: bs.KeySource.call("no_such:key"), ValueError, "got no function of that name"),
-        (lambda: bs.KeySource.file("x", fingerprint="x"), ValueError, "16 hexadecimal digits"),
-    ]
-    for call, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
-            call()
-        assert "ffff" not in str(caught.value)
+    with pytest.raises(ValueError, match="must hold the absolute path") as caught:
+        bs.KeySource.env("SURVEY_KEY")
+    assert "ffff" not in str(caught.value)
+    with pytest.raises(ValueError, match="16 hexadecimal digits"):
+        bs.KeySource.file("x", fingerprint="x")

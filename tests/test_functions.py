@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
 from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -51,13 +50,6 @@ def test_a_name_that_is_not_known_is_named_with_those_that_are(name: str) -> Non
             if p.kind is not inspect.Parameter.VAR_POSITIONAL
         ]
         assert unknown[3].split(", ") == names
-
-
-def test_a_function_names_what_it_does_not_know() -> None:
-    with pytest.raises(TypeError, match="`eps` must be a parameter of"):
-        loose.randomized_response(12, eps=1)
-    with pytest.raises(TypeError, match=r"`eps` must be a parameter of randomized_response "):
-        bs.build("randomized_response", size=12, eps=1)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +100,3 @@ def test_factors_are_given_once() -> None:
         bs.kron()
     with pytest.raises(TypeError, match="`matrices` must be a sequence of matrices; got one"):
         loose.kron(matrices=m)
-
-
-def test_every_family_is_here() -> None:
-    assert sorted(_core.families()) == sorted(FAMILIES)

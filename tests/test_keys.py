@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import errno
 import logging
 import os
 import pickle
@@ -220,18 +219,6 @@ def test_what_is_no_key_is_refused_without_being_quoted(tmp_path: Path) -> None:
             loose.insecure(bad_seed)
     with pytest.raises(TypeError, match="`seed`"):
         loose.insecure(True)
-
-
-def test_what_the_system_says_of_a_file_is_pythons_own_error(tmp_path: Path) -> None:
-    missing = tmp_path / "no" / "key"
-    for call in (bs.Key.from_file, bs.Key.generate().to_file):
-        with pytest.raises(FileNotFoundError) as caught:
-            call(missing)
-        assert caught.value.errno == errno.ENOENT
-        assert caught.value.filename == str(missing)
-        assert "os error" not in str(caught.value)
-    with pytest.raises(IsADirectoryError):
-        bs.Key.from_file(tmp_path)
 
 
 @pytest.mark.parametrize("bad", [1, True, np.int64(1), 2.0, b"a", None, "a\ud800", "a\0b"])

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 from bistochastic import operators
-from bistochastic.estimate import likelihood as search
 from reports import likelihood
 
 
@@ -140,52 +139,6 @@ def test_hostile_tables_get_shares_and_an_honest_gap(size: int) -> None:
             with np.errstate(divide="ignore"):
                 slope = (m.to_dense() @ (reports / expected)).max() - 1
             assert slope <= e.gap * (1 + 1e-6) + 1e-6
-
-
-def test_a_kernel_without_a_structure_does_not_hang_beyond_dense_sizes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Just beyond the size up to which equations are written down, which is made smaller: the way
-    # that is taken is the same, and each of its products costs a sixteenth.
-    size = 513
-    for module in (search, operators):
-        assert size < module._DENSE
-        monkeypatch.setattr(module, "_DENSE", size - 1)
-    band = np.roll(np.eye(size, dtype=int), 1, axis=1)
-    m = bs.dense(6 * np.eye(size, dtype=int) + 2 * band + 2 * band.T)
-    counts = np.random.default_rng(11).multinomial(4000, np.full(size, 1 / size))
-    from bistochastic import _core
-
-    # The singular values of so large a table take long, and are known here: 10 and 2.
-    _core.keep_condition(m, 5.0)
-    e = m.estimate(counts=counts, method="mle")
-    assert e.gap <= 1e-10
-
-
-def test_well_conditioned_matrices_need_no_singular_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-
-    def made(seed: int) -> bs.Matrix:
-        unit = np.eye(6, dtype=int)
-        return bs.dense(8 * unit + np.random.default_rng(seed).permutation(unit))
-
-    matrices = {
-        "dense": made(1),
-        "kron": bs.kron(made(2), made(3)),
-        "product": made(4) @ made(5),
-        "nested": bs.kron(made(6) @ made(7), made(8)),
-    }
-
-    def refused(_: Any) -> Any:
-        raise AssertionError("singular values were asked for")
-
-    monkeypatch.setattr(operators, "singular_values", refused)
-    for name, m in matrices.items():
-        counts = rng.poisson(5, m.size)
-        for method in ("inverse", "mle", "shrunk"):
-            assert m.estimate(counts=counts, method=method).frequencies.sum() == pytest.approx(1)
-        assert not m.is_singular, name
-        assert m.required_records(0.1) > 1
 
 
 @pytest.mark.parametrize("method", ["inverse", "mle", "shrunk"])
