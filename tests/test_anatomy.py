@@ -162,10 +162,8 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"k": 1}, "`k` must be an integer of at least 2; got 1"),
         ({"k": 99}, "`k` must be at most the number of records, 20; got 99"),
         ({"sensitive": ["ilness"]}, f"`sensitive` {NAMES}; got 'ilness' at position 0"),
-        ({"quasi_identifiers": "twon"}, f"`quasi_identifiers` {NAMES}; got 'twon' at position 0"),
         (
             {"sensitive": ["income", "age"]},
             "`sensitive` must name other columns than `quasi_identifiers`; "
@@ -176,9 +174,7 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
             "`sensitive` must be one column where `l` is given; got 2",
         ),
         ({"k": 4, "l": 3}, "`k` must be at most `l`, 3; got 4"),
-        ({"l": 1}, "`l` must be an integer of at least 2; got 1"),
         ({"key": KEY}, "`stream` must name what a key is used for; got none"),
-        ({"key": "secret", "stream": "a"}, "`key` must be a Key; got str"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:

@@ -53,16 +53,6 @@ def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     assert "secret" not in done.output
 
 
-def test_levels_are_read_off_the_data_when_asked(survey: Path) -> None:
-    done = invoke("plan", survey / "survey.csv", "--categories-from-data", "--drop", "id")
-    plan = bs.Plan.from_toml(done.stdout)
-    sex = plan.attributes[0]
-    assert isinstance(sex, bs.Categorical)
-    assert (sex.categories, sex.categories_from_data) == (("F", "M"), True)
-    assert plan.drop == ("id", "name")
-    assert "secret" not in done.output
-
-
 def test_types_of_a_parquet_file_declare_levels(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"a": ["x", "é"], "b": [True, False], "c": ["x", "y"]},
@@ -128,14 +118,6 @@ def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     done = invoke("inspect", path)
     assert f"must be UTF-8; got other bytes at byte 0 of {path}\n" in done.stderr
-
-
-def test_missing_values_get_the_policy_that_was_typed(survey: Path) -> None:
-    words = ("plan", "--codebook", survey / "codebook.csv")
-    for policy in ("raise", "keep", "category"):
-        plan = bs.Plan.from_toml(run(*words, "--missing", policy))
-        assert [a.missing for a in plan.attributes if isinstance(a, bs.Categorical)] == [policy]
-    assert invoke(*words, "--missing", "other").exit_code == 2
 
 
 # Numbers without declared levels are undecided.

@@ -165,17 +165,3 @@ def test_perfect_secrecy_survives_composition() -> None:
     for m in (u @ skew, skew @ u, bs.mix([u, u], weights=[0.1, 0.9]), bs.kron(u, bs.uniform(11))):
         assert (m.beta, m.epsilon) == (1.0, 0.0)
         assert "epsilon 0," in repr(m)
-
-
-def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:
-    factors = [bs.randomized_response(n, beta=0.6) for n in range(2, 12)]
-    m = bs.kron(*factors)
-    assert m.size == math.prod(range(2, 12))
-    m.require(beta=0.6)
-    shape = tuple(range(2, 12))
-    want = 1.0
-    places = zip(factors, np.unravel_index(5, shape), np.unravel_index(7, shape), strict=True)
-    for factor, u, v in places:
-        want *= factor[int(u), int(v)]
-    assert m[5, 7] == pytest.approx(want, rel=1e-14)
-    assert bs.kron(bs.uniform(2**26), bs.identity(2**27)).size == 2**53

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -88,21 +87,6 @@ def test_progress_is_told_and_may_stop_the_work() -> None:
 
     with pytest.raises(EnoughError):
         matrix.decompose(restarts=40, progress=stop)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
-def test_ctrl_c_stops_the_work() -> None:
-    code = (
-        "import os, signal, threading, numpy as np, bistochastic as bs;"
-        "m = bs.balance(np.random.default_rng(1).random((500, 500)));"
-        "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n"
-        "    m.decompose(restarts=10_000)\n"
-        "    print('finished')\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    assert child(code) == "stopped\n"
 
 
 M = bs.uniform(3)

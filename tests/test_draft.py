@@ -152,15 +152,10 @@ def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "book.csv": ("column,code\nsex,F\n", "`column` and `category` in its header"),
-    "short.csv": ("column,category\nsex\n", "2 fields in every line; got 1 in line 2"),
     "twice.csv": ("column,category\nsex,secret\nsex,secret\n", "each category once"),
-    "empty.csv": ("column,category\n", "at least one column"),
     "book.toml": ("sex = ", "must be TOML"),
     "kinds.toml": ('sex = ["F", 1]', "of one kind; got int and str"),
-    "text.toml": ('sex = "secret"', "must have a list of categories; got str"),
-    "none.toml": ("sex = []", "must have a list of categories; got none"),
     "book.json": ("{}", "must be a Table Schema"),
-    "deep.json": ("[" * 100_000, "must be a Table Schema"),
     "book.txt": ("", "must end in .csv, .toml, .json, .sav, .zsav, .dta, .sas7bdat, .xpt; got"),
 }
 
@@ -361,9 +356,7 @@ def test_the_schema_of_plans_knows_undecided_columns() -> None:
         ({"undecided": ["sex"]}, "column `sex`: must be named once; got an attribute and `undec"),
         ({"undecided": ["a"], "keep": ["a"]}, "must be named once; got `keep` and `undecided`"),
         ({"undecided": ["a"], "drop": ["a"]}, "must be named once; got `drop` and `undecided`"),
-        ({"undecided": ["a", "a"]}, "must be named once; got `undecided` twice"),
         ({"undecided": ["a"], "keep": "*"}, r"not be undecided if keep=\"\*\", which keeps it"),
-        ({"undecided": "a"}, "`undecided` must be a list of names; got str"),
     ],
 )
 def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:

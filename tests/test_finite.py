@@ -204,10 +204,6 @@ def test_the_shell_answers_with_the_same_numbers(tmp_path: Path) -> None:
     table = said("--by", "kind", *staged)["cells"]
     want_errors = plan.estimate(out, "kind", **design).standard_errors
     assert np.allclose([cell["standard_error"] for cell in table], want_errors)
-    for words in ([], ["--by", "kind", "--count"]):
-        done = CliRunner().invoke(main, [*start, *words])
-        assert done.exit_code
-        assert "must be given one of --by, --mean, --count and --ratio" in done.output
 
 
 def test_a_regression_leaves_the_finite_population_out_and_says_so() -> None:

@@ -299,49 +299,21 @@ NUMERIC = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
 def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     source = bs.KeySource.file(key_file)
     first = {"id_column": "person", "after": "first"}
-    cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
-        (
-            plan(),
-            {"key": None, **first},
-            TypeError,
-            "`key` must be a KeySource; got none, so a row",
-        ),
-        (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
-        (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
-        (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
-        (
-            plan(),
-            {"key": source, "shuffle": True, **first},
-            ValueError,
-            "`shuffle` must be False, as no worker of an engine sees all rows; got True",
-        ),
-        (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
-        (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
-        (
-            plan(),
-            {"key": source, "row_columns": ["a"]},
-            ValueError,
-            "`release_name` must name the file",
-        ),
-        (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
-        (
-            plan(),
-            {"key": source, "row_columns": "a", "release_name": "r"},
-            TypeError,
-            "list of names",
-        ),
-        (
-            plan(),
-            {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},
-            ValueError,
-            "`after` must go with id_column",
-        ),
-        (NUMERIC, {"key": source, **first}, ValueError, "must not be numeric on an engine"),
+    by_row = {"key": source, "row_columns": ["a"]}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"key": None, **first}, "`key` must be a KeySource; got none, so a row"),
+        ({"key": bs.Key.generate(), **first}, "would write a key into its logs"),
+        ({"key": source}, "as rows have no position on an engine; got neither"),
+        ({"key": source, "shuffle": True, **first}, "`shuffle` must be False, as no worker"),
+        ({**by_row, **first}, "got both"),
+        ({"key": source, "id_column": "person"}, "`after` must be"),
+        (by_row, "`release_name` must name the file"),
     ]
-    for given, options, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
-            given.batch_function(**options)
-        assert "\n" not in str(caught.value)
+    for options, sentence in cases:
+        with pytest.raises((TypeError, ValueError), match=sentence):
+            plan().batch_function(**options)
+    with pytest.raises(ValueError, match="must not be numeric on an engine"):
+        NUMERIC.batch_function(key=source, id_column="person", after="first")
 
 
 def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
@@ -381,42 +353,26 @@ def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
     table = people(50)
     known = f._for_schema(table.schema)
     swapped = table.select(["person", "sex", "region", "race", "votes"])
-    cases: list[tuple[Any, pa.Table, type, str]] = [
-        (known, swapped, ValueError, "in their order; got `sex` instead of `race` at position 1"),
-        (
-            known,
-            table.drop_columns(["region"]),
-            ValueError,
-            "in their order; got 4 columns instead of 5",
-        ),
-        (
-            known,
-            table.set_column(0, "person", table["person"].cast(pa.int32())),
-            TypeError,
-            "column `person`: must stay of type int64; got int32",
-        ),
-        (
-            f,
-            table.set_column(1, "race", pa.array([SECRET if i == 7 else "a" for i in range(50)])),
-            ValueError,
-            "column `race`: must hold declared categories only; got 1 other value, .* row 7",
-        ),
-        (
-            f,
-            table.set_column(0, "person", pa.array([None if i == 3 else i for i in range(50)])),
-            ValueError,
-            "column `person`: must hold no missing ids; got 1, the first in row 3 of its batch$",
-        ),
-        (
-            f,
-            table.set_column(0, "person", pa.array([0.5] * 50)),
-            TypeError,
-            "column `person`: must hold integers, strings or bytes, as ids do; got Float64",
-        ),
-        (f, table.drop_columns(["person"]), ValueError, "column `person`: must be in `frame`"),
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+
+    def changed(**columns_: Any) -> pa.Table:
+        return pa.table({**columns, **columns_})
+
+    small = table.set_column(0, "person", table["person"].cast(pa.int32()))
+    people_but_one = [None if i == 3 else i for i in range(50)]
+    declared = "column `race`: must hold declared categories only; got 1 other value, .* row 7"
+    missing = "column `person`: must hold no missing ids; got 1, the first in row 3 of its batch$"
+    cases: list[tuple[Any, pa.Table, str]] = [
+        (known, swapped, "in their order; got `sex` instead of `race` at position 1"),
+        (known, table.drop_columns(["region"]), "in their order; got 4 columns instead of 5"),
+        (known, small, "column `person`: must stay of type int64; got int32"),
+        (f, changed(race=[SECRET if i == 7 else "a" for i in range(50)]), declared),
+        (f, changed(person=people_but_one), missing),
+        (f, changed(person=[0.5] * 50), "must hold integers, strings or bytes, as ids do"),
+        (f, table.drop_columns(["person"]), "column `person`: must be in `frame`"),
     ]
-    for function, given, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
+    for function, given, sentence in cases:
+        with pytest.raises((TypeError, ValueError), match=sentence) as caught:
             function.table(given)
         assert SECRET not in str(caught.value)
         assert "\n" not in str(caught.value)

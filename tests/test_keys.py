@@ -228,8 +228,3 @@ def test_what_is_no_path_is_one_sentence(bad: Any) -> None:
     for call in (loose.from_file, bs.Key.generate().to_file, found.to_npz):
         with pytest.raises((TypeError, ValueError), match="`path` must be the path of a file; got"):
             call(bad)
-
-
-def test_a_key_is_made_by_its_functions_only() -> None:
-    with pytest.raises(TypeError):
-        loose()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -101,18 +99,3 @@ def test_what_would_take_too_long_is_refused(a: bs.Matrix, b: bs.Matrix, got: st
     sentence = f"`other` must have size 4096 at most to be compared row by row; got {got}"
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         a.same_probabilities(b)
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals between threads")
-def test_an_interrupt_stops_a_long_comparison() -> None:
-    a, b = bs.randomized_response(1000, beta=0.3), bs.geometric(1000, beta=0.5)
-    main = threading.main_thread().ident
-    assert main is not None
-    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            (a @ b).same_probabilities(b @ a)
-    finally:
-        timer.cancel()
-        timer.join()

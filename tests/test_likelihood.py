@@ -95,29 +95,6 @@ def test_likelihood_beyond_dense_sizes_reaches_the_gap(m: bs.Matrix) -> None:
     assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-11)
 
 
-def test_joint_likelihood_of_thousands_of_cells() -> None:
-    factors = [
-        bs.randomized_response(9, epsilon=2),
-        bs.geometric(16, temperature=0.7),
-        bs.dense(np.roll(np.eye(7), 1, axis=1) * 0.5 + 0.5 / 7),
-        bs.randomized_response(5, epsilon=1.5),
-    ]
-    m = bs.kron(bs.kron(*factors[:2]), *factors[2:])
-    sizes = [factor.size for factor in factors]
-    rng = np.random.default_rng(10)
-    truth = rng.dirichlet(np.full(m.size, 0.05))
-    counts = rng.multinomial(3000, m.apply(truth) / m.apply(truth).sum())
-    e = m.estimate(counts=counts, method="mle")
-    assert m.size > 2048
-    assert e.gap <= 1e-6
-    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-10)
-    # The same numbers from the plain products, axis by axis.
-    table = e.frequencies.reshape(sizes)
-    for axis, factor in enumerate(factors):
-        table = np.moveaxis(np.tensordot(table, factor.to_dense(), axes=(axis, 0)), -1, axis)
-    np.testing.assert_allclose(m.apply(e.frequencies), table.reshape(-1), atol=1e-15)
-
-
 @pytest.mark.parametrize("size", [8, 400, 900, 2100])
 def test_hostile_tables_get_shares_and_an_honest_gap(size: int) -> None:
     """Counts over fifteen decades: what cannot be certified in doubles is not claimed."""
