@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from bistochastic import _core
 
 loose: Any = bs
 KEY = bs.Key.insecure(3)
@@ -111,17 +110,6 @@ def test_with_l_no_guess_is_surer(n: int, l: int, seed: int) -> None:  # noqa: E
     assert len(sizes) == n // l == found.classes
 
 
-def test_the_bound_stands_beside_1_over_k() -> None:
-    given = {"age": [30, 31, 60, 61], "illness": ["flu", "flu", "flu", "gout"]}
-    text = str(bs.masking.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2))
-    assert text.splitlines()[-2].split() == ["illness", "1", "0.5"]
-    with_l = bs.masking.anatomize(
-        {"a": [1, 2, 3], "b": [1, 2, 3]}, quasi_identifiers=["a"], sensitive=["b"], k=2, l=3
-    )
-    assert str(with_l).splitlines()[1].split() == ["sensitive", "surest", "guess", "1/k", "1/l"]
-    assert "surest guess 0.3334" in repr(with_l)
-
-
 def test_a_key_gives_the_same_tables_and_another_file_other_ones() -> None:
     given = people(200)
 
@@ -164,10 +152,8 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"k": 1}, "`k` must be an integer of at least 2; got 1"),
         ({"k": 99}, "`k` must be at most the number of records, 20; got 99"),
         ({"sensitive": ["ilness"]}, f"`sensitive` {NAMES}; got 'ilness' at position 0"),
-        ({"quasi_identifiers": "twon"}, f"`quasi_identifiers` {NAMES}; got 'twon' at position 0"),
         (
             {"sensitive": ["income", "age"]},
             "`sensitive` must name other columns than `quasi_identifiers`; "
@@ -178,9 +164,7 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
             "`sensitive` must be one column where `l` is given; got 2",
         ),
         ({"k": 4, "l": 3}, "`k` must be at most `l`, 3; got 4"),
-        ({"l": 1}, "`l` must be an integer of at least 2; got 1"),
         ({"key": KEY}, "`stream` must name what a key is used for; got none"),
-        ({"key": "secret", "stream": "a"}, "`key` must be a Key; got str"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
@@ -210,8 +194,3 @@ def test_a_column_of_the_tables_own_name_is_refused() -> None:
         bs.masking.anatomize(given, quasi_identifiers=["class"], sensitive=["b"], k=2)
     given["a"] = [1, 2]
     assert bs.masking.anatomize(given, quasi_identifiers="a", sensitive="b", k=2).classes == 1
-
-
-def test_the_core_refuses_a_value_that_has_no_place() -> None:
-    with pytest.raises(ValueError, match="`columns` must hold no value more than 3 times; got 6"):
-        _core.anatomy(6, np.zeros(6, np.int64), None, 2, 2, bs.Key.insecure(1), "s")

@@ -195,31 +195,6 @@ def test_large_structured_matrices_are_described() -> None:
     assert sorted(classes.permutation(5).tolist()) == list(range(10**6 + 1))
 
 
-def ladder(rungs: int) -> NDArray[np.int64]:
-    """Layers of two, each joined to the next: every path without marks is tried 2^rungs times."""
-    size = 2 * rungs
-    table = np.zeros((size, size), dtype=np.int64)
-    u = np.arange(size)
-    table[u, u] += 5
-    table[u, u ^ 1] += 3
-    table[u, (u + 2) % size] += 2
-    table[u, ((u ^ 1) + 2) % size] += 1
-    table[u, (u - 2) % size] += 4
-    return table
-
-
-def test_ladders_and_chains_are_no_trouble() -> None:
-    for table in (ladder(47), ladder(150)):
-        found = bs.dense(table).decompose()
-        assert np.array_equal(found.reconstruct(), found.matrix.to_dense())
-        assert sum(found.exact_weights) == 1
-    # A band as the search sees it, not by its closed form.
-    band = bs.dense(bs.tridiagonal(0.3, size=400).to_dense())
-    found = band.decompose()
-    assert np.array_equal(found.reconstruct(), band.to_dense())
-    assert found.terms <= 400
-
-
 QOBLIB = {
     "dense": ([16.8, 24.5, 30.7, 35.5, 39.8, 52.9], 1.03),
     "sparse": ([4.9, 6.4, 7.6, 9.6, 13.6, 14.6], 1.10),

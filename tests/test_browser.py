@@ -178,15 +178,6 @@ def test_pages_are_read_by_keyboard(driver: Any, pages: dict[str, Path], name: s
     assert driver.execute_script("return document.activeElement.id") == "main"
 
 
-@every_page
-def test_pages_print_to_pdf(driver: Any, pages: dict[str, Path], name: str) -> None:
-    open_page(driver, pages[name], scheme="dark")
-    pdf = printed(driver)
-    assert 1 <= count_of_pages(pdf) < 40
-    # A4 in points.
-    assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12][.\d]*\]", pdf)
-
-
 def printed(driver: Any) -> bytes:
     options = {"preferCSSPageSize": True, "printBackground": True}
     pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
@@ -210,13 +201,3 @@ def test_four_columns_print_on_two_pages(driver: Any, tmp_path: Path, keyed: boo
     )
     open_page(driver, page)
     assert count_of_pages(printed(driver)) == 2
-
-
-@every_page
-def test_pages_work_without_script(driver: Any, pages: dict[str, Path], name: str) -> None:
-    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        open_page(driver, pages[name])
-        assert driver.find_element("tag name", "h1").is_displayed()
-    finally:
-        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -96,22 +96,6 @@ def test_the_strongest_of_a_plan_is_that_of_each_column() -> None:
     assert "no single parameter" in found[2].note
 
 
-def test_preview_says_what_to_expect_of_records() -> None:
-    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
-    plan = bs.Plan([sex, bs.Categorical("job", range(3), "blocks", sizes=[2, 1])])
-    assert "To expect" not in str(plan.preview())
-    shown = str(plan.preview(records=1000, design_effect=4))
-    expected = [line for line in shown.splitlines() if line.startswith("sex")][1].split()
-    # Half of a half: standard error sqrt(1/4 / 1000) / (2 keep - 1), twice by the design.
-    error = 2 * math.sqrt(0.25 / 1000) / 0.5
-    assert expected == ["sex", "0.75", "0.25", f"{error:.4g}", f"{1.959964 * error:.4g}", "2.95%"]
-    singular = [line for line in shown.splitlines() if line.startswith("job")][1].split()
-    assert singular[-3:] == ["-", "-", "100%"]
-    assert "To expect of 1,000 records" in plan.preview(1000)._repr_html_()
-    with pytest.raises(ValueError, match="`design_effect` must be a positive number; got 0"):
-        plan.preview(1000, design_effect=0)
-
-
 def test_false_records_move_an_estimate_by_at_most_the_bound() -> None:
     sets = bs.difference_set(28, epsilon=1), bs.difference_set(6, epsilon=0.5)
     joint = bs.kron(bs.geometric(3, beta=0.3), sets[1])

@@ -20,8 +20,6 @@ import bistochastic as bs
 from bistochastic import __main__, cli
 from bistochastic.words import down
 
-COUNTING = bytes(range(32))
-
 
 def run(*arguments: str) -> str:
     result = CliRunner().invoke(cli.main, arguments)
@@ -49,15 +47,6 @@ def test_the_demo_goes_the_whole_way() -> None:
     ]
     assert [row[0] for row in joint] == ["670", "192", "141", "118"]
     assert max(map(len, text.splitlines())) <= 92
-
-
-@pytest.mark.parametrize("beta", ["0", "1"])
-def test_the_demo_at_both_ends(beta: str) -> None:
-    text = run("demo", "--beta", beta)
-    rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
-    told = [row[2:5] for row in rows if row[1] in ("child", "female")]
-    assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
-    assert ("reported values reveal nothing" in text) == (beta == "1")
 
 
 def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
@@ -134,39 +123,11 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     assert re.search(r"^beta +0\.5", text, re.M)
 
 
-def test_every_family_can_be_inspected() -> None:
-    kron = ["inspect", "kron", "--matrix", "uniform size=3", "--matrix", "k_anonymous size=4 k=2"]
-    assert "size        12" in run(*kron)
-    parts = ["--matrix", "uniform size=3", "--matrix", "identity size=3"]
-    assert "0.555556  exact" in run("inspect", "mix", *parts, "--weights", "2/3,1/3")
-    assert re.search(r"^beta +1 +exact", run("inspect", "product", *parts), re.M)
-    assert "size        5" in run(
-        "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--truthfulness", "0.5"]
-    )
-    ordered = ["inspect", "geometric", "--size", "12", "--beta", "0.6"]
-    assert re.search(r"^beta +0\.6 +exact", run(*ordered), re.M)
-    assert "epsilon per unit of cost" not in run(*ordered)
-    assert "epsilon per unit of cost" in run(*ordered, "--cost", "ordinal")
-    believed = run("inspect", "uniform", "--size", "2", "--prior", "3/4,1/4", "--full")
-    assert re.search(r"^best guess under the prior +0\.75 +exact", believed, re.M)
-    assert "size        2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")
-    assert "size        1" in run("inspect", "blocks", "--sizes", "1")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
-        (["inspect", "uniform", "--size", "many"], "'many' is not a number"),
-        (["inspect", "uniform"], "`size` must be given for uniform; got nothing"),
-        (
-            ["inspect", "k_anonymous", "--size", "4", "--epsilon", "1"],
-            "`epsilon` must be a parameter of k_anonymous",
-        ),
         (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
-        (["inspect", "gauss"], "`family` must be one of balance, "),
-        (["inspect", "tridiagonal", "--alphas", ""], "'' is not a number"),
-        (["inspect", "blocks", "--sizes", "1,,2"], "'' is not a number"),
         (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
         (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
         *[
@@ -246,19 +207,6 @@ def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
         warnings.simplefilter("always")
         assert "must be a whole .npy file of numbers" in refusal("inspect", str(path))
     assert not said
-
-
-def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:
-    path = tmp_path / "survey.key"
-    bs.Key.generate().to_file(path)
-    path.write_bytes(COUNTING)
-    for name in (path, tmp_path / "none"):
-        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(name)])
-        assert shown.exit_code == 1
-        assert shown.output.startswith("Error: ")
-    path.write_text(COUNTING.hex())
-    shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
-    assert shown.output == "20aef655876fef61\n"
 
 
 INTERRUPTS = """

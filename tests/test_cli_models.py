@@ -89,20 +89,3 @@ def test_regress_gives_what_python_gives(folder: Path, file: str) -> None:
     done = run(folder, "regress", file, *words)
     assert "yes rather than no" in done.stdout
     assert "years of school" in done.stdout
-
-
-def test_bad_input_is_one_sentence(folder: Path) -> None:
-    plan = ("--plan", "plan.toml")
-    for command, words, wrong in (
-        ("regress", ("one.csv", *plan, "--formula", "job ~ x", "--model", "logistic"),
-         "`file` must have the column `x`; got none of that name"),
-        ("regress", ("one.csv", *plan, "--formula", "job ~", "--model", "y"),
-         "`model` must be one of linear"),
-        ("regress", ("one.csv", *plan, "--formula", "job ~ {open('x')}", "--model", "logistic"),
-         "`formula` must hold only names of columns"),
-    ):  # fmt: skip
-        done = run(folder, command, *words)
-        assert done.exit_code == 1
-        assert f"Error: {wrong}".replace("`id_column`", "--id-column") in done.output.replace(
-            "`--id-column`", "--id-column"
-        )

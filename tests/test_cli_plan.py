@@ -53,16 +53,6 @@ def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     assert "secret" not in done.output
 
 
-def test_levels_are_read_off_the_data_when_asked(survey: Path) -> None:
-    done = invoke("plan", survey / "survey.csv", "--categories-from-data", "--drop", "id")
-    plan = bs.Plan.from_toml(done.stdout)
-    sex = plan.attributes[0]
-    assert isinstance(sex, bs.Categorical)
-    assert (sex.categories, sex.categories_from_data) == (("F", "M"), True)
-    assert plan.drop == ("id", "name")
-    assert "secret" not in done.output
-
-
 def test_types_of_a_parquet_file_declare_levels(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"a": ["x", "é"], "b": [True, False], "c": ["x", "y"]},
@@ -116,57 +106,6 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
     assert run("inspect", tmp_path / "c.json") == f"{certificate}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
-        (["plan"], 2, "Missing argument 'FILE'"),
-        (["plan", "none.csv"], 1, "`file` must be a file; got none at none.csv"),
-        (
-            ["plan", "none.txt"],
-            1,
-            "`file` must end in .csv, .parquet, .arrow, .feather, .sav, .zsav, .dta, "
-            ".sas7bdat or .xpt; got .txt",
-        ),
-        (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
-        (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),
-        (["inspect", "none.toml"], 1, "`target` must be a file to read; got none at none"),
-        (["inspect", "uniform", "--size", "2", "--records", "3"], 1, "`records` must go with a"),
-        (["protect", "a.csv", "b.csv"], 2, "Missing option '--plan'"),
-    ],
-)
-def test_bad_input_is_one_sentence(words: list[str], code: int, sentence: str) -> None:
-    done = invoke(*words)
-    assert done.exit_code == code, done.output
-    assert sentence in done.stderr
-    assert "Traceback" not in done.output
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "sentence"),
-    [
-        ("plan.toml", "version = = 1\n", "must be TOML; got something else in line 1, column 11"),
-        ("plan.json", '{"version": 1', "must be JSON; got a string that ends too soon"),
-        ("plan.toml", "version = 1\n", ": `attributes` must be given; got nothing"),
-        ("plan.json", '{"version": 1}', ": `attributes` must be given; got nothing"),
-    ],
-)
-@pytest.mark.parametrize("command", ["inspect", "report", "protect", "estimate"])
-def test_a_broken_plan_is_named_by_its_path(
-    tmp_path: Path, command: str, name: str, text: str, sentence: str
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    words: dict[str, list[str | Path]] = {
-        "inspect": [path],
-        "report": [path, "--out", tmp_path / "page.html"],
-        "protect": [tmp_path / "in.csv", tmp_path / "out.csv", "--plan", path],
-        "estimate": [tmp_path / "in.csv", "--plan", path, "--by", "sex"],
-    }
-    done = invoke(command, *words[command])
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"Error: `{path}`{'' if sentence[0] == ':' else ' '}{sentence}")
-
-
 def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     (tmp_path / "plan.toml").write_text(plan.to_toml())
@@ -179,14 +118,6 @@ def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     done = invoke("inspect", path)
     assert f"must be UTF-8; got other bytes at byte 0 of {path}\n" in done.stderr
-
-
-def test_missing_values_get_the_policy_that_was_typed(survey: Path) -> None:
-    words = ("plan", "--codebook", survey / "codebook.csv")
-    for policy in ("raise", "keep", "category"):
-        plan = bs.Plan.from_toml(run(*words, "--missing", policy))
-        assert [a.missing for a in plan.attributes if isinstance(a, bs.Categorical)] == [policy]
-    assert invoke(*words, "--missing", "other").exit_code == 2
 
 
 # Numbers without declared levels are undecided.

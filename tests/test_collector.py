@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,15 +146,6 @@ def test_a_record_is_taken_as_a_table_of_one_row_is() -> None:
         assert alone.records == 1
 
 
-def test_conditions_are_a_mapping() -> None:
-    collector = PLAN.collector("sex")
-    for wrong in (pd.DataFrame(), pd.DataFrame({"sex": ["F"]}), pd.Series({"sex": "F"})):
-        with pytest.raises(TypeError, match="`given` must map columns to values; got "):
-            collector.ratio({"sex": "F"}, given=wrong)
-        with pytest.raises(TypeError, match="`where` must map columns to values; got "):
-            collector.count(wrong)
-
-
 def test_another_plan_other_tables_and_broken_texts_raise() -> None:
     collector = PLAN.collector(*TABLES)
     other = bs.Plan(list(PLAN.attributes), name="other", keep=["region", "town"])
@@ -199,39 +187,3 @@ def test_threads_lose_nothing() -> None:
     for thread in threads:
         thread.join()
     assert collector.counts("sex").counts.tolist() == [8000, 0]
-
-
-_WORKER = """
-import sys
-from pathlib import Path
-import bistochastic as bs
-plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)], name="killed")
-collector, path = plan.collector(), Path(sys.argv[1])
-for i in range(10**9):
-    collector.add({"sex": "FM"[i % 2]})
-    if i % 1000 == 999:
-        fresh = path.with_suffix(".new")
-        fresh.write_text(collector.to_json())
-        fresh.replace(path)
-        print(collector.records, flush=True)
-"""
-
-
-def test_two_killed_workers_merged_have_all_that_was_flushed(tmp_path: Path) -> None:
-    plan = bs.Plan(
-        [bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)], name="killed"
-    )
-    flushed, collectors = [], []
-    for name in ("one", "two"):
-        path = tmp_path / f"{name}.json"
-        with subprocess.Popen(
-            [sys.executable, "-c", _WORKER, str(path)], stdout=subprocess.PIPE, text=True
-        ) as child:
-            assert child.stdout is not None
-            lines = [int(child.stdout.readline()) for _ in range(3)]
-            child.kill()
-        flushed.append(lines[-1])
-        collectors.append(Collector.from_json(path.read_text(), plan))
-    both = collectors[0] + collectors[1]
-    assert both.records >= sum(flushed)
-    assert both.counts("sex").counts.tolist() == [both.records // 2] * 2

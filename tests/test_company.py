@@ -6,11 +6,6 @@ import doctest
 import os
 import subprocess
 import sys
-import threading
-import time
-
-import numpy as np
-import pytest
 
 import bistochastic as bs
 from bistochastic.permutations.decomposition import Decomposition
@@ -39,24 +34,6 @@ def test_import_loads_numpy_at_most_and_starts_nothing() -> None:
     assert child(code, OPENBLAS_NUM_THREADS="1") == "[] 1 1 1"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_computes_after_its_parent_did() -> None:
-    p = np.full((512, 512), 1 / 512)
-    assert bs.entropy_rate(p) == 9.0
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if bs.entropy_rate(p) == 9.0 else 1)
-    for _ in range(200):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            assert status == 0
-            return
-        time.sleep(0.1)
-    os.kill(pid, 9)
-    pytest.fail("the child did not answer within 20 seconds")
-
-
 def test_numbers_do_not_depend_on_the_threads() -> None:
     """Also if more are asked for than a machine has."""
     code = (
@@ -82,17 +59,6 @@ def test_searched_and_scaled_laws_do_not_depend_on_the_threads() -> None:
     assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "7")}) == 1
 
 
-def test_a_matrix_is_shared_between_threads() -> None:
-    m = bs.circulant(np.full(100_000, 1e-5))
-    seen: list[float] = []
-    threads = [threading.Thread(target=lambda: seen.append(m.beta)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [m.beta] * 8
-
-
 def test_help_shows_an_example_that_runs_for_every_public_name() -> None:
     for owner in (bs, bs.masking, bs.theory):
         for name in owner.__all__:
@@ -110,11 +76,3 @@ def test_help_shows_an_example_that_runs_for_every_public_name() -> None:
             assert ">>>" in text, name
             test = doctest.DocTestParser().get_doctest(text, {"bs": bs}, name, None, 0)
             assert runner.run(test).failed == 0, name
-
-
-def test_the_docstring_of_entropy_rate_runs() -> None:
-    test = doctest.DocTestParser().get_doctest(
-        bs.entropy_rate.__doc__ or "", {"bs": bs, "np": np}, "entropy_rate", None, 0
-    )
-    assert test.examples
-    assert doctest.DocTestRunner().run(test).failed == 0

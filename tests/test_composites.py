@@ -148,13 +148,6 @@ def test_beyond_the_limits_bounds_are_certified_and_said() -> None:
     assert not bs.kron(m, bs.uniform(2)).is_exact
 
 
-def test_long_products_cost_a_row_at_a_time() -> None:
-    a = bs.geometric(20, beta=0.3)
-    m = a @ a @ a @ a @ a @ a @ a @ a
-    want = np.linalg.matrix_power(a.to_dense(), 8)
-    assert np.abs(m.to_dense() - want).max() < 1e-14
-
-
 def test_what_is_too_large_to_look_at_is_said() -> None:
     n = 5000
     assert (bs.identity(n) @ bs.tridiagonal(0.3, size=n)).is_ergodic is True
@@ -172,17 +165,3 @@ def test_perfect_secrecy_survives_composition() -> None:
     for m in (u @ skew, skew @ u, bs.mix([u, u], weights=[0.1, 0.9]), bs.kron(u, bs.uniform(11))):
         assert (m.beta, m.epsilon) == (1.0, 0.0)
         assert "epsilon 0," in repr(m)
-
-
-def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:
-    factors = [bs.randomized_response(n, beta=0.6) for n in range(2, 12)]
-    m = bs.kron(*factors)
-    assert m.size == math.prod(range(2, 12))
-    m.require(beta=0.6)
-    shape = tuple(range(2, 12))
-    want = 1.0
-    places = zip(factors, np.unravel_index(5, shape), np.unravel_index(7, shape), strict=True)
-    for factor, u, v in places:
-        want *= factor[int(u), int(v)]
-    assert m[5, 7] == pytest.approx(want, rel=1e-14)
-    assert bs.kron(bs.uniform(2**26), bs.identity(2**27)).size == 2**53

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 import bistochastic as bs
@@ -25,21 +22,3 @@ def test_conjunctions_are_unbiased() -> None:
             found = count_of([a, b], [list(first), list(second)], [[0], [1, 2]])
             total += chance * found.value
     assert total == pytest.approx(1, abs=1e-12)
-
-
-def test_a_conjunction_covers() -> None:
-    rng = np.random.default_rng(4)
-    n, runs = 2000, 400
-    a, b = bs.randomized_response(3, epsilon=2), bs.tridiagonal(0.2, size=4)
-    truth = np.stack([rng.integers(0, 3, n), rng.integers(0, 4, n)])
-    want = int(((truth[0] == 1) & (truth[1] >= 2)).sum())
-    rows = [a.to_dense().cumsum(axis=1), b.to_dense().cumsum(axis=1)]
-    hits = 0
-    for _ in range(runs):
-        codes = [
-            np.minimum((rows[k][truth[k]] < rng.random((n, 1))).sum(axis=1), m.size - 1)
-            for k, m in enumerate((a, b))
-        ]
-        low, high = count_of([a, b], codes, [[1], [2, 3]]).interval(0.9)
-        hits += low <= want <= high
-    assert hits / runs >= 0.9 - 5 * math.sqrt(0.09 / runs)

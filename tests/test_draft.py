@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import warnings
 from pathlib import Path
@@ -107,12 +106,6 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
     assert "secret" not in asked.to_json() + certificate.to_json() + str(certificate)
 
 
-def test_a_schema_alone_has_no_levels_to_read() -> None:
-    schema = pa.schema({"degree": pa.dictionary(pa.int8(), pa.string()), "age": pa.int8()})
-    plan = bs.Plan.for_frame(schema, beta=0.6, categories_from_data=True)
-    assert plan.drop == ("degree",)
-
-
 def test_levels_in_a_dict() -> None:
     plan = bs.Plan.for_frame({"sex": ["F", "M"], "codes": np.array([3, 1]), "age": float}, beta=0.5)
     assert plan.undecided == ("age",)
@@ -120,13 +113,6 @@ def test_levels_in_a_dict() -> None:
     assert isinstance(codes, bs.Categorical)
     assert codes.categories == (3, 1)
     assert "age" not in kinds(plan)
-
-
-def test_keep_drop_name_and_floor() -> None:
-    schema = {"sex": ["F", "M"], "age": int, "id": int}
-    plan = bs.Plan.for_frame(schema, beta=0.5, min_beta=0.7, keep=["age"], drop=["id"], name="s")
-    assert (plan.keep, plan.drop, plan.name) == (("age",), ("id",), "s")
-    assert plan.min_beta >= 0.7
 
 
 CODEBOOKS = {
@@ -166,15 +152,10 @@ def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "book.csv": ("column,code\nsex,F\n", "`column` and `category` in its header"),
-    "short.csv": ("column,category\nsex\n", "2 fields in every line; got 1 in line 2"),
     "twice.csv": ("column,category\nsex,secret\nsex,secret\n", "each category once"),
-    "empty.csv": ("column,category\n", "at least one column"),
     "book.toml": ("sex = ", "must be TOML"),
     "kinds.toml": ('sex = ["F", 1]', "of one kind; got int and str"),
-    "text.toml": ('sex = "secret"', "must have a list of categories; got str"),
-    "none.toml": ("sex = []", "must have a list of categories; got none"),
     "book.json": ("{}", "must be a Table Schema"),
-    "deep.json": ("[" * 100_000, "must be a Table Schema"),
     "book.txt": ("", "must end in .csv, .toml, .json, .sav, .zsav, .dta, .sas7bdat, .xpt; got"),
 }
 
@@ -185,29 +166,6 @@ def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises((ValueError, TypeError)) as error:
         bs.Plan.for_frame(tmp_path / name, beta=0.6)
-    assert sentence in str(error.value)
-    assert "secret" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("schema", "options", "sentence"),
-    [
-        ({"sex": ["secret", "secret"]}, {}, "data are not a schema; got 1 of 2 again"),
-        ({"name": str}, {}, "must have a column that can be protected; got column `name`: left"),
-        ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
-        ({"sex": ["F"]}, {"keep": "sex"}, "`keep` must be a list of names; got str"),
-        ({"sex": ["F", "M"]}, {"beta": 2}, "`beta` must be from 0 to 1; got 2"),
-        ({"age": int}, {"beta": 1.5}, "`beta` must be from 0 to 1; got 1.5"),
-        ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
-        ({"age": int}, {"min_beta": float("nan")}, "`min_beta` must be from 0 to 1; got NaN"),
-        ({"sex": ["F"]}, {"categories_from_data": 3}, "`categories_from_data` must be"),
-        ([1, 2], {}, "`schema` must be a pandas"),
-        ("none.csv", {}, "`codebook` must be a file to read; got No such file"),
-    ],
-)
-def test_bad_input_is_one_sentence(schema: Any, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as error:
-        bs.Plan.for_frame(schema, **{"beta": 0.6, **options})
     assert sentence in str(error.value)
     assert "secret" not in str(error.value)
 
@@ -278,32 +236,6 @@ def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) 
 
 
 # Numbers without declared categories are undecided.
-
-SDCMICRO = Path(os.environ.get("BISTOCHASTIC_DATA", "data")) / "sdcmicro_testdata.csv"
-needs_sdcmicro = pytest.mark.skipif(not SDCMICRO.is_file(), reason="the file is not here")
-
-
-@needs_sdcmicro
-def test_household_ids_weights_and_codes_are_not_permuted() -> None:
-    frame = pl.read_csv(SDCMICRO)
-    plan = bs.Plan.for_frame(frame, beta=0.6, codebook=None)
-    assert plan.undecided == tuple(frame.columns)
-    assert plan.attributes == ()
-    with pytest.raises(ValueError, match=r"columns `urbrur`, .*`ori_hid`, .*: must be decided"):
-        plan.protect(frame)
-    sex = {"sex": [1, 2]}
-    ids = ["ori_hid", "sampling_weight", "household_weights"]
-    rest = [c for c in frame.columns if c not in (*ids, "sex", "age", "income")]
-    first = bs.Plan.for_frame({**sex, **dict.fromkeys(frame.columns[7:], float)}, epsilon=1.5)
-    assert first.attributes[0].columns == ("sex",)
-    assert set(ids) < set(first.undecided)
-    done = bs.Plan.for_frame(
-        {**dict.fromkeys(frame.columns, float), **sex}, beta=0.6, numeric=["age", "income"],
-        keep=ids, drop=rest,
-    )  # fmt: skip
-    released = done.protect(frame).data
-    assert released.select(ids).equals(frame.select(ids))
-    assert not released["age"].equals(frame["age"])
 
 
 def test_each_column_is_decided_in_one_call() -> None:
@@ -424,40 +356,12 @@ def test_the_schema_of_plans_knows_undecided_columns() -> None:
         ({"undecided": ["sex"]}, "column `sex`: must be named once; got an attribute and `undec"),
         ({"undecided": ["a"], "keep": ["a"]}, "must be named once; got `keep` and `undecided`"),
         ({"undecided": ["a"], "drop": ["a"]}, "must be named once; got `drop` and `undecided`"),
-        ({"undecided": ["a", "a"]}, "must be named once; got `undecided` twice"),
         ({"undecided": ["a"], "keep": "*"}, r"not be undecided if keep=\"\*\", which keeps it"),
-        ({"undecided": "a"}, "`undecided` must be a list of names; got str"),
     ],
 )
 def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
     with pytest.raises((ValueError, TypeError), match=match):
         bs.Plan(UNDECIDED.attributes, **options)
-
-
-@pytest.mark.parametrize(
-    ("schema", "options", "match"),
-    [
-        ({"a": int}, {}, "`beta` must be given, or epsilon or truthfulness; got none"),
-        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "or truthfulness; got beta and epsilon"),
-        ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
-        ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
-        (
-            {"a": [1, 2]},
-            {"epsilon": 1, "min_beta": 0.5},
-            "`min_beta` must be given with beta; got epsil",
-        ),
-        ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be given"),
-        ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
-        ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),
-        ({"a": int}, {"beta": 0.5, "numeric": ["b"]}, "column `b`: must be in `schema`; got none"),
-        ({"a": int}, {"beta": 0.5, "numeric": ["a"], "keep": ["a"]}, "must be named once; got an"),
-        ({"a": int}, {"beta": 0.5, "numeric": "*", "keep": "*"}, "`numeric` must name columns"),
-        ({"a": int}, {"beta": 0.5, "numeric": "a"}, "`numeric` must be a list of names; got str"),
-    ],
-)
-def test_bad_decisions_are_one_sentence(schema: Any, options: Any, match: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=match):
-        bs.Plan.for_frame(schema, **options)
 
 
 @pytest.mark.parametrize("epsilon", [0, 0.1, 1, 2.5, float("inf")])
@@ -480,3 +384,25 @@ def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) 
     plan = bs.Plan.for_frame({"region": ["1", "2"]}, beta=0.6)
     frame = pd.DataFrame({"region": [1.0, 2.0, 1.0]})
     assert plan.protect(frame).data["region"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "sentence"),
+    [
+        ({"sex": ["secret", "secret"]}, {}, "data are not a schema; got 1 of 2 again"),
+        ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
+        ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
+        ({"age": int}, {"min_beta": float("nan")}, "`min_beta` must be from 0 to 1; got NaN"),
+        ({"age": int}, {"epsilon": 1}, "or truthfulness; got beta and epsilon"),
+        ({"age": int}, {"beta": None, "epsilon": float("nan")}, "must be at least 0; got NaN"),
+        ({"name": str}, {"numeric": ["name"]}, "column `name`: must hold numbers without"),
+        ({"sex": [1, 2]}, {"numeric": ["sex"]}, "`numeric`; got declared categories"),
+    ],
+)
+def test_what_makes_no_first_plan_is_refused(
+    schema: Any, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        bs.Plan.for_frame(schema, **{"beta": 0.6, **options})
+    assert sentence in str(error.value)
+    assert "secret" not in str(error.value)

@@ -21,12 +21,6 @@ KEY = bs.Key.from_bytes(bytes(range(32)))
 TIE = mpf(10) ** -45
 
 
-def bits(weights: list[int]) -> mpf:
-    """The entropy of whole weights."""
-    shares = [mpf(w) / sum(weights) for w in weights if w]
-    return -mp.fsum(p * mp.log(p, 2) for p in shares)
-
-
 def is_just_below(found: float | None, true: mpf) -> bool:
     """Not above the truth, and near it."""
     if found is None:
@@ -129,12 +123,3 @@ def test_probed_variances_are_hardly_ever_too_small_for_an_interval() -> None:
     found = e.interval()[at]
     assert (found[:, 1] >= np.minimum(high, 1)).mean() > 0.95
     assert (found[:, 0] <= np.maximum(low, 0)).mean() > 0.95
-
-
-def test_the_range_of_a_kron_is_at_any_corner() -> None:
-    noisy, clear = bs.randomized_response(2, keep=0.55), bs.tridiagonal([0.05])
-    for m in (bs.kron(noisy, clear), bs.kron(clear, noisy), bs.kron(noisy, noisy)):
-        inverse = np.linalg.inv(m.to_dense().T)
-        least, most = intervals.extremes(m)
-        np.testing.assert_allclose(least, inverse.min(axis=1), atol=1e-9)
-        np.testing.assert_allclose(most, inverse.max(axis=1), atol=1e-9)

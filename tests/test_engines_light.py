@@ -161,15 +161,3 @@ def test_bad_input_stops_the_work_in_one_sentence(
     if engine == "duckdb":
         # It moves a file into its place when it is whole.
         assert not out.exists()
-
-
-def test_a_schema_that_changes_between_batches_stops_the_work(options: dict[str, Any]) -> None:
-    table = people(40)
-    small = table.set_column(0, "person", table["person"].cast(pa.int32()))
-    f = plan().batch_function(**options)
-    with pytest.raises(TypeError, match="column `person`: must stay of type int64; got int32"):
-        list(f([*table.to_batches(), *small.to_batches()]))
-    texts = table.set_column(0, "person", table["person"].cast(pa.string()))
-    reader = pa.RecordBatchReader.from_batches(table.schema, texts.to_batches())
-    with pytest.raises((TypeError, ValueError, pa.ArrowException)):
-        pa.Table.from_batches(list(f._for_schema(table.schema)(reader)))

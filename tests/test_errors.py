@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
 
 NAN, INF = math.nan, math.inf
 
@@ -31,18 +30,7 @@ class Odd:
 
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.uniform(0), ValueError, "`size` must be from 1 to 9007199254740992; got 0"),
-    (lambda: loose.uniform(-3), ValueError, "got -3"),
     (lambda: loose.identity(2**53 + 1), ValueError, "got 9007199254740993"),
-    (lambda: loose.identity(2**200), ValueError, "`size` must be below 2^127"),
-    (lambda: loose.uniform(3.0), TypeError, "`size` must be an integer; got a float"),
-    (lambda: loose.uniform("3"), TypeError, "got str"),
-    (lambda: loose.uniform(True), TypeError, "got bool"),
-    (lambda: loose.uniform(None), TypeError, "`size` must be given for uniform"),
-    (
-        lambda: loose.randomized_response(3),
-        ValueError,
-        "exactly one of epsilon, beta, keep; got none",
-    ),
     (
         lambda: loose.randomized_response(3, epsilon=1, beta=0.5),
         ValueError,
@@ -53,7 +41,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.randomized_response(3, beta=1.5), ValueError, "`beta` must be from 0 to 1"),
     (lambda: loose.randomized_response(3, beta=NAN), ValueError, "`beta` must be from 0 to 1"),
     (lambda: loose.randomized_response(3, keep=-0.1), ValueError, "`keep` must be from 0 to 1"),
-    (lambda: loose.randomized_response(3, keep=2), ValueError, "`keep` must be from 0 to 1; got 2"),
     (lambda: loose.randomized_response(3, keep=NAN), ValueError, "`keep` must be from 0 to 1"),
     (
         lambda: loose.randomized_response(3, keep=Fraction(1, 2**63)),
@@ -62,33 +49,19 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: loose.randomized_response(1, keep=0.5), ValueError, "be 1 where size is 1; got 0.5"),
     (lambda: loose.k_anonymous(5, k=6), ValueError, "`k` must be from 1 to 5; got 6"),
-    (lambda: loose.k_anonymous(5, k=0), ValueError, "`k` must be from 1 to 5; got 0"),
-    (lambda: loose.k_anonymous(5), ValueError, "exactly one of k, beta, share; got none"),
-    (lambda: loose.blocks([]), ValueError, "got no numbers"),
-    (lambda: loose.permutation([]), ValueError, "got no numbers"),
     (lambda: loose.blocks([3, 0]), ValueError, "got 0 at 1"),
-    (lambda: loose.blocks([0.5]), TypeError, "`sizes` must hold integers"),
     (lambda: loose.blocks([2**53, 1]), ValueError, "got 1 at 1"),
     (lambda: loose.permutation([0, 0]), ValueError, "got 0 again at 1"),
     (lambda: loose.permutation([0, 2]), ValueError, "got 2 at 1"),
-    (lambda: loose.permutation([0, -1]), ValueError, "got -1 at 1"),
     (lambda: loose.circulant([0.7, 0.5]), ValueError, "got a sum of 1.2, off by 2.0e-1"),
     (lambda: loose.circulant([0.5, 0.5 + 1e-8]), ValueError, "off by 1.0e-8"),
     (lambda: loose.circulant([NAN, 1.0]), ValueError, "got NaN at 0"),
     (lambda: loose.circulant([1.0, INF]), ValueError, "got inf at 1"),
     (lambda: loose.circulant([1.5, -0.5]), ValueError, "got -0.5 at 1"),
-    (lambda: loose.circulant([2, -1]), ValueError, "got -1 at 1"),
     (lambda: loose.circulant([]), ValueError, "got no numbers"),
-    (lambda: loose.circulant([[0.5, 0.5]]), TypeError, "got a table"),
-    (lambda: loose.circulant([[[0.5, 0.5]]]), ValueError, "got 3 axes"),
-    (lambda: loose.circulant([0.5, "x"]), TypeError, "`first_row`"),
-    (lambda: loose.circulant([[0.5], [0.2, 0.3]]), TypeError, "`first_row`"),
-    (lambda: loose.circulant(0.5), TypeError, "`first_row` must hold"),
-    (lambda: loose.circulant(np.array([1 + 1j, 0])), TypeError, "`first_row`"),
     (lambda: loose.circulant([Fraction(1, 3), Fraction(1, 3)]), ValueError, "got a sum of 2"),
     (lambda: loose.circulant([1e308, 1e308]), ValueError, "`first_row` must hold non-negative"),
     (lambda: loose.circulant([Odd(1, 0), Odd(1, 0)]), TypeError, "`first_row`"),
-    (lambda: loose.circulant([Odd(1, -2), Odd(1, -2)]), TypeError, "`first_row`"),
     (lambda: loose.tridiagonal(Odd(1, 0), size=3), ValueError, "`alphas` must have a denominator"),
     (
         lambda: loose.tridiagonal([Fraction(1, 3), Fraction(1, (2**128 + 2) // 3)]),
@@ -96,30 +69,10 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "common denominator below 2^63",
     ),
     (lambda: loose.build("tridiagonal", alphas=[0.1], total=7), TypeError, "`total` must go with"),
-    (lambda: loose.randomized_response(3, beta=np.complex128(0.6)), TypeError, "got complex128"),
-    (lambda: loose.randomized_response(3, beta=np.bool_(True)), TypeError, "`beta` must be a"),
-    (lambda: loose.uniform({}), TypeError, "got dict"),
-    (lambda: loose.uniform(b"3"), TypeError, "`size`"),
-    (
-        lambda: loose.uniform(3).row(2**200),
-        IndexError,
-        "from 0 to 2; got a number",
-    ),
-    (
-        lambda: loose.uniform(3).row(1.0),
-        TypeError,
-        "be an integer from 0 to 2; got float",
-    ),
-    (lambda: loose.uniform(3).require(beta="x"), TypeError, "`beta` must be a number"),
-    (lambda: loose.compare([loose.uniform(3)]), TypeError, "must be given matrices; got list"),
-    (lambda: loose.tridiagonal(), ValueError, "exactly one of alphas, beta; got none"),
     (lambda: loose.tridiagonal([0.5, 0.7]), ValueError, "got 0.7 at 1 after 0.5"),
     (lambda: loose.tridiagonal([0.5, NAN]), ValueError, "got NaN at 1 after 0.5"),
     (lambda: loose.tridiagonal([-0.1]), ValueError, "got -0.1 at 0"),
-    (lambda: loose.tridiagonal([1.1]), ValueError, "got 1.1 at 0"),
     (lambda: loose.tridiagonal(0.6, size=3), ValueError, "`alphas` must be non-negative"),
-    (lambda: loose.tridiagonal(INF, size=3), ValueError, "`alphas` must be non-negative"),
-    (lambda: loose.tridiagonal(0.1), TypeError, "`size` must be given"),
     (
         lambda: loose.tridiagonal([0.1, 0.1], size=5),
         ValueError,
@@ -129,17 +82,10 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.reflected([1.0]), ValueError, "`kernel` must hold c_0 to c_r"),
     (lambda: loose.reflected([0.5, 0.5, 0.5]), ValueError, "a sum of 2, off by 1.0e0"),
     (lambda: loose.reflected([NAN, 1.0]), ValueError, "got NaN at 0"),
-    (lambda: loose.geometric(5), ValueError, "exactly one of temperature, beta, epsilon; got none"),
     (lambda: loose.geometric(5, temperature=-1), ValueError, "must be at least 0; got -1"),
     (lambda: loose.geometric(5, temperature=NAN), ValueError, "must be at least 0; got NaN"),
     (lambda: loose.geometric(5, epsilon=-1), ValueError, "`epsilon` must be at least 0; got -1"),
     (lambda: loose.geometric(5, epsilon=NAN), ValueError, "`epsilon` must be at least 0; got NaN"),
-    (lambda: loose.geometric(5, epsilon="2"), TypeError, "`epsilon` must be"),
-    (
-        lambda: loose.geometric(5, epsilon=1, beta=0.5),
-        ValueError,
-        "exactly one of temperature, beta, epsilon; got beta and epsilon",
-    ),
     (lambda: loose.gibbs([[0, -1], [1, 0]], beta=0.5), ValueError, "got -1 at (0, 1)"),
     (lambda: loose.gibbs([[0, NAN], [1, 0]], beta=0.5), ValueError, "got NaN at (0, 1)"),
     (lambda: loose.gibbs([[0, 1, 2], [1, 0, 1]], beta=0.5), ValueError, "square table"),
@@ -147,8 +93,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.gibbs([[INF, INF], [1, 0]], beta=0.5), ValueError, "no positive diagonal"),
     (lambda: loose.gibbs([[0, INF], [INF, 0]], beta=0.5), ValueError, "must be at most 0 for"),
     (lambda: loose.dense([[0.5, 0.5]]), ValueError, "`array` must be a square table"),
-    (lambda: loose.dense([0.5, 0.5]), TypeError, "`array` must be a square table"),
-    (lambda: loose.dense(np.zeros((0, 0))), ValueError, "got 0 x 0"),
     (lambda: loose.dense([[0.5, 0.5], [0.5, 0.6]]), ValueError, "in row 1, off by 1.0e-1"),
     (lambda: loose.dense([[1, 0], [1, 0]]), ValueError, "2 in column 0, off by 1"),
     (lambda: loose.dense([[1, 2], [2, 2]]), ValueError, "4 in row 1, off by 1"),
@@ -161,11 +105,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.t_transform(3, 1, 1, keep=0.5), ValueError, "`j` must differ from i"),
     (lambda: loose.t_transform(3, 0, 3, keep=0.5), ValueError, "`j` must be from 0 to 2"),
     (lambda: loose.t_transform(3, 0, 1, keep=2), ValueError, "`keep` must be from 0 to 1"),
-    (lambda: loose.kron(), ValueError, "`matrices` must hold"),
-    (lambda: loose.kron(3), TypeError, "`matrices` must hold"),
-    (lambda: loose.kron(np.eye(2)), TypeError, "`matrices` must hold matrices; got ndarray"),
-    (lambda: loose.mix(loose.uniform(2), weights=[1]), TypeError, "got one matrix"),
-    (lambda: loose.kron(loose.uniform(3), 3), TypeError, "`matrices` must hold matrices; got int"),
     (lambda: loose.kron(loose.uniform(2**30), loose.uniform(2**30)), ValueError, "2^53 cells"),
     (lambda: loose.mix([loose.uniform(3)], weights=[0.5]), ValueError, "off by -5.0e-1"),
     (lambda: loose.mix([loose.uniform(3)], weights=[Fraction(1, 2)]), ValueError, "a sum of 1/2"),
@@ -178,8 +117,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: loose.uniform(3) @ loose.uniform(4), ValueError, "one size, 3 as the first; got 4"),
     (lambda: loose.uniform(3) @ np.eye(3), TypeError, "`@` must join two matrices"),
-    (lambda: np.eye(3) @ loose.uniform(3), TypeError, "`@` must join two matrices"),
-    (lambda: loose.build("gauss"), ValueError, "`family` must be one of balance, "),
     (lambda: loose.build("uniform", size=3, k=2), TypeError, "`k` must be a parameter of uniform"),
     (lambda: loose.uniform(3).row(3), IndexError, "be an integer from 0 to 2; got 3"),
     (
@@ -188,14 +125,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "be an integer from 0 to 2; got -1",
     ),
     (lambda: loose.uniform(3)[0, 3], IndexError, "be an integer from 0 to 2; got 3"),
-    (lambda: loose.uniform(3)[0], TypeError, "`index` must be a pair of codes"),
     (lambda: loose.uniform(10**7).to_dense(), ValueError, "of 800000000000000 bytes"),
     (lambda: loose.uniform(2**50).row(0), ValueError, "of 9007199254740992 bytes"),
-    (lambda: loose.compare(), ValueError, "`compare` must be given matrices; got none"),
-    (lambda: loose.entropy_rate([[0.5, 0.5]]), ValueError, "got shape [1, 2]"),
-    (lambda: loose.entropy_rate(np.zeros((0, 0))), ValueError, "got shape [0, 0]"),
-    (lambda: loose.entropy_rate([0.5, 0.5]), ValueError, "got shape [2]"),
-    (lambda: loose.entropy_rate([["a"]]), TypeError, "`array` must be a square array of numbers"),
     (lambda: loose.entropy_rate([[NAN, 1], [0, 0]]), ValueError, "got NaN at (0, 0)"),
     (lambda: loose.entropy_rate([[1, 0], [2, -1]]), ValueError, "got -1 at (1, 1)"),
     (
@@ -211,50 +142,12 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
-# What the core says to the rooms above it: a fact each, and never "others", "another" or "more".
-TEXTS = _core.Texts(["no", "yes"])
 BAD += [
-    (
-        lambda: TEXTS.codes_of_views(np.zeros(2, "uint64"), [], np.array([True, False]), "uint8"),
-        ValueError,
-        "`missing` must say it of each of 1 values; got 2",
-    ),
-    (lambda: _core.count(np.ones(1), 2), TypeError, "array of integers; got dtype float64"),
-    (lambda: _core.count(np.array([1], ">i4"), 2), TypeError, "array of integers; got dtype"),
-    (
-        lambda: _core.group(np.array([[1.0], [NAN]]), [0], 2),
-        ValueError,
-        "got a number that is neither, in column 0",
-    ),
-    (lambda: _core.group(np.ones((2, 1)), [], 2), ValueError, "each of 1 columns holds"),
-    (
-        lambda: _core.class_means(np.ones((2, 1)), np.array([0, 5]), np.array([2])),
-        ValueError,
-        "`codes` must be from 0 to below 1; got one outside, at 1",
-    ),
-    (
-        lambda: _core.anatomy(4, np.array([0, 1]), None, 2, 2, None, None),
-        ValueError,
-        "each of 4 records; got 0 classes and 2 codes",
-    ),
-    (
-        lambda: _core.permute_into(bs.uniform(2), np.ones(2), np.ones(2), False, None, None),
-        TypeError,
-        "`values` must be an array of unsigned integers; got an array of float64",
-    ),
     (
         lambda: bs.blocks([2**25, 2**26]).decompose(),
         ValueError,
         "sum to at most 67108864 to be decomposed; got 100663296",
     ),
-    (
-        lambda: bs.Plan.from_json('{"version": 1, "name": "p", "attributes": [{"kind": "odd"}]}'),
-        ValueError,
-        "be one of categorical, joint, binned, numeric; got `odd`",
-    ),
-    (lambda: loose.k_anonymous(4, epsilon=1), TypeError, "parameter of k_anonymous (size, k, beta"),
-    (lambda: loose.tridiagonal(size=4, epsilon=1), TypeError, "parameter of tridiagonal (alphas"),
-    (lambda: loose.kron(bs.uniform(2), size=1), TypeError, "parameter of kron (matrices); got"),
     (
         lambda: loose.Categorical("x", ["a", "b"], "k_anonymous", epsilon=2),
         ValueError,
@@ -291,22 +184,6 @@ def test_what_looks_extreme_and_is_fine() -> None:
         assert (one.size, one.entropy_rate, one.beta, one.epsilon) == (1, 0.0, 1.0, 0.0)
         assert one.to_dense().tolist() == [[1.0]]
         assert one.is_ergodic
-
-
-def test_numpy_scalars_are_the_numbers_they_hold() -> None:
-    m = bs.randomized_response(12, beta=0.6)
-    assert loose.randomized_response(np.int64(12), beta=np.array(0.6)) == m
-    assert loose.randomized_response(np.array(12), beta=np.float64(0.6)) == m
-    for order in ("<f8", ">f8"):
-        assert bs.circulant(np.array([0.5, 0.25, 0.25], dtype=order)) == bs.circulant(
-            [0.5, 0.25, 0.25]
-        )
-    strided = np.array([0.5, 9, 0.25, 9, 0.25, 9])[::2]
-    strided.flags.writeable = False
-    assert bs.circulant(strided) == bs.circulant([0.5, 0.25, 0.25])
-    misaligned = np.frombuffer(bytearray(33), "f8", offset=1).reshape(2, 2)
-    misaligned[:] = 0.5
-    assert bs.entropy_rate(misaligned) == 1.0
 
 
 def test_a_request_given_as_a_fraction_is_met() -> None:

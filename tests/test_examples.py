@@ -57,18 +57,6 @@ def test_it_says_nothing_of_the_machine_that_ran_it(name: str) -> None:
         assert "Anyone can guess" in text
 
 
-@every_notebook
-def test_html_is_stored_beside_the_text(name: str) -> None:
-    pages = [
-        "".join(output["data"]["text/html"])
-        for cell in stored(name)["cells"]
-        for output in cell.get("outputs", [])
-        if "text/html" in output.get("data", {})
-    ]
-    assert any("<table" in page for page in pages)
-    assert all("<script" not in page for page in pages)
-
-
 def notebook(*sources: str, tags: tuple[str, ...] = ()) -> dict[str, Any]:
     cells = [
         {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": [],
@@ -76,21 +64,6 @@ def notebook(*sources: str, tags: tuple[str, ...] = ()) -> dict[str, Any]:
         for source in sources
     ]  # fmt: skip
     return {"cells": cells}
-
-
-def test_the_runner_keeps_what_jupyter_keeps() -> None:
-    sources = ("x = 2\nprint('said')", "x + 1", "x + 1;", "!echo hello", "None")
-    found = notebooks.run(notebook(*sources))
-    assert [cell["outputs"] for cell in found["cells"]] == [
-        [{"name": "stdout", "output_type": "stream", "text": ["said\n"]}],
-        [{"data": {"text/plain": ["3"]}, "execution_count": 2, "metadata": {},
-          "output_type": "execute_result"}],
-        [],
-        [{"name": "stdout", "output_type": "stream", "text": ["hello\n"]}],
-        [],
-    ]  # fmt: skip
-    [shown] = notebooks.run(notebook("import bistochastic as bs\nbs.uniform(2)"))["cells"]
-    assert "<table" in "".join(shown["outputs"][0]["data"]["text/html"])
 
 
 def test_the_runner_wants_errors_where_they_are_announced() -> None:

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ from jsonschema import Draft202012Validator
 
 import bistochastic as bs
 from bistochastic import _core, exchange
-from cases import FAMILIES, of_every_family
+from cases import of_every_family
 
-every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 SENTENCE = re.compile(r"`[^`\n]+` must [^\n]*; got [^\n]*[^.\n]")
 # Held by a test of its own.
 VALIDATOR = Draft202012Validator(exchange.schema())
@@ -143,20 +141,7 @@ def test_shared_parts_are_written_once() -> None:
 
 HOSTILE: dict[str, tuple[str, str]] = {
     "nothing": ("", "`text` must be JSON; got a string that ends too soon"),
-    "cut off": (
-        law("uniform", '{"size": 3}')[:-4],
-        "`text` must be JSON; got a string that ends too soon",
-    ),
     "no JSON": ("size = 3", "`text` must be JSON; got a fault in line 1, column 1"),
-    "two of them": (
-        law("uniform", '{"size": 3}') * 2,
-        "`text` must be JSON; got a fault in line 1, column ",
-    ),
-    "a list": ("[]", "`text` must be an object; got a list"),
-    "a mark": (
-        "\ufeff" + law("uniform", '{"size": 3}'),
-        "`text` must be JSON; got a fault in line 1, column 1",
-    ),
     "no format": ("{}", "`format` must be given; got nothing"),
     "another format": (
         law("uniform", '{"size": 3}').replace(".matrix", ".plan"),
@@ -166,16 +151,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
         law("uniform", '{"size": 3}').replace(": 1", ": 2"),
         "`version` must be 1; got 2",
     ),
-    "true as version": (
-        law("uniform", '{"size": 3}').replace(": 1", ": true"),
-        "`version` must be 1; got true or false",
-    ),
     "unknown family": (
         law("gaussian", "{}"),
-        "`family` must be one of balance, blocks, ",
-    ),
-    "a family that is none": (
-        law("uniform", '{"size": 3}').replace('"uniform"', "[1]"),
         "`family` must be one of balance, blocks, ",
     ),
     "unknown name": (
@@ -191,14 +168,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
         law("uniform", '{"size": 3, "a`\\ud800\\n": 1}'),
         "`parameters.a\\x60\\ud800\\n` must be one of size; got an unknown name",
     ),
-    "a long name": (
-        law("uniform", f'{{"size": 3, "{"a" * 10**6}": 1}}'),
-        f"`parameters.{'a' * 40}...` must be one of size; got an unknown name",
-    ),
-    "what was not realised": (
-        law("randomized_response", '{"size": 3, "beta": "1/2"}'),
-        "`parameters.beta` must be one of size, keep; got an unknown name",
-    ),
     "a parameter too few": (
         law("circulant", '{"first_row": [1, 2]}'),
         "`parameters.total` must be given; got nothing",
@@ -211,17 +180,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
         law("uniform", '{"size": NaN}'),
         "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; got NaN",
     ),
-    "minus infinity": (
-        law("blocks", '{"sizes": [1, -Infinity]}'),
-        "`parameters.sizes[1]` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
-        "got -Infinity",
-    ),
-    "a negative number": (
-        law("uniform", '{"size": -3}'),
-        "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; got -3",
-    ),
     "true": (law("uniform", '{"size": true}'), "`parameters.size` must be an integer from 0"),
-    "a float": (law("uniform", '{"size": 2.5}'), "`parameters.size` must be an integer from 0"),
     "a number that many would round": (
         law("uniform", f'{{"size": {2**53 + 1}}}'),
         "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
@@ -236,25 +195,13 @@ HOSTILE: dict[str, tuple[str, str]] = {
         "`parameters.size` must be an integer from 0 to below 2^63, beyond 2^53 as text; "
         "got a number of 100000 digits",
     ),
-    "an odd digit": (
-        law("uniform", '{"size": "\u0663"}'),
-        "`parameters.size` must be an integer from 0",
-    ),
     "no fraction": (
         law("randomized_response", '{"size": 3, "keep": 0.5}'),
         '`parameters.keep` must be a fraction as text, as in "1/3"; got a number',
     ),
-    "divided by nothing": (
-        law("randomized_response", '{"size": 3, "keep": "1/0"}'),
-        "`parameters.keep` must be a fraction as text, as in \"1/3\"; got '1/0'",
-    ),
     "a ragged table": (
         law("dense", '{"counts": [[1, 0], [1]], "total": 1}'),
         "`parameters.counts[1]` must hold 2 numbers, one per row; got 1",
-    ),
-    "rows that are none": (
-        law("dense", '{"counts": [1, 2], "total": 1}'),
-        "`parameters.counts[0]` must be a list of integers; got an integer",
     ),
     "no rows": (law("dense", '{"counts": [], "total": 1}'), "`parameters.counts` must be a"),
     "sums that are off": (
@@ -286,29 +233,9 @@ HOSTILE: dict[str, tuple[str, str]] = {
         ),
         "`parts[0]` must be held by a matrix after it; got one that none holds",
     ),
-    "a wrong part": (
-        law("kron", '{"matrices": [0]}', ', "parts": [{"family": "uniform", "parameters": []}]'),
-        "`parts[0].parameters` must be an object; got a list",
-    ),
-    "a version of a part": (
-        law(
-            "kron",
-            '{"matrices": [0]}',
-            ', "parts": [{"version": 1, "family": "uniform", "parameters": {"size": 3}}]',
-        ),
-        "`parts[0].version` must be one of family, parameters, requested; got an unknown name",
-    ),
-    "parts that are none": (
-        law("uniform", '{"size": 3}', ', "parts": 3'),
-        "`parts` must be a list of matrices; got an integer",
-    ),
     "an unknown request": (
         law("uniform", '{"size": 3}', ', "requested": {"name": 1}'),
         "`requested.name` must be one of size, epsilon, ",
-    ),
-    "a request that is text": (
-        law("uniform", '{"size": 3}', ', "requested": {"beta": "Ann"}'),
-        "`requested.beta` must be a number, a fraction as text or inf; got 'Ann'",
     ),
     "a request without end": (
         law("uniform", '{"size": 3}', ', "requested": {"beta": 1e999}'),
@@ -327,11 +254,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
         "`text` must hold lists and objects as deep as the format has them; "
         "got more than 16 levels at character 16",
     ),
-    "an object in objects": (
-        '{"a": ' * 10**5,
-        "`text` must hold lists and objects as deep as the format has them; got more than 16",
-    ),
-    "a text without end": ('"' + '\\"' * 10**6, "`text` must be JSON; got "),
 }
 
 
@@ -339,18 +261,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
 def test_what_is_wrong_is_named_by_its_place(name: str) -> None:
     text, sentence = HOSTILE[name]
     assert refusal(text).startswith(sentence)
-
-
-def test_brackets_in_texts_are_no_levels() -> None:
-    # The name is wrong, and nothing else is.
-    text = law("uniform", f'{{"size": 3, "{"[" * 30}\\"{"{" * 30}": 1}}')
-    assert refusal(text).startswith(f"`parameters.{'[' * 30}")
-
-
-def test_only_text_is_read() -> None:
-    for given_ in (b"{}", None, 3, {"family": "uniform"}, Path("m.json")):
-        with pytest.raises(TypeError, match="`text` must be JSON as text; got "):
-            READ(given_)
 
 
 def test_composites_that_are_too_deep_are_refused_by_place() -> None:
@@ -410,7 +320,7 @@ def test_the_schema_refuses_what_is_wrong_by_form(name: str) -> None:
     if name == "a request without end":
         # As a double it is infinite; of other readers some refuse it.
         return
-    if name in ("NaN", "minus infinity"):
+    if name == "NaN":
         # No JSON, though Python reads it.
         return
     assert VALIDATOR.is_valid(found) == (name in by_law)

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 import bistochastic as bs
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.cli import main
-from bistochastic.files.earlier import ENDING, conversion
+from bistochastic.files.earlier import ENDING
 from bistochastic.words import up
 from test_cli_protect import KEY, Folder, people, plan_of, write_csv
 
@@ -219,7 +219,6 @@ def test_the_warning_says_how_to_convert_and_that_works(tmp_path: Path, first: s
 
 def _cells(path: Path, plan: bs.Plan) -> pa.Table:
     """The cells of a CSV file, as the package reads them."""
-    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import opened
     from bistochastic.files.release import kinds
 
@@ -231,11 +230,6 @@ def _cells(path: Path, plan: bs.Plan) -> pa.Table:
         source.close()
     income = table.column_names.index("income")
     return table.set_column(income, "income", table["income"].cast(pa.float64()))
-
-
-def test_a_file_of_the_same_format_is_copied(tmp_path: Path) -> None:
-    command = conversion(tmp_path / "a b.csv", tmp_path / "c.csv", Dialect())
-    assert shlex.split(command) == ["cp", str(tmp_path / "a b.csv"), str(tmp_path / "c.csv")]
 
 
 def test_a_conversion_keeps_types_and_knows_the_dialect(tmp_path: Path) -> None:

@@ -136,27 +136,6 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
             f.table(bad)
 
 
-def test_reports_are_drawn_into_an_array_like_the_codes(key_file: Path) -> None:
-    matrix = bs.randomized_response(3, beta=0.5)
-    codes = np.arange(40, dtype=np.uint16) % 3
-    given = (bs.KeySource.file(key_file).read(), "plan", ["a"], matrix, codes, np.arange(40))
-    rooms = np.full((3, 40), 9, np.uint16)
-    assert (_core.plan_ids(*given, out=rooms[1]) == _core.plan_ids(*given)).all()
-    assert (rooms[1] == _core.plan_ids(*given)).all()
-    assert (rooms[[0, 2]] == 9).all()
-    fixed = np.empty(40, np.uint16)
-    fixed.flags.writeable = False
-    for bad in (
-        rooms[1, :39],
-        rooms[1].view(np.int16),
-        np.empty((40, 2), np.uint16)[:, 0],
-        np.empty(40),
-        fixed,
-    ):
-        with pytest.raises(ValueError, match="`out` must be an array like the codes"):
-            _core.plan_ids(*given, out=bad)
-
-
 def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path) -> None:
     column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
                             missing="category")  # fmt: skip
@@ -321,49 +300,21 @@ NUMERIC = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
 def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     source = bs.KeySource.file(key_file)
     first = {"id_column": "person", "after": "first"}
-    cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
-        (
-            plan(),
-            {"key": None, **first},
-            TypeError,
-            "`key` must be a KeySource; got none, so a row",
-        ),
-        (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
-        (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
-        (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
-        (
-            plan(),
-            {"key": source, "shuffle": True, **first},
-            ValueError,
-            "`shuffle` must be False, as no worker of an engine sees all rows; got True",
-        ),
-        (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
-        (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
-        (
-            plan(),
-            {"key": source, "row_columns": ["a"]},
-            ValueError,
-            "`release_name` must name the file",
-        ),
-        (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
-        (
-            plan(),
-            {"key": source, "row_columns": "a", "release_name": "r"},
-            TypeError,
-            "list of names",
-        ),
-        (
-            plan(),
-            {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},
-            ValueError,
-            "`after` must go with id_column",
-        ),
-        (NUMERIC, {"key": source, **first}, ValueError, "must not be numeric on an engine"),
+    by_row = {"key": source, "row_columns": ["a"]}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"key": None, **first}, "`key` must be a KeySource; got none, so a row"),
+        ({"key": bs.Key.generate(), **first}, "would write a key into its logs"),
+        ({"key": source}, "as rows have no position on an engine; got neither"),
+        ({"key": source, "shuffle": True, **first}, "`shuffle` must be False, as no worker"),
+        ({**by_row, **first}, "got both"),
+        ({"key": source, "id_column": "person"}, "`after` must be"),
+        (by_row, "`release_name` must name the file"),
     ]
-    for given, options, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
-            given.batch_function(**options)
-        assert "\n" not in str(caught.value)
+    for options, sentence in cases:
+        with pytest.raises((TypeError, ValueError), match=sentence):
+            plan().batch_function(**options)
+    with pytest.raises(ValueError, match="must not be numeric on an engine"):
+        NUMERIC.batch_function(key=source, id_column="person", after="first")
 
 
 def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
@@ -403,42 +354,26 @@ def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
     table = people(50)
     known = f._for_schema(table.schema)
     swapped = table.select(["person", "sex", "region", "race", "votes"])
-    cases: list[tuple[Any, pa.Table, type, str]] = [
-        (known, swapped, ValueError, "in their order; got `sex` instead of `race` at position 1"),
-        (
-            known,
-            table.drop_columns(["region"]),
-            ValueError,
-            "in their order; got 4 columns instead of 5",
-        ),
-        (
-            known,
-            table.set_column(0, "person", table["person"].cast(pa.int32())),
-            TypeError,
-            "column `person`: must stay of type int64; got int32",
-        ),
-        (
-            f,
-            table.set_column(1, "race", pa.array([SECRET if i == 7 else "a" for i in range(50)])),
-            ValueError,
-            "column `race`: must hold declared categories only; got 1 other value, .* row 7",
-        ),
-        (
-            f,
-            table.set_column(0, "person", pa.array([None if i == 3 else i for i in range(50)])),
-            ValueError,
-            "column `person`: must hold no missing ids; got 1, the first in row 3 of its batch$",
-        ),
-        (
-            f,
-            table.set_column(0, "person", pa.array([0.5] * 50)),
-            TypeError,
-            "column `person`: must hold integers, strings or bytes, as ids do; got Float64",
-        ),
-        (f, table.drop_columns(["person"]), ValueError, "column `person`: must be in `frame`"),
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+
+    def changed(**columns_: Any) -> pa.Table:
+        return pa.table({**columns, **columns_})
+
+    small = table.set_column(0, "person", table["person"].cast(pa.int32()))
+    people_but_one = [None if i == 3 else i for i in range(50)]
+    declared = "column `race`: must hold declared categories only; got 1 other value, .* row 7"
+    missing = "column `person`: must hold no missing ids; got 1, the first in row 3 of its batch$"
+    cases: list[tuple[Any, pa.Table, str]] = [
+        (known, swapped, "in their order; got `sex` instead of `race` at position 1"),
+        (known, table.drop_columns(["region"]), "in their order; got 4 columns instead of 5"),
+        (known, small, "column `person`: must stay of type int64; got int32"),
+        (f, changed(race=[SECRET if i == 7 else "a" for i in range(50)]), declared),
+        (f, changed(person=people_but_one), missing),
+        (f, changed(person=[0.5] * 50), "must hold integers, strings or bytes, as ids do"),
+        (f, table.drop_columns(["person"]), "column `person`: must be in `frame`"),
     ]
-    for function, given, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
+    for function, given, sentence in cases:
+        with pytest.raises((TypeError, ValueError), match=sentence) as caught:
             function.table(given)
         assert SECRET not in str(caught.value)
         assert "\n" not in str(caught.value)
@@ -450,21 +385,12 @@ def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
         f.certificate(records=1, engine="x")
 
 
-def test_bad_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_holds_the_key_itself_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SURVEY_KEY", "f" * 64)
-    cases: list[tuple[Any, type, str]] = [
-        (lambda: bs.KeySource.file(tmp_path / "none"), FileNotFoundError, "on every machine"),
-        (lambda: bs.KeySource.file(7), TypeError, "`path` must be a path; got int"),  # type: ignore[arg-type]
-        (lambda: bs.KeySource.env("SURVEY_KEY"), ValueError, "must hold the absolute path"),
-        (lambda: bs.KeySource.env("NO_SUCH_KEY"), ValueError, "got no such variable"),
-        (lambda: bs.KeySource.env(""), ValueError, "`name` must be a string; got none"),
-        (lambda: bs.KeySource.env("\ud800"), ValueError, "got half of a surrogate pair"),
-        (lambda: bs.KeySource.call("a:\ud800"), ValueError, "got half of a surrogate pair"),
-        (lambda: bs.KeySource.call("key"), ValueError, '`function` must be "module:function"'),
-        (lambda: bs.KeySource.call("no_such:key"), ValueError, "got no function of that name"),
-        (lambda: bs.KeySource.file("x", fingerprint="x"), ValueError, "16 hexadecimal digits"),
-    ]
-    for call, kind, sentence in cases:
-        with pytest.raises(kind, match=sentence) as caught:
-            call()
-        assert "ffff" not in str(caught.value)
+    with pytest.raises(ValueError, match="must hold the absolute path") as caught:
+        bs.KeySource.env("SURVEY_KEY")
+    assert "ffff" not in str(caught.value)
+    with pytest.raises(ValueError, match="16 hexadecimal digits"):
+        bs.KeySource.file("x", fingerprint="x")

@@ -128,18 +128,6 @@ def test_many_texts_have_the_reports_that_they_have_alone() -> None:
         assert m.respond(int(codes[i]), key=KEY, stream="a", id=texts[i]) == want[i]
 
 
-def test_no_ids_at_all_have_no_reports() -> None:
-    m = MATRICES["kron"]
-    none: list[Any] = [
-        [], np.array([], dtype=str), np.array([], dtype="S3"), pa.array([], pa.string()),
-        pa.chunked_array([], pa.string_view()), pl.Series([], dtype=pl.String),
-        pd.Series([], dtype="str"), pa.array([], pa.binary(3)),
-        pa.array([], pa.string()).dictionary_encode(),
-    ]  # fmt: skip
-    for ids in none:
-        assert len(m.randomize(codes_for(m, 0), key=KEY, stream="a", ids=ids)) == 0
-
-
 def refused(ids: Any) -> str:
     m = MATRICES["kron"]
     with pytest.raises((ValueError, TypeError)) as caught:

@@ -5,9 +5,7 @@ Exact coverage sums the probabilities of all counts of n records: it has no erro
 
 from __future__ import annotations
 
-import copy
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -248,29 +246,6 @@ def test_a_conjunction_says_what_randomization_adds() -> None:
         count_of([a], [codes[0]], [[0]], population="all")  # type: ignore[arg-type]
 
 
-@every_matrix
-def test_extremes_are_those_of_the_rows_of_the_inverse(m: bs.Matrix) -> None:
-    inverse = np.linalg.inv(m.to_dense().T)
-    least, most = intervals.extremes(m)
-    np.testing.assert_allclose(least, inverse.min(axis=1), atol=1e-9)
-    np.testing.assert_allclose(most, inverse.max(axis=1), atol=1e-9)
-    for rows, block in intervals.inverse_rows(m):
-        np.testing.assert_allclose(block, inverse[rows], atol=1e-9)
-
-
-def test_a_joint_plan_is_that_of_the_whole_matrix() -> None:
-    for factors in (
-        [bs.randomized_response(2, keep=0.75), bs.tridiagonal([0.2, 0.1])],
-        [bs.identity(3), bs.dense([[5, 2, 1], [1, 5, 2], [2, 1, 5]]), bs.geometric(2, beta=0.5)],
-        [bs.kron(bs.circulant([5, 2, 1]), bs.identity(1)), bs.permutation([1, 0])],
-    ):
-        joint = bs.kron(*factors)
-        whole = bs.dense(joint.to_dense())
-        assert joint.required_records(0.01) == pytest.approx(whole.required_records(0.01), abs=1)
-    many = bs.kron(*[bs.geometric(30, temperature=0.5)] * 4)
-    assert many.required_records(0.01) > 0
-
-
 def test_probes_are_as_good_as_they_say() -> None:
     """Just above the size up to which all is exact, against rows solved for by hand."""
     m = bs.tridiagonal(0.2, size=10_001)
@@ -340,24 +315,6 @@ def test_counts_beyond_what_doubles_hold() -> None:
         assert found.records == 2**62 + 2**61 + 2**60
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
-)
-def test_copies_of_an_estimate_stay_frozen(copied: Any) -> None:
-    one = bs.tridiagonal(0.1, size=3).estimate(counts=[5, 3, 2], method="simplex")
-    one.interval()
-    other = copied(one)
-    # Estimates are compared as objects.
-    assert one == one
-    assert one != other
-    assert repr(other) == repr(one)
-    for name in ("frequencies", "reports"):
-        assert np.array_equal(getattr(other, name), getattr(one, name))
-        assert not getattr(other, name).flags.writeable
-    assert np.array_equal(other.interval(), one.interval())
-    assert (other.records, other.method, other.matrix) == (one.records, one.method, one.matrix)
-
-
 @pytest.mark.parametrize("population", ["sampled", "fixed"])
 def test_bounds_of_a_conjunction_are_in_order_and_are_counts(population: Any) -> None:
     # All bounds lie above what a count can be, or all below: both are cut, and no truth is lost.
@@ -368,35 +325,6 @@ def test_bounds_of_a_conjunction_are_in_order_and_are_counts(population: Any) ->
             low, high = found.interval(confidence)
             assert 0 <= low <= high <= n
             assert high == n if report == 0 else low == 0
-
-
-BAD: list[tuple[Any, str]] = [
-    (lambda m: m.estimate(counts=[0.1, 0.1, 0.1]), "got shares that sum to 0.3"),
-    (lambda m: m.estimate(counts=[1e300, 1e308, 1e308]), "sum to less than 2^63; got inf"),
-    (
-        lambda m: m.estimate(counts=np.ma.array([1, 2, 3], mask=[False, True, False])),
-        "no missing values; got 1, the first at position 1",
-    ),
-    (
-        lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])),
-        "first at position 2",
-    ),
-    (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be used with"),
-    (
-        lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]),
-        "rank 1, that separates only this many",
-    ),
-    (lambda _: count_of([bs.uniform(2)], [[0]], [[0]]), "`count` must be used with"),
-    (lambda _: bs.blocks([2]).standard_error([1, 0], 5), "`standard_error` must be used with"),
-]
-
-
-@pytest.mark.parametrize(("call", "text"), BAD)
-def test_bad_input_is_one_sentence(call: Any, text: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        call(MATRICES["response"])
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_intervals_cover_where_standard_errors_alone_do_not() -> None:

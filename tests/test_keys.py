@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import errno
 import logging
 import os
 import pickle
@@ -222,18 +221,6 @@ def test_what_is_no_key_is_refused_without_being_quoted(tmp_path: Path) -> None:
         loose.insecure(True)
 
 
-def test_what_the_system_says_of_a_file_is_pythons_own_error(tmp_path: Path) -> None:
-    missing = tmp_path / "no" / "key"
-    for call in (bs.Key.from_file, bs.Key.generate().to_file):
-        with pytest.raises(FileNotFoundError) as caught:
-            call(missing)
-        assert caught.value.errno == errno.ENOENT
-        assert caught.value.filename == str(missing)
-        assert "os error" not in str(caught.value)
-    with pytest.raises(IsADirectoryError):
-        bs.Key.from_file(tmp_path)
-
-
 @pytest.mark.parametrize("bad", [1, True, np.int64(1), 2.0, b"a", None, "a\ud800", "a\0b"])
 def test_what_is_no_path_is_one_sentence(bad: Any) -> None:
     # A whole number would be an open file of the process.
@@ -241,8 +228,3 @@ def test_what_is_no_path_is_one_sentence(bad: Any) -> None:
     for call in (loose.from_file, bs.Key.generate().to_file, found.to_npz):
         with pytest.raises((TypeError, ValueError), match="`path` must be the path of a file; got"):
             call(bad)
-
-
-def test_a_key_is_made_by_its_functions_only() -> None:
-    with pytest.raises(TypeError):
-        loose()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from fractions import Fraction
-from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -102,28 +99,3 @@ def test_what_would_take_too_long_is_refused(a: bs.Matrix, b: bs.Matrix, got: st
     sentence = f"`other` must have size 4096 at most to be compared row by row; got {got}"
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         a.same_probabilities(b)
-
-
-@pytest.mark.parametrize("other", [None, 3, np.eye(2), [[1, 0], [0, 1]]], ids=repr)
-def test_only_a_matrix_has_a_law(other: Any) -> None:
-    with pytest.raises(TypeError, match=r"^`other` must be a Matrix; got \w+$"):
-        bs.identity(2).same_probabilities(other)
-
-
-def test_other_sizes_are_other_laws() -> None:
-    assert not bs.uniform(2).same_probabilities(bs.uniform(3))
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals between threads")
-def test_an_interrupt_stops_a_long_comparison() -> None:
-    a, b = bs.randomized_response(1000, beta=0.3), bs.geometric(1000, beta=0.5)
-    main = threading.main_thread().ident
-    assert main is not None
-    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            (a @ b).same_probabilities(b @ a)
-    finally:
-        timer.cancel()
-        timer.join()

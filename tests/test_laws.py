@@ -102,17 +102,6 @@ def test_every_number_agrees_with_the_reference(name: str, m: bs.Matrix) -> None
     assert m.is_ergodic == reference.is_ergodic(p)
 
 
-@of_every_family()
-def test_one_line_and_one_table(name: str, m: bs.Matrix) -> None:
-    assert repr(m).startswith(f"<Matrix {name} {m.size} x {m.size}: beta ")
-    assert "\n" not in repr(m)
-    page = m._repr_html_()
-    assert f'<th scope="row">family</th><td>{name}</td>' in page
-    small = m.size <= 32
-    assert page.count("<tr>") == page.count("</tr>") == 10 + small * (m.size + 2)
-    assert ("<figure" in page) == small
-
-
 @of_every_family(some=20)
 def test_matrices_are_immutable(name: str, m: bs.Matrix) -> None:
     for attribute in ("size", "beta", "anything"):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 from bistochastic import operators
-from bistochastic.estimate import likelihood as search
 from reports import likelihood
 
 
@@ -96,29 +95,6 @@ def test_likelihood_beyond_dense_sizes_reaches_the_gap(m: bs.Matrix) -> None:
     assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-11)
 
 
-def test_joint_likelihood_of_thousands_of_cells() -> None:
-    factors = [
-        bs.randomized_response(9, epsilon=2),
-        bs.geometric(16, temperature=0.7),
-        bs.dense(np.roll(np.eye(7), 1, axis=1) * 0.5 + 0.5 / 7),
-        bs.randomized_response(5, epsilon=1.5),
-    ]
-    m = bs.kron(bs.kron(*factors[:2]), *factors[2:])
-    sizes = [factor.size for factor in factors]
-    rng = np.random.default_rng(10)
-    truth = rng.dirichlet(np.full(m.size, 0.05))
-    counts = rng.multinomial(3000, m.apply(truth) / m.apply(truth).sum())
-    e = m.estimate(counts=counts, method="mle")
-    assert m.size > 2048
-    assert e.gap <= 1e-6
-    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-10)
-    # The same numbers from the plain products, axis by axis.
-    table = e.frequencies.reshape(sizes)
-    for axis, factor in enumerate(factors):
-        table = np.moveaxis(np.tensordot(table, factor.to_dense(), axes=(axis, 0)), -1, axis)
-    np.testing.assert_allclose(m.apply(e.frequencies), table.reshape(-1), atol=1e-15)
-
-
 @pytest.mark.parametrize("size", [8, 400, 900, 2100])
 def test_hostile_tables_get_shares_and_an_honest_gap(size: int) -> None:
     """Counts over fifteen decades: what cannot be certified in doubles is not claimed."""
@@ -140,52 +116,6 @@ def test_hostile_tables_get_shares_and_an_honest_gap(size: int) -> None:
             with np.errstate(divide="ignore"):
                 slope = (m.to_dense() @ (reports / expected)).max() - 1
             assert slope <= e.gap * (1 + 1e-6) + 1e-6
-
-
-def test_a_kernel_without_a_structure_does_not_hang_beyond_dense_sizes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Just beyond the size up to which equations are written down, which is made smaller: the way
-    # that is taken is the same, and each of its products costs a sixteenth.
-    size = 513
-    for module in (search, operators):
-        assert size < module._DENSE
-        monkeypatch.setattr(module, "_DENSE", size - 1)
-    band = np.roll(np.eye(size, dtype=int), 1, axis=1)
-    m = bs.dense(6 * np.eye(size, dtype=int) + 2 * band + 2 * band.T)
-    counts = np.random.default_rng(11).multinomial(4000, np.full(size, 1 / size))
-    from bistochastic import _core
-
-    # The singular values of so large a table take long, and are known here: 10 and 2.
-    _core.keep_condition(m, 5.0)
-    e = m.estimate(counts=counts, method="mle")
-    assert e.gap <= 1e-10
-
-
-def test_well_conditioned_matrices_need_no_singular_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-
-    def made(seed: int) -> bs.Matrix:
-        unit = np.eye(6, dtype=int)
-        return bs.dense(8 * unit + np.random.default_rng(seed).permutation(unit))
-
-    matrices = {
-        "dense": made(1),
-        "kron": bs.kron(made(2), made(3)),
-        "product": made(4) @ made(5),
-        "nested": bs.kron(made(6) @ made(7), made(8)),
-    }
-
-    def refused(_: Any) -> Any:
-        raise AssertionError("singular values were asked for")
-
-    monkeypatch.setattr(operators, "singular_values", refused)
-    for name, m in matrices.items():
-        counts = rng.poisson(5, m.size)
-        for method in ("inverse", "mle", "shrunk"):
-            assert m.estimate(counts=counts, method=method).frequencies.sum() == pytest.approx(1)
-        assert not m.is_singular, name
-        assert m.required_records(0.1) > 1
 
 
 @pytest.mark.parametrize("method", ["inverse", "mle", "shrunk"])
