@@ -35,34 +35,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commands_are_listed_in_the_order_of_work_with_short_summaries() -> None:
-    names = list(cli.main.commands)
-    listed = re.findall(r"^  (\w+)  +(\S.*)$", run("--help").output.split("Commands:\n")[1], re.M)
-    assert sorted(name for name, _ in listed) == sorted(names)
-    assert [name for name, _ in listed][:6] == [
-        "demo", "plan", "protect", "inspect", "report", "estimate",
-    ]  # fmt: skip
-    for _name, summary in listed:
-        assert 10 < len(summary) <= 45
-        assert summary.endswith(".")
-        assert not summary.endswith("..")
-
-
-def test_protect_ends_with_what_is_unprotected_and_the_next_command(folder: Path) -> None:
-    words = ["protect", folder / "in.csv", folder / "out.csv", "--plan", folder / "plan.toml"]
-    plain, shuffled = run(*words).stdout, run(*words, "--shuffle").stdout
-    for text in (plain, shuffled):
-        lines = text.splitlines()
-        assert "  column `age`" in lines[lines.index("Published unchanged:") :]
-        assert lines[-1].startswith("  bistochastic report ")
-        assert "<" not in text
-    assert "use --shuffle" in plain
-    assert "bistochastic audit" in plain
-    assert "use --shuffle" not in shuffled
-    # Rows in random order cannot be matched with the original.
-    assert "bistochastic audit" not in shuffled
-
-
 def test_programs_get_json(folder: Path) -> None:
     plan = folder / "plan.toml"
     run("protect", folder / "in.csv", folder / "out.csv", "--plan", plan)
@@ -115,9 +87,3 @@ def test_a_terminal_gets_folded_tables_and_no_markup(
     assert all(line.startswith("  ") for line in plain.split("Warnings:\n")[1].splitlines())
     words = " ".join(plain.split())
     assert words.count("a very long cell") == 3
-
-
-def test_pipes_get_plain_text(folder: Path) -> None:
-    text = run("inspect", folder / "plan.toml").output
-    assert "\x1b" not in text
-    assert text == f"{PLAN.preview()}\n"
