@@ -384,56 +384,35 @@ def test_a_child_forked_while_a_number_is_found_finds_it_itself(name: str) -> No
 
 @forks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_child_forked_while_a_thread_finds_a_property_finds_it_itself(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("what", ["a property", "a key"])
+def test_a_child_forked_while_a_thread_finds_something_finds_it_itself(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plans = [
-        bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=beta)])
-        for beta in (0.3, 0.6)
-    ]
-    plain, begun, go = definitions.measures, threading.Event(), threading.Event()
-
-    def slow(attribute: Any) -> Any:
-        if threading.current_thread() is not threading.main_thread():
-            begun.set()
-            go.wait(60)
-        return plain(attribute)
-
-    monkeypatch.setattr(definitions, "measures", slow)
-    thread = threading.Thread(target=lambda: plans[0].by_attribute)
-    thread.start()
-    assert begun.wait(60)
-    pid = os.fork()
-    if pid == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(10)
-        try:
-            os._exit(0 if all("x" in plan.by_attribute for plan in plans) else 2)
-        finally:
-            os._exit(1)
-    status = os.waitpid(pid, 0)[1]
-    go.set()
-    thread.join()
-    assert status == 0
-
-
-@forks
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_child_forked_while_a_thread_reads_a_key_reads_it_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    column = bs.Categorical("x", ["a", "b"], "randomized_response", beta=0.3)
+    plans = [bs.Plan([column]), bs.Plan([column], name="other")]
     bs.Key.generate().to_file(tmp_path / "key")
     source = bs.KeySource.file(tmp_path / "key")
-    plain, begun, go = sources._found, threading.Event(), threading.Event()
+    cases: dict[str, tuple[Any, str, Callable[[], Any], Callable[[], bool]]] = {
+        "a property": (
+            definitions, "measures", lambda: plans[0].by_attribute,
+            lambda: all("x" in plan.by_attribute for plan in plans),
+        ),
+        "a key": (
+            sources, "_found", source.read,
+            lambda: source.read().fingerprint == source.fingerprint,
+        ),
+    }  # fmt: skip
+    module, name, find, found = cases[what]
+    plain, begun, go = getattr(module, name), threading.Event(), threading.Event()
 
-    def slow(kind: str, place: str) -> bs.Key:
+    def slow(*given: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             go.wait(60)
-        return plain(kind, place)
+        return plain(*given)
 
-    monkeypatch.setattr(sources, "_found", slow)
-    thread = threading.Thread(target=source.read)
+    monkeypatch.setattr(module, name, slow)
+    thread = threading.Thread(target=find)
     thread.start()
     assert begun.wait(60)
     pid = os.fork()
@@ -441,7 +420,7 @@ def test_a_child_forked_while_a_thread_reads_a_key_reads_it_itself(
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(10)
         try:
-            os._exit(0 if source.read().fingerprint == source.fingerprint else 2)
+            os._exit(0 if found() else 2)
         finally:
             os._exit(1)
     status = os.waitpid(pid, 0)[1]

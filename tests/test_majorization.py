@@ -112,12 +112,6 @@ def test_majorizes_is_its_definition(entries: list[tuple[int, int]]) -> None:
             bs.theory.t_transforms(p, q)
 
 
-@given(pairs(st.integers(0, 1000)))
-def test_ordered_alike_nothing_is_relabelled(pair: tuple[list[int], list[int]]) -> None:
-    p, q = sorted(pair[0]), sorted(pair[1])
-    assert not bs.theory.t_transforms(p, q).relabels
-
-
 @of_every_family()
 def test_a_bistochastic_matrix_never_decreases_uncertainty(name: str, matrix: bs.Matrix) -> None:
     size = matrix.size
@@ -176,17 +170,6 @@ def test_every_kind_of_vector_is_read() -> None:
             assert loose.theory.t_transforms(p, q).apply(p) == list(q)
 
 
-def test_a_million_entries() -> None:
-    n = 10**6
-    p = np.arange(n)
-    q = np.full(n, n // 2)
-    q[: n // 2] -= 1
-    assert bs.theory.majorizes(p, q)
-    assert not bs.theory.majorizes(q, p)
-    assert bs.theory.majorizes(p / n, q / n)
-    assert not bs.theory.majorizes(q / n, p / n)
-
-
 @pytest.mark.parametrize("n", [34, 35, 90])
 def test_a_long_product_of_t_transforms_is_one_matrix(n: int) -> None:
     # Beyond 33 factors it is dense.
@@ -202,16 +185,6 @@ def test_a_long_product_of_t_transforms_is_one_matrix(n: int) -> None:
     assert matrix.row(n - 1) == pytest.approx(want, abs=1e-15)
 
 
-def test_the_result_is_a_frozen_value() -> None:
-    found = bs.theory.t_transforms([3, 1], [2, 2])
-    assert found == bs.theory.t_transforms([6, 2], [4, 4])
-    assert hash(found) == hash(bs.theory.t_transforms([6, 2], [4, 4]))
-    assert repr(found) == "<TTransforms of 2 codes: 1 T-transform>"
-    assert "relabelling" in repr(bs.theory.t_transforms([0, 9, 5, 3], [8, 1, 2, 6]))
-    with pytest.raises(AttributeError):
-        found.steps = ()  # type: ignore[misc]
-
-
 @pytest.mark.parametrize("function", [loose.theory.majorizes, loose.theory.t_transforms])
 @pytest.mark.parametrize(
     ("p", "q", "error", "sentence"),
@@ -225,12 +198,7 @@ def test_the_result_is_a_frozen_value() -> None:
         ([1], [None], TypeError, "`q` must hold numbers; got NoneType at 0"),
         ([True], [1], TypeError, "`p` must hold numbers; got bool at 0"),
         (np.array([True]), [1], TypeError, "`p` must hold numbers in one row; got bool"),
-        ([1j], [1], TypeError, "got complex at 0"),
-        ("12", "21", TypeError, "`p` must hold numbers in one row; got 0 axes"),
-        (3, 3, TypeError, "`p` must hold numbers in one row; got 0 axes"),
-        (None, [1], TypeError, "`p` must hold numbers in one row; got 0 axes"),
         (np.eye(2), np.eye(2), TypeError, "`p` must hold numbers in one row; got 2 axes"),
-        ([[1, 2]], [1], TypeError, "`p` must hold numbers; got list at 0"),
         (bs.uniform(2), [1, 1], TypeError, "`p` must hold numbers in one row; got 2 axes"),
     ],
 )

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import copy
 import gc
-import inspect
 import os
 import pickle
-import pydoc
-import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +14,6 @@ from typing import Any
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
-from bistochastic.permutations.decomposition import Decomposition
-from returned import CLASSES
 
 MAKERS: dict[str, Callable[[], object]] = {
     "a family": lambda: bs.uniform(3),
@@ -70,18 +63,6 @@ def test_every_protocol_pickles_a_matrix_and_refuses_a_decomposition(protocol: i
         pickle.dumps(m.decompose(), protocol)
 
 
-@pytest.mark.parametrize("name", ["Matrix", "Decomposition"])
-def test_help_shows_what_is_inherited(name: str) -> None:
-    cls: Any = CLASSES[name]
-    text = pydoc.plain(pydoc.render_doc(cls))
-    public = [member for member in dir(cls) if not member.startswith("_")]
-    assert len(public) > 8
-    for member in public:
-        first = inspect.getdoc(inspect.getattr_static(cls, member))
-        assert first, member
-        assert first.splitlines()[0] in text, member
-
-
 def test_objects_are_freed() -> None:
     def resident() -> int:
         pages = Path("/proc/self/statm").read_text().split()[1]
@@ -104,50 +85,6 @@ def test_objects_are_freed() -> None:
     assert sys.getrefcount(bs.Matrix) >= held + 900
     del kept
     assert sys.getrefcount(bs.Matrix) <= held + 100
-
-
-def test_threads_make_matrices_of_their_own() -> None:
-    found: list[list[int]] = []
-
-    def work(k: int) -> None:
-        made = [bs.uniform(n % 50 + k) for n in range(2000)]
-        found.append([m.size - k for m in made])
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(2, 10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[n % 50 for n in range(2000)]] * 8
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_makes_matrices() -> None:
-    code = (
-        "import os, bistochastic as bs; m = bs.uniform(3); pid = os.fork();\n"
-        "n = bs.uniform(4) @ bs.uniform(4);\n"
-        "ok = type(n) is bs.Matrix and n.respond(1) in range(4);\n"
-        "os._exit(not ok) if pid == 0 else exit(os.waitpid(pid, 0)[1] or not ok)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_package_that_is_imported_anew_makes_its_own_class() -> None:
-    code = (
-        "import sys, bistochastic as bs; old = bs.Matrix;\n"
-        "for name in [n for n in sys.modules if n.split('.')[0] == 'bistochastic']:\n"
-        "    if name != 'bistochastic._core': del sys.modules[name]\n"
-        "import bistochastic as bs\n"
-        "assert type(bs.uniform(2)) is bs.Matrix is not old\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_core_refuses_things_that_it_does_not_know() -> None:
-    with pytest.raises(
-        TypeError, match=r"^`Other` must be a name that the core knows; got an unknown one$"
-    ):
-        _core.register(Other=1)
 
 
 @pytest.mark.parametrize("size", [2**32 + 1, 2**53])

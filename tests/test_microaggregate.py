@@ -177,15 +177,6 @@ def test_one_column_is_divided_in_the_best_of_all_ways(data: st.DataObject) -> N
     assert found.information_loss == pytest.approx(100 * got / total if total else 0, abs=1e-6)
 
 
-def test_one_column_in_two_axes_is_the_same() -> None:
-    x = np.random.default_rng(3).normal(size=300)
-    one, two = bs.masking.microaggregate(x, k=4), bs.masking.microaggregate(x[:, None], k=4)
-    assert one.classes.tolist() == two.classes.tolist()
-    assert one.centroids.shape == (len(one.sizes),)
-    assert two.centroids.shape == (len(two.sizes), 1)
-    assert two.values.shape == (300, 1)
-
-
 def test_classes_do_not_depend_on_the_threads() -> None:
     # Without structure in 30 columns, so that searches look at all records, on the pool.
     code = (
@@ -263,17 +254,6 @@ def test_columns_of_every_kind_give_the_same(kind: Any) -> None:
     assert one.classes.tolist() == [0, 1, 0, 1, 0, 1]
 
 
-def test_what_a_column_holds_is_seen() -> None:
-    days = {"day": pl.Series(PEOPLE["age"]).cast(pl.Date)}
-    by_day = bs.masking.k_anonymous_classes(days, quasi_identifiers=["day"], k=3)
-    by_age = bs.masking.k_anonymous_classes(PEOPLE, quasi_identifiers=["age"], k=3)
-    assert by_day.classes.tolist() == by_age.classes.tolist()
-    names = bs.masking.k_anonymous_classes(
-        {"zip": [7, 7, 9, 9]}, quasi_identifiers={"zip": "nominal"}, k=2
-    )
-    assert names.information_loss == 0
-
-
 def test_blocks_are_built_from_classes() -> None:
     x = np.random.default_rng(6).normal(size=(40, 2))
     found = bs.masking.microaggregate(x, k=3)
@@ -295,17 +275,12 @@ HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
     ("x", "k", "sentence"),
     [
         ([1, 2, 3], 1, "`k` must be an integer of at least 2; got 1"),
-        ([1, 2, 3], "2", "`k` must be an integer of at least 2; got str"),
         ([1, 2, 3], 4, "`k` must be at most the number of records, 3; got 4"),
-        ([], 2, "`k` must be at most the number of records, 0; got 2"),
         ([1, NAN, 3, NAN], 2, "`X` must hold no NaN; got 2, the first at position 1"),
         ([[1, 2], [3, NAN]], 2, "`X` must hold no NaN; got 1, the first at (1, 1)"),
         ([1, 2, INF], 2, "`X` must hold no infinite numbers; got 1, the first at position 2"),
         (HOLES, 2, "`X` must hold no missing values; got 1, the first at (1, 0)"),
         (dict(HOLES), 2, "`X['a']` must hold no missing values; got 1, the first at position 1"),
-        (np.zeros((2, 2, 2)), 2, "`X` must have one or two axes; got 3"),
-        (np.zeros((5, 0)), 2, "`X` must have at least one column; got none"),
-        (["a", "b"], 2, "`X` must be an array of numbers; got dtype <U1"),
     ],
 )
 def test_bad_numbers_are_refused_in_a_sentence(x: Any, k: Any, sentence: str) -> None:
@@ -321,14 +296,8 @@ NAMES = "`quasi_identifiers` must name columns"
 @pytest.mark.parametrize(
     ("columns", "asked", "sentence"),
     [
-        ([[1, 2]], ["a"], f"{MAP}; got list"),
-        ({}, ["a"], f"{MAP}; got none"),
         (PEOPLE, ["age", "aeg"], f"{NAMES}; got 'aeg' at position 1"),
-        (PEOPLE, [10**5000], f"{NAMES}; got int at position 0"),
         (PEOPLE, ["age", "age"], f"{NAMES}, each once; got one again at position 1"),
-        (PEOPLE, [], f"{NAMES}; got none"),
-        (PEOPLE, {"age": "big"}, "`quasi_identifiers` must be one of number, nominal;"
-         " got 'big'"),
         (PEOPLE, {"town": "number"}, "`columns['town']` must be an array of numbers; got str"),
         (PEOPLE, {"school": ["none", "primary"]}, "`columns['school']` must hold the categories"
          " that are listed for it; got an undeclared one at position 0"),
@@ -344,12 +313,6 @@ def test_bad_columns_are_refused_in_a_sentence(columns: Any, asked: Any, sentenc
     with pytest.raises((ValueError, TypeError)) as caught:
         bs.masking.k_anonymous_classes(columns, quasi_identifiers=asked, k=2)
     assert str(caught.value) == sentence
-
-
-def test_a_column_that_holds_no_numbers_is_named() -> None:
-    sentence = r"`X\['town'\]` must be an array of numbers; got dtype <U1"
-    with pytest.raises(TypeError, match=sentence):
-        bs.masking.microaggregate({"age": [1, 2, 3], "town": ["a", "b", "a"]}, k=2)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=4, max_size=30))

@@ -84,12 +84,6 @@ def test_options_are_called_as_in_python() -> None:
                 assert param.opts == [typed or f"--{param.name}".replace("_", "-")]
 
 
-def test_what_python_takes_can_be_typed() -> None:
-    # A function cannot be typed, and the shell has a bar of its own.
-    typed = options(cli.main.commands["inspect"])
-    assert set(parameters(bs.Matrix.profile)) - {"self", "progress"} <= set(typed)
-
-
 def test_measures_are_called_as_the_attributes_of_a_matrix() -> None:
     m = bs.randomized_response(4, beta=0.5)
     profile = m.profile()
@@ -99,12 +93,6 @@ def test_measures_are_called_as_the_attributes_of_a_matrix() -> None:
         assert getattr(profile, name) == getattr(m, name), name
     # No measure of a matrix goes by another name in its profile.
     assert not {"bits", "ergodic"} & {entry.name for entry in profile}
-
-
-@pytest.mark.parametrize("function", [bs.Matrix.standard_error, bs.tradeoff, bs.plot.tradeoff])
-def test_records_are_called_records(function: Any) -> None:
-    assert "records" in parameters(function)
-    assert not {"n", "pi"} & set(parameters(function))
 
 
 def written_classes() -> set[str]:
@@ -157,14 +145,6 @@ def test_every_class_that_is_returned_is_documented() -> None:
     assert returned <= exported, sorted(returned - exported)
 
 
-def test_about_fifty_names_stand_at_the_top() -> None:
-    assert len(bs.__all__) <= 55
-    of_modules = {*bs.masking.__all__, *bs.theory.__all__}
-    assert not of_modules & set(bs.__all__)
-    classes = {name for name in of_modules if name[0].isupper()}
-    assert classes <= set(CLASSES)
-
-
 def test_every_public_name_is_there_and_is_found_by_dir() -> None:
     for name in bs.__all__:
         assert getattr(bs, name) is not None
@@ -172,11 +152,3 @@ def test_every_public_name_is_there_and_is_found_by_dir() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", bs.__version__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = bs.nothing
-
-
-def test_public_functions_are_one_and_the_same_by_either_way() -> None:
-    from bistochastic.choose.tradeoff import tradeoff
-    from bistochastic.estimate import Estimate
-
-    assert bs.tradeoff is tradeoff
-    assert type(bs.identity(2).estimate([0, 1])) is Estimate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
@@ -165,31 +164,6 @@ def test_shared_parts_give_the_numbers_of_separate_ones() -> None:
     assert nested.apply([1.0, 0.0, 0.0]) == pytest.approx(power[0], abs=1e-13)
     assert nested.posterior(1) == pytest.approx(power[:, 1], abs=1e-13)
     assert nested.condition == pytest.approx(np.linalg.cond(power), rel=1e-9)
-
-
-def test_separately_built_composites_are_told_apart() -> None:
-    a, b = (squares(bs.circulant(row), DEEP) for row in ([3, 2, 1], [3, 1, 2]))
-    assert a != b
-    assert {a, b, squares(bs.circulant([3, 2, 1]), DEEP)} == {a, b}
-
-
-def test_what_is_singular_deep_inside_is_said_in_one_short_sentence() -> None:
-    with pytest.raises(ValueError, match="whose factor 0 is one") as refusal:
-        squares(bs.dense(np.array(ROWS)), DEEP).solve(np.ones(3))
-    assert len(str(refusal.value)) < 300
-
-
-def test_a_kron_of_many_ones_is_its_factor() -> None:
-    m = bs.kron(bs.dense(np.array(ROWS)), krons(bs.uniform(1), 15))
-    plain = bs.dense(np.array(ROWS))
-    assert (m.to_dense() == plain.to_dense()).all()
-    assert m.exact_row(1) == plain.exact_row(1)
-    assert (m.beta, m.epsilon, m.truthfulness) == (plain.beta, plain.epsilon, plain.truthfulness)
-    assert m.profile().capacity == pytest.approx(plain.profile().capacity, abs=1e-9)
-    assert m.estimate(counts=[5, 3, 2]).frequencies == pytest.approx(
-        plain.estimate(counts=[5, 3, 2]).frequencies
-    )
-    assert not math.isnan(m.condition)
 
 
 def test_a_row_of_a_large_product_goes_through_its_factors_in_turn() -> None:

@@ -99,24 +99,6 @@ def test_singular_matrices_are_refused_whatever_their_structure(m: bs.Matrix) ->
         m.solve(np.ones(m.size))
 
 
-def test_what_is_left_is_named() -> None:
-    def left(m: bs.Matrix) -> str:
-        with pytest.raises(bs.errors.SingularMatrixError) as error:
-            m.solve(np.ones(m.size))
-        return str(error.value).partition("got one ")[2]
-
-    assert left(bs.k_anonymous(12, k=3)) == "that reveals only the totals of its 4 classes"
-    assert left(bs.uniform(3)) == "that reveals only the total of all categories"
-    assert left(bs.t_transform(4, 0, 3, keep=0.5)).endswith("categories 0 and 3 only together")
-    assert left(bs.circulant([1, 1, 0, 0])) == (
-        "of rank 3 in doubles, that separates only this many Fourier components of 4"
-    )
-    assert left(bs.kron(bs.uniform(2), bs.identity(2))).startswith("whose factor 0 is one that")
-    assert left(bs.identity(3) @ bs.uniform(3)).startswith(
-        "whose factor 1 is one that reveals only"
-    )
-
-
 def test_a_faint_rest_beside_perfect_secrecy_is_refused() -> None:
     share = Fraction(1, 2**55)
     m = bs.mix([bs.permutation([1, 0, 3, 2]), bs.uniform(4)], weights=[share, 1 - share])
@@ -218,16 +200,6 @@ def test_conditions_of_composites_follow_their_rules() -> None:
     many = bs.kron(*[a] * 10)
     assert many.condition > 2**50
     assert many.is_singular
-
-
-def test_a_large_product_is_conditioned_by_iteration() -> None:
-    n = 3000
-    alphas = RNG.random(n - 1) * 0.2
-    m = bs.tridiagonal(alphas) @ bs.geometric(n, temperature=1)
-    found = m.condition
-    bound = bs.tridiagonal(alphas).condition * bs.geometric(n, temperature=1).condition
-    # From below, and at most what the factors allow together; both are well conditioned.
-    assert bound / 3 <= found <= bound * (1 + 1e-9)
 
 
 loose: Any = bs

@@ -188,14 +188,3 @@ def test_one_record_at_a_time_and_by_ids() -> None:
         record = {"town": data["town"][i], "sex": data["sex"][i], "region": data["region"][i]}
         one = plan.respond(record, key=KEY, id=ids[i], allow_insecure=True)
         assert one["town"] == release.data["town"][i]
-
-
-def test_preview_report_and_audit_know_them(tmp_path: Any) -> None:
-    plan, data = plan_of(), table(3000)
-    release = protected(plan, data)
-    assert "difference_set" in str(plan.preview())
-    release.report(tmp_path / "report.html")
-    found = bs.audit(data, release.data, plan)
-    assert found.guesses
-    assert release.certificate.beta == plan.beta
-    assert bs.Certificate.from_json(release.certificate.to_json()) == release.certificate

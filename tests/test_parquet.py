@@ -158,17 +158,6 @@ def test_more_texts_than_a_dictionary_takes(tmp_path: Path) -> None:
         assert set(found["a"].to_pylist()) <= set(categories)
 
 
-@pytest.mark.parametrize("out", ["out.parquet", "out.csv"])
-def test_texts_are_shuffled_and_spelled_out(tmp_path: Path, out: str) -> None:
-    table = pa.table({"person": range(3000), "answer": WORDS * 1000})
-    done, _plan = release(tmp_path, table, out, "--shuffle")
-    assert done.exit_code == 0, done.output
-    read = pl.read_parquet if out.endswith("parquet") else pl.read_csv
-    found = read(tmp_path / out)
-    assert set(found["answer"]) == set(WORDS)
-    assert sorted(found["person"]) == list(range(3000))
-
-
 def test_a_text_that_is_not_declared_is_named_by_its_row(tmp_path: Path) -> None:
     for at, other in ((0, "secret"), (140_001, "secret"), (140_001, None)):
         answers: list[str | None] = [*WORDS * 50_000]

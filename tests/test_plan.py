@@ -114,7 +114,6 @@ def test_large_numbers_are_texts_in_json() -> None:
     ("change", "path"),
     [
         (lambda d: d.update(colour=1), "`colour` must be one of version, attributes, name"),
-        (lambda d: d["attributes"][0].update(betta=1), r"`attributes\[0\].betta` must be one of"),
         (
             lambda d: d["attributes"][0]["matrix"].update(x=1),
             r"column `sex`: `attributes\[0\].matrix.x` must be one of format, version, family",
@@ -127,16 +126,10 @@ def test_large_numbers_are_texts_in_json() -> None:
             lambda d: d.update(version=2),
             "`version` must be 1, the version this package reads; got 2",
         ),
-        (lambda d: d.update(version=True), "`version` must be 1, .*; got true or false"),
         (lambda d: d.pop("version"), "`version` must be given; got nothing"),
-        (lambda d: d["attributes"][0].pop("column"), r"`attributes\[0\].column` must be given"),
         (
             lambda d: d["attributes"][0].update(kind="ordinal"),
             r"`attributes\[0\].kind` must be one",
-        ),
-        (
-            lambda d: d["attributes"][0]["matrix"]["parameters"].update(keep="a half"),
-            r"`attributes\[0\].matrix.parameters.keep` must be a fraction",
         ),
         (
             lambda d: d["attributes"][1].update(impossible=[["D", 1]]),
@@ -145,7 +138,6 @@ def test_large_numbers_are_texts_in_json() -> None:
         (lambda d: d.update(keep=["sex"]), "column `sex`: must be named once"),
         (lambda d: d.update(keep=[]), "`groups` must be by a column that the plan keeps"),
         (lambda d: d.update(attributes=[]), "`attributes` must hold at least one"),
-        (lambda d: d.update(keep="all"), "`keep` must be a list; got text"),
     ],
 )
 def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> None:
@@ -460,12 +452,6 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: loose.Categorical(3, ["a"], "uniform"), "`column` must be a string; got int"),
-        (lambda: loose.Categorical("", ["a"], "uniform"), "`column` must not be empty"),
-        (
-            lambda: loose.Categorical("x", "abc", "uniform"),
-            "column `x`: `categories` must be a list",
-        ),
         (lambda: loose.Categorical("x", [], "uniform"), "column `x`: .* at least one category"),
         (lambda: loose.Categorical("x", ["a", 1], "uniform"), "all of one kind; got int and str"),
         (lambda: loose.Categorical("x", [1.5], "uniform"), "all of one kind; got float"),
@@ -477,17 +463,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             lambda: loose.Categorical("x", [0, 1]),
             "must be given by one of family, matrix and groups; got none",
         ),
-        (
-            lambda: loose.Categorical("x", [0, 1], "uniform", matrix=bs.uniform(2)),
-            "must be given by one of family, matrix and groups; got family and matrix",
-        ),
-        (lambda: loose.Categorical("x", [0, 1], "unifrom"), "`family` must be one of"),
-        (
-            lambda: loose.Categorical("x", [0, 1], "uniform", beta=1),
-            "`beta` must be a parameter",
-        ),
         (lambda: loose.Categorical("x", [0, 1], matrix=bs.uniform(3)), "must have size 2; got 3"),
-        (lambda: loose.Categorical("x", [0, 1], matrix=[[1]]), "must hold a matrix; got list"),
         (
             lambda: loose.Categorical("x", [0, 1], "blocks", sizes=[3]),
             "`matrix` must have size 2; got 3",
@@ -496,40 +472,18 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             lambda: loose.Categorical("x", [0], "uniform", missing="drop"),
             "`missing` must be one of",
         ),
-        (lambda: loose.Categorical("x", [0], groups="region"), "`groups` must be"),
-        (lambda: loose.Joint(("a",), [[0]], "uniform"), "two or more different names"),
-        (lambda: loose.Joint("ab", [[0]], "uniform"), "two or more names; got str"),
         (lambda: loose.Joint(("a", "b"), [[0]], "uniform"), "for each of 2 columns; got 1"),
         (
             lambda: loose.Joint(tuple("abcdef"), [range(1000)] * 6, "uniform"),
             "at most 2\\^53 cells",
         ),
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
-        (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
-        (lambda: loose.Numeric("x", [3]), "`family` must be the name of one; got list"),
-        (lambda: loose.Numeric("x", "uniform", how="sell"), "`how` must be one of"),
-        *(
-            (
-                lambda given=given: loose.Numeric("x", *given[0], **given[1]),
-                f"column `x`: .*{match}",
-            )
-            for given, match in [
-                ((["k_anonymous"], {"beta": 1.5}), "`beta` must be from 0 to 1; got 1.5"),
-                ((["k_anonymous"], {"beta": math.nan}), "`beta` must be from 0 to 1; got NaN"),
-                ((["geometric"], {"beta": -3}), "`beta` must be from 0 to 1; got -3"),
-                ((["k_anonymous"], {"share": 0}), "`share` must be above 0 and at most 1; got 0"),
-                ((["k_anonymous"], {"k": 0}), "`k` must be an integer of at least 1; got 0"),
-                ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
-                ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
-                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be a parameter of k_anonymous"),
-                ((["tridiagonal"], {"alphas": 2}), "`alphas` must be non-negative"),
-                ((["geometric"], {"temperature": -1}), "`temperature` must be at least 0; got -1"),
-                ((["randomized_response"], {"keep": 2}), "`keep` must be from 0 to 1; got 2"),
-            ]
+        (lambda: loose.Numeric("x", "k_anonymous", beta=math.nan), "column `x`: .* to 1; got NaN"),
+        (
+            lambda: loose.Numeric("x", "k_anonymous", k=2, beta=0.5),
+            "column `x`: .*exactly one of k, beta, share; got k",
         ),
-        (lambda: loose.Plan([1]), "must hold Categorical, Joint, Binned and Numeric; got int"),
         (lambda: loose.Plan([]), "at least one"),
-        (lambda: loose.Plan([loose.Numeric("x", "uniform")], keep="x"), "list of names; got str"),
         (
             lambda: loose.Plan([loose.Numeric("x", "uniform")], drop=["x"]),
             "column `x`: must be named once; got an attribute and `drop`",
@@ -548,15 +502,6 @@ def test_a_beta_out_of_reach_is_named_with_its_column() -> None:
     with pytest.raises(bs.errors.OutOfReachError, match=match) as refused:
         bs.Categorical("x", range(12), "tridiagonal", beta=0.6)
     assert refused.value.most is not None
-
-
-def test_the_package_imports_numpy_alone() -> None:
-    code = "import bistochastic, sys; print(sorted({m.split('.')[0] for m in sys.modules}))"
-    listed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    for heavy in ("narwhals", "pandas", "polars", "pyarrow", "duckdb", "json", "tomllib"):
-        assert f"'{heavy}'" not in listed
 
 
 def test_a_plan_alone_imports_no_frame_library() -> None:
@@ -583,59 +528,11 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         table = {"country": ["AT"] * 3, "sex": ["F"] * 3}
         release = plan.protect({name: table[name] for name in plan.by_attribute})
         certificate = release.certificate
-        for said in (str(plan.preview()), str(certificate), repr(plan.by_attribute["country"])):
-            assert "1 (one category)" in said
         assert note in str(plan.preview())
         assert certificate.warnings[0].startswith(note)
-        plan.report(tmp_path / "page.html")
-        page = (tmp_path / "page.html").read_text()
-        assert "1 (one category)" in page
-        assert "there is only one category, so there is nothing to hide." in page
-        assert "1 levels" not in page
         # The number itself is that of perfect secrecy.
         assert plan.by_attribute["country"].beta == 1.0
         assert plan.by_attribute["country"].max_bits == 0.0
-    alone = str(bs.Plan([one]).preview())
-    assert "beta 1 (0 of 0 bits hidden, as there is nothing to hide)" in alone
     assert "one category" not in str(bs.Plan([two]).preview())
     numbers = bs.Plan([bs.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))
-    assert "one record: it keeps its value" in str(numbers.preview(1))
-
-
-def test_a_preview_names_a_family_that_is_better_at_what_was_asked_for() -> None:
-    def notes(*args: Any, **options: Any) -> str:
-        return str(bs.Plan([loose.Categorical("x", *args, **options)]).preview()).partition(
-            "\nNotes:\n"
-        )[2]
-
-    said = notes(range(5), "geometric", epsilon=2.01)
-    geometric, other = bs.geometric(5, epsilon=2.01), bs.randomized_response(5, epsilon=2.01)
-    assert said == (
-        "  column `x`: at epsilon 2.01, randomized_response needs "
-        f"{other.required_records(0.03):,} records instead of "
-        f"{geometric.required_records(0.03):,} for proportions within 3 points, at a mean distance "
-        "of 0.698 instead of 1.03; its beta is 0.702 instead of 0.919"
-    )
-    assert 34 < geometric.required_records(0.03) / other.required_records(0.03) < 35
-    assert "1,562 records instead of 13,437" in notes(range(4), "geometric", epsilon=3)
-    # By beta, geometric has less distance, and a walk to neighbours is worse than it.
-    assert not notes(range(5), "geometric", beta=0.9)
-    assert "at beta 0.5, geometric needs" in notes(range(5), "tridiagonal", beta=0.5)
-    # Two categories: the same matrix. No noise, or nothing but noise: nothing to compare.
-    for family, size in (("geometric", 2), ("randomized_response", 5)):
-        assert not notes(range(size), family, epsilon=2)
-    assert not notes(range(5), "uniform") + notes(range(5), "identity")
-
-
-def test_a_preview_says_how_many_codes_are_never_true() -> None:
-    plan = bs.Plan([bs.Categorical("day", range(365), "difference_set", epsilon=1)])
-    matrix, true = bs.difference_set(365, epsilon=1), 365
-    reported = matrix.to_dense()[:true, true:].sum() / true
-    note = plan.preview().to_dict()["notes"]
-    assert note == [
-        "column `day`: 1,000 of 1,365 codes (73.3%) are never true: if all categories are equally "
-        f"frequent, {reported:.1%} of the reported values are such codes"
-    ]
-    assert f"{reported:.1%}" == "72.5%"
-    assert "1,000 of 1,365" in str(plan.preview(records=1000)) + plan.preview()._repr_html_()

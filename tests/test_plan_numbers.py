@@ -141,23 +141,3 @@ def test_classes_need_as_many_records_as_they_hold() -> None:
         plan(matrix=bs.uniform(9)).protect({"income": incomes(8)})
     one = plan("uniform").protect({"income": [5.0]})
     assert values_of(one.data) == {"income": [5.0]}
-
-
-def test_columns_that_share_a_sentence_share_a_line() -> None:
-    numbers = [bs.Numeric(f"n{i}", "k_anonymous", k=5) for i in range(6)]
-    answers = [bs.Categorical(f"c{i}", ["a", "b", "c"], "blocks", sizes=[2, 1], missing="keep",
-                              categories_from_data=i > 0) for i in range(3)]  # fmt: skip
-    plan = bs.Plan([*numbers, *answers])
-    said = str(plan.preview(100)).split("Warnings:\n")[1].splitlines()
-    assert len(said) == 7
-    six = "columns `n0`, `n1`, `n2`, `n3`, `n4`, `n5`: "
-    assert [line.strip().startswith(six) for line in said] == [True] * 3 + [False] * 4
-    assert said[3] == "  columns `c0`, `c1`, `c2`: everyone sees who is missing (audit: linkages)"
-    assert said[5].startswith("  columns `c1`, `c2`: the categories were read from the data")
-    certificate = plan.protect(
-        {**{f"n{i}": list(range(9)) for i in range(6)}, **{f"c{i}": ["a"] * 9 for i in range(3)}}
-    ).certificate
-    assert [f"  {line}" for line in certificate.warnings] == said
-    assert "who is missing in columns `c0`, `c1`, `c2`" in certificate.published_unchanged
-    assert "(columns `n0`, `n1`, " in str(certificate)
-    assert bs.Certificate.from_json(certificate.to_json()) == certificate

@@ -292,82 +292,20 @@ def test_what_never_happens_costs_nothing() -> None:
     assert p.expected_cost == 0
 
 
-def test_what_was_not_computed_says_why() -> None:
-    n = 10**5
-    m = bs.mix([bs.geometric(n, temperature=20), bs.tridiagonal(0.2, size=n)], weights=[0.5, 0.5])
-    p = m.profile()
-    missing = [entry for entry in p if entry.status == "not computed"]
-    assert missing
-    assert all(entry.note and entry.text == "-" for entry in missing)
-    assert p["capacity"].status == "bound"
-    assert p["max_leakage"].note == "by beta only"
-
-
-def test_every_structured_family_is_profiled_at_size_a_million() -> None:
-    n = 10**6
-    row = RNG.random(n)
-    for m in (
-        bs.identity(n),
-        bs.uniform(n),
-        bs.randomized_response(n, beta=0.6),
-        bs.k_anonymous(n, k=7),
-        bs.permutation(RNG.permutation(n)),
-        bs.circulant(row / row.sum()),
-        bs.tridiagonal(0.3, size=n),
-        bs.tridiagonal(RNG.random(n - 1) / 2),
-        bs.t_transform(n, 5, 7, keep=0.2),
-        bs.geometric(n, temperature=50),
-        bs.kron(bs.randomized_response(1000, beta=0.6), bs.k_anonymous(1000, k=3)),
-    ):
-        p = m.profile()
-        for name in ("beta", "worst_row", "capacity", "max_leakage", "condition", "rank"):
-            assert p[name].value is not None, (m, name)
-
-
-def test_tables_in_all_forms() -> None:
-    p = bs.k_anonymous(6, k=3).profile()
-    text = repr(p)
-    assert text.startswith("<Profile of k_anonymous 6 x 6>")
-    assert "never for true 3" in text
-    assert text.count("\n") == len(p.entries) + 2
-    page = p._repr_html_()
-    assert page.count("<tr>") == len(p.entries) + 1
-    assert p.to_dict()["beta"] == {"value": p.beta, "status": "exact", "note": p["beta"].note}
-    with pytest.raises(KeyError):
-        p["nothing"]
-    with pytest.raises(AttributeError, match="no measure 'nothing'"):
-        p.nothing  # noqa: B018
-    side = bs.compare(bs.uniform(3), bs.geometric(5000, temperature=3))
-    assert "* a bound" in repr(side)
-    assert side.profiles[0].matrix == side.matrices[0] == bs.uniform(3)
-    assert "* a bound" in side._repr_html_()
-
-
-loose: Any = bs
 BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(3).profile(prior=[0.5, 0.5]), ValueError, "`prior` must hold 3"),
     (lambda: bs.uniform(2).profile(prior=[0.5, 0.6]), ValueError, "got a sum of 1.1"),
     (lambda: bs.uniform(2).profile(prior=[1.5, -0.5]), ValueError, "number at position 1"),
     (lambda: bs.uniform(2).profile(prior=[math.nan, 1]), ValueError, "NaN at position 0"),
-    (lambda: loose.uniform(2).profile(prior="ab"), TypeError, "`prior` must hold 2"),
-    (lambda: bs.uniform(2).profile(cost=[[0, 1]]), ValueError, "`cost` must be"),
-    (lambda: loose.uniform(2).profile(cost="nominal"), ValueError, "got 'nominal'"),
     (lambda: bs.uniform(2).profile(cost=[[0, -1], [1, 0]]), ValueError, "negative number at (0,"),
     (lambda: bs.uniform(2).profile(cost=[[0.0, math.nan], [1.0, 0.0]]), ValueError, "at (0, 1)"),
-    (lambda: loose.uniform(2).profile(cost=[["a", "b"], ["c", "d"]]), TypeError, "`cost` must be"),
     (lambda: bs.uniform(3).posterior(3), IndexError, "be an integer from 0 to 2; got 3"),
-    (lambda: bs.uniform(3).posterior(-1), IndexError, "be an integer from 0 to 2; got -1"),
-    (lambda: loose.uniform(3).posterior(1.0), TypeError, "be an integer from 0 to 2; got float"),
     (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
     (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),
     (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got NaN"),
-    (lambda: loose.uniform(3).deniability("3"), TypeError, "`gamma` must be a number"),
-    (lambda: bs.uniform(2).profile(prior=[10**400, 0]), ValueError, "`prior` must hold"),
     (lambda: bs.uniform(2).profile(cost=[[10**400, 0], [0, 1]]), ValueError, "`cost` must"),
-    (lambda: loose.uniform(2).profile(cost=[[1j, 0], [0, 1]]), TypeError, "`cost` must be"),
     (lambda: bs.uniform(10**12).posterior(3), ValueError, "`posterior` must fit in"),
     (lambda: guaranteed_max_leakage(1.5, 3), ValueError, "`beta` must be from 0 to 1"),
-    (lambda: guaranteed_max_leakage(0.5, 0), ValueError, "`size` must be at least 1"),
 ]
 
 

@@ -182,60 +182,6 @@ def test_work_inside_of_work_has_no_bar_of_its_own(place: Place) -> None:
         assert place.asked - before == (outer is None or outer is True)
 
 
-def test_processes_that_work_for_another_are_silent_unless_they_ask(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import multiprocessing.process
-
-    monkeypatch.setattr(multiprocessing.process, "parent_process", object)
-    with watched("working") as tell:
-        assert tell is None
-    with watched("working", True) as tell:
-        assert tell is not None
-
-
-# Calls that show the time alone.
-SILENT: dict[str, Callable[[], object]] = {
-    "gibbs": lambda: bs.gibbs([[0, 1], [1, 0]], beta=0.5),
-    "dense": lambda: bs.dense([[1, 0], [0, 1]]),
-    "balance": lambda: bs.balance([[2, 1], [1, 1]]),
-    "permute": lambda: bs.uniform(3).permute([1, 2, 3]),
-    "average": lambda: bs.uniform(3).average([1, 2, 3]),
-    "interval": lambda: M.estimate(counts=[5, 3, 1], progress=False).interval(),
-    "count": lambda: PLAN.count(TABLE, {"sex": "F"}),
-    "ratio": lambda: PLAN.ratio(TABLE, {"sex": "F"}),
-    "mean": lambda: PLAN.mean(TABLE, "sex", [0, 1]),
-    "covariance": lambda: PLAN.covariance(TABLE, ["sex", "sex"], {"sex": [0, 1]}),
-    "weights": lambda: PLAN.calibration_weights(TABLE),
-    "for_frame": lambda: bs.Plan.for_frame({"sex": ["F", "M"]}, beta=0.5),
-    "solve": lambda: bs.dense(np.eye(600)).solve(np.ones(600)),
-}
-
-
-@pytest.mark.parametrize("name", SILENT)
-def test_other_long_calls_show_that_they_go_on(name: str, place: Place) -> None:
-    SILENT[name]()
-    assert place.asked
-    with watched("outer", False):
-        before = place.asked
-        SILENT[name]()
-        assert place.asked == before
-
-
-def test_one_bar_at_a_time(place: Place) -> None:
-    inner: list[Any] = []
-
-    def work() -> None:
-        with watched("other", True) as tell:
-            inner.append(tell)
-
-    with watched("working", True):
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert inner == [None]
-
-
 def test_a_terminal_that_goes_away_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = threading.Event()
 

@@ -7,7 +7,6 @@ import math
 import random
 import traceback
 import warnings
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from bistochastic import _core
 from tables import TABLES, Columns, kinds_of, values_of
 
 every_table = pytest.mark.parametrize("name", sorted(TABLES))
@@ -135,27 +133,6 @@ def test_the_categories_of_the_release_are_those_of_the_plan() -> None:
     assert str(dict(zip(relation.columns, relation.types, strict=True))["sex"]) == "ENUM('F', 'M')"
 
 
-def test_small_types_stay_small() -> None:
-    columns = people(300)
-    columns.pop("name")
-    slim = bs.Plan(plan().attributes, keep=["region"])
-    arrays = {
-        "race": np.array(columns["race"]),
-        "sex": np.array(columns["sex"], dtype="U5"),
-        "region": np.array(columns["region"], dtype=object),
-        "year": np.array(columns["year"], dtype=">i2"),
-        "votes": np.array(columns["votes"]),
-    }
-    found = slim.protect(arrays).data
-    assert {n: c.dtype for n, c in found.items()} == {n: c.dtype for n, c in arrays.items()}
-    frame = pl.DataFrame(columns, schema_overrides={"year": pl.Int16})
-    assert slim.protect(frame).data.schema == frame.schema
-    table = pa.table({**columns, "year": pa.array(columns["year"], pa.uint16())})
-    assert slim.protect(table).data.schema == table.schema
-    with pytest.raises(TypeError, match=r"column `year`: .* cannot hold every category"):
-        slim.protect({**arrays, "year": np.ones(300, np.int8)})
-
-
 @settings(deadline=None)
 @given(data=st.data())
 def test_round_trips_over_types(data: st.DataObject) -> None:
@@ -181,21 +158,6 @@ def test_round_trips_over_types(data: st.DataObject) -> None:
     found = bs.Plan([attribute]).protect(given_table).data
     assert values_of(found) == {"x": values}
     assert kinds_of(found) == kinds_of(given_table)
-
-
-@pytest.mark.parametrize("rows", [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3])
-def test_chunks_of_any_length_give_the_same_release(rows: int) -> None:
-    rng = np.random.default_rng(rows)
-    attribute = bs.Categorical("x", range(7), "randomized_response", beta=0.6)
-    one = bs.Plan([attribute])
-    codes = rng.integers(0, 7, rows)
-    want = one.protect({"x": codes}, key=KEY, release_name="w").data["x"]
-    cuts = [0, *sorted(rng.integers(0, rows, 5).tolist()), rows]
-    pieces = [pa.array(codes[a:b]) for a, b in pairwise(cuts)]
-    table = pa.table({"x": pa.chunked_array(pieces)})
-    assert (one.protect(table, key=KEY, release_name="w").data["x"].to_numpy() == want).all()
-    frame = pl.concat([pl.DataFrame({"x": codes[a:b]}) for a, b in pairwise(cuts)])
-    assert (one.protect(frame, key=KEY, release_name="w").data["x"].to_numpy() == want).all()
 
 
 def agreement(attribute: bs.Categorical, code: int) -> float:
@@ -288,18 +250,6 @@ def test_reports_follow_the_law_of_each_stratum() -> None:
     assert chi2.sf(total, freedom) > 1e-6
 
 
-def test_a_composite_is_drawn_over_joint_codes() -> None:
-    """A kron over the columns reports each by its own factor."""
-    rows = 50_000
-    joint = bs.Joint(
-        ("a", "b"), [range(3), ["x", "y"]], matrix=bs.kron(bs.identity(3), bs.uniform(2))
-    )
-    a, b = np.arange(rows) % 3, np.array(["x", "y"])[np.arange(rows) % 2]
-    found = bs.Plan([joint]).protect({"a": a, "b": b}).data
-    assert (found["a"] == a).all()
-    assert abs((found["b"] == b).mean() - 0.5) < 0.02
-
-
 def test_shuffled_rows_are_the_same_rows_in_a_fresh_order() -> None:
     columns = people(500, missing=True)
     straight = plan("keep").protect(columns, key=KEY, release_name="w")
@@ -386,9 +336,6 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     ("options", "match"),
     [
         ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
-        ({"key": KEY, "release_name": ""}, "`release_name` must not be empty"),
-        ({"key": KEY, "release_name": 3}, "`release_name` must be a string; got int"),
-        ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release_name": "w"},
             "allow_insecure=True be said; got one that anyone can guess",
@@ -398,7 +345,6 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
         ({"redraw": True}, "`redraw` must go with id_column"),
         ({"rerandomize_numeric": True}, "`rerandomize_numeric` must go with id_column"),
         ({"max_rows_per_id": 2}, "`max_rows_per_id` must go with id_column"),
-        ({"shuffle": 1}, "`shuffle` must be True or False"),
         ({"id_column": "name"}, "`key` must be given with id_column; got none"),
     ],
 )
@@ -482,14 +428,10 @@ def test_rows_that_do_not_fit_are_named(missing: Any, changed: dict[str, Any], m
     ("column", "values", "match"),
     [
         ("sex", np.ones(300), "column `sex`: must hold strings, as its .*; got dtype float64"),
-        ("sex", [1] * 300, "column `sex`: must hold strings.*; got int"),
         ("year", [True] * 300, "column `year`: must hold integers"),
         ("votes", [1] * 300, "column `votes`: must hold booleans"),
-        ("votes", ["True"] * 300, "column `votes`: must hold booleans"),
-        ("sex", np.array([b"F"] * 300), "column `sex`: must hold strings"),
         ("sex", ["F"] * 299, "columns of one length; got 299, 300"),
         ("sex", np.array([["F"]] * 300), "arrays of one axis; got 2"),
-        ("sex", ("F",) * 300, "arrays or lists; got tuple"),
     ],
 )
 def test_a_wrong_type_is_named(column: str, values: Any, match: str) -> None:
@@ -562,16 +504,6 @@ def test_a_certificate_says_what_can_be_said() -> None:
     again = bs.Certificate.from_json(certificate.to_json())
     assert again == certificate
     assert again.plan.attributes[2].matrices == plan("keep").attributes[2].matrices  # type: ignore[union-attr]
-    text = str(certificate)
-    for word in (
-        "Beta 0.48: an average",
-        "the order of the rows",
-        "column `region`",
-        "who is missing",
-    ):
-        assert word in text
-    for sentence in ("has not changed", "test a guess", "add up", "can undo the release"):
-        assert sentence in text
     fresh = plan("keep").protect(people(300, missing=True)).certificate
     assert not fresh.key_stored
     assert fresh.key_fingerprint is None
@@ -622,26 +554,6 @@ def test_planted_secrets_are_in_no_message(name: str) -> None:
 # Numeric columns.
 
 
-def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
-    from bistochastic.adapters.arrays import words
-
-    def of(values: Any, release_name: str = "w", column: str = "income") -> bs.Key:
-        kind, all_words = words(np.asarray(values))
-        return _core.plan_column_key(KEY, "plan", release_name, column, kind, all_words)
-
-    base = of(np.array([1, 2, 3], dtype=np.int64))
-    for dtype in (np.int8, np.uint8, np.int32, np.uint64):
-        assert of(np.array([1, 2, 3], dtype=dtype)) == base
-    # The same ranks, other values.
-    assert of([1, 2, 4]) != base
-    assert of([1.0, 2.0, 3.0]) != base
-    assert of(np.array([1, 2, 3], np.float32)) == of([1.0, 2.0, 3.0])
-    assert of([1, 2, 3], release_name="v") != base
-    assert of([1, 2, 3], column="age") != base
-    assert of([-1]) != of(np.array([2**64 - 1], dtype=np.uint64))
-    assert base.fingerprint != KEY.fingerprint
-
-
 @pytest.mark.parametrize(
     ("values", "match"),
     [
@@ -658,20 +570,3 @@ def test_numbers_that_cannot_be_permuted_are_refused(values: Any, match: str) ->
     numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
     with pytest.raises((ValueError, TypeError), match=match):
         numeric.protect({"income": values})
-
-
-@pytest.mark.parametrize(
-    "name", ["lists", "pandas", "pandas nullable", "polars", "arrow", "arrow chunks", "duckdb"]
-)
-def test_numbers_are_permuted_alike_in_every_table(name: str) -> None:
-    rng = random.Random(5)
-    columns: Columns = {"income": [rng.randrange(10**6) for _ in range(500)]}
-    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
-    want = numeric.protect(columns, key=KEY, release_name="w").data["income"]
-    table = TABLES[name](columns)
-    found = numeric.protect(table, key=KEY, release_name="w")
-    assert values_of(found.data)["income"] == want
-    assert sorted(want) == sorted(columns["income"])
-    assert want != columns["income"]
-    assert kinds_of(found.data) == kinds_of(table)
-    assert found.certificate.plan.has_records

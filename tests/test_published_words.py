@@ -117,17 +117,6 @@ def test_numbers_that_stay_are_not_called_protected(tmp_path: Path) -> None:
     assert published.unprotected(means) == published.unprotected(means.for_records(9)) == ("x",)
 
 
-def test_many_categories_are_cut_in_sentences() -> None:
-    names = [f"c{i}" for i in range(500)]
-    plan = bs.Plan([bs.Categorical("x", names, "t_transform", i=0, j=1, keep=0.5)])
-    [fact, _] = published.facts(plan)
-    assert len(fact.categories) == 498
-    [phrase] = preview.published_unchanged(plan)
-    assert phrase == "categories `c2`, `c3`, `c4`, `c5`, ..., `c499` of `x`"
-    alike = [published.Fact("categories", "a", (1,)), published.Fact("categories", "b", (True,))]
-    assert published.phrases(alike) == ["category `1` of `a`", "category `True` of `b`"]
-
-
 def test_groups_are_named() -> None:
     laws = {"north": bs.identity(2), "south": bs.uniform(2)}
     grouped = bs.Categorical("sex", ["F", "M"], groups=("region", laws), missing="keep")
@@ -177,24 +166,6 @@ def test_no_other_dependence_tells_more_than_equal_values() -> None:
             assert now <= bound * (1 + 1e-12)
 
 
-def test_report_and_certificate_say_that_bounds_hold_for_one_record(tmp_path: Path) -> None:
-    plan = bs.Plan([bs.Categorical("x", range(9), "randomized_response", beta=0.6)])
-    text = text_of(written(plan, tmp_path))
-    said = "A suspicion of 1% becomes at most 14.2% with 1 record, 72.9% with 2, 97.8% with 3, "
-    said += "99.992% with 5, practically 100% with 10."
-    certificate = str(plan.protect({"x": [1, 2]}).certificate)
-    for shown in (certificate, str(plan.preview())):
-        assert "hold for one record" in shown
-        assert said in shown
-    assert "All limits hold for one record." in text
-    several = "A 1% suspicion then grows to at most 72.9% with 2, 97.8% with 3, 99.992% with 5, "
-    assert f"{several}practically 100% with 10 records, in x." in text
-    open_ = bs.Plan([bs.Categorical("x", range(9), "identity")])
-    assert "hold for one record" in str(open_.preview())
-    two = bs.Plan([*plan.attributes, bs.Categorical("y", [0, 1], "identity")])
-    assert f"column `x`: a{said[1:]}" in str(two.preview())
-
-
 # Numbers and categories.
 
 
@@ -214,13 +185,6 @@ def test_no_headline_has_one_beta_of_numbers_and_categories(tmp_path: Path) -> N
     for text in (str(bound.preview()), str(release.certificate),
                  text_of(written(release, tmp_path))):  # fmt: skip
         assert linked in text
-    lines = str(bound.preview()).splitlines()
-    assert any(line.startswith("Categories  ") for line in lines)
-    assert any(line.startswith("Permuted numbers  ") for line in lines)
-    both = f"beta 0.6 of categories, beta {bound.numeric.beta:.3g}"
-    assert repr(bound).startswith(f"<Plan `plan`, 2 attributes: {both[:40]}")
-    assert "of permuted numbers" in repr(release)
-    assert "beta 0.6 of categories" in repr(plan)
 
 
 # Samples.
@@ -308,22 +272,6 @@ def test_every_warning_names_the_audit_that_measures_it() -> None:
 # Pictures.
 
 
-def test_heat_maps_have_names_on_both_axes(tmp_path: Path) -> None:
-    names = ["first class", "second", "third", "crew"]
-    plan = bs.Plan([bs.Categorical("class", names, "randomized_response", beta=0.6)])
-    picture = written(plan, tmp_path).split("<figure")[1].split("</figure>")[0]
-    html = plan.attributes[0]._repr_html_()
-    for page in (picture, html.split("<figure")[1]):
-        for name in names:
-            assert f'<th scope="row">{name}</th>' in page
-            assert f'<th scope="col"><span>{name}</span></th>' in page
-        for number in "12345":
-            assert f">{number}<" not in page
-        assert "bs-up" in page
-    joint = bs.Joint(("u", "v"), [["a", "b"], ["x", "y"]], "uniform")
-    assert joint._repr_html_().count(">a, x<") == 2
-
-
 def test_missing_answers_that_everyone_sees_are_not_called_protected(tmp_path: Path) -> None:
     law = bs.blocks([2, 1])
     plan = bs.Plan([bs.Categorical("a", [1, 2], matrix=law, missing="category")])
@@ -333,10 +281,3 @@ def test_missing_answers_that_everyone_sees_are_not_called_protected(tmp_path: P
         assert "see who" in text
     safe = bs.Plan([bs.Categorical("a", [1, 2], "uniform", missing="category")])
     assert "protected like the others" in text_of(written(safe, tmp_path))
-
-
-def test_numbers_in_a_notebook_have_the_beta_of_their_column() -> None:
-    part = bs.mix([bs.identity(3), bs.uniform(3)], weights=[0.5, 0.5])
-    assert "<td>0</td>" in bs.Numeric("x", matrix=part)._repr_html_()
-    assert "published unchanged" in bs.Numeric("x", "identity")._repr_html_()
-    assert "published unchanged" not in bs.Numeric("x", "uniform")._repr_html_()

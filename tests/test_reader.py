@@ -273,17 +273,13 @@ BIG = 2**63 - 1
         (["0.1000000000000000055511151231257827"], pa.string()),
         (["0.30000000000000004", "123456789.12345678"], pa.float64()),
         (["1", "+2"], pa.string()),
-        (["1", " 2"], pa.string()),
         (["1", "-0"], pa.float64()),
         (["1", "2."], pa.string()),
         (["1", "NA"], pa.string()),
         (["1", "nan"], pa.string()),
-        (["1", "inf"], pa.string()),
         (["1", "1e999"], pa.string()),
-        (["1", "1e-999"], pa.string()),
         (["true", "false"], pa.string()),
         (["2020-01-01"], pa.string()),
-        (["0x10"], pa.string()),
         (["", ""], pa.string()),
         (["", "5"], pa.int64()),
     ],
@@ -329,21 +325,6 @@ def test_numbers_of_19_digits_stay_exact_or_are_refused(tmp_path: Path) -> None:
     found = pq.read_table(tmp_path / "fine.parquet")["v"]
     assert found.type == pa.float64()
     assert sorted(found.to_pylist())[:2] == [0.5, 1.0]
-
-
-def test_what_comes_from_csv_as_parquet_can_be_estimated_and_audited(tmp_path: Path) -> None:
-    folder = Folder(tmp_path, bs.Plan([SEX], keep=["w", "region", "zip"]))
-    draw = np.random.default_rng(3)
-    rows = [f"{'FM'[int(draw.random() < 0.3)]},{draw.integers(1, 9)}.{draw.integers(0, 99):02},"
-            f"{draw.integers(1, 4)},0{draw.integers(1, 4)}" for _ in range(2000)]  # fmt: skip
-    folder.write("in.csv", "\n".join(["sex,w,region,zip", *rows, ""]))
-    told = {}
-    for out in ("out.csv", "out.parquet"):
-        folder.protect("in.csv", out)
-        told[out] = folder.run("estimate", out, "--plan", "plan.toml", "--by", "sex,region,zip",
-                               "--weights", "w", "--format", "json")  # fmt: skip
-        folder.run("audit", "in.csv", out, "--plan", "plan.toml")
-    assert told["out.csv"] == told["out.parquet"]
 
 
 def spelled(rows: list[list[str | None]], mark: str, end: str) -> str:
@@ -493,31 +474,6 @@ def test_bytes_of_another_encoding_are_named_by_their_place(tmp_path: Path) -> N
     folder.run(*words[:-1])
 
 
-def test_columns_with_commas_can_be_asked_about(tmp_path: Path) -> None:
-    columns = [bs.Categorical(name, ["x", "y"], "randomized_response", beta=0.3)
-               for name in ("a", "b,c", 'd"e', "f=g")]  # fmt: skip
-    folder = Folder(tmp_path, bs.Plan(columns))
-    rows = [[("x", "y")[i % 2], ("x", "y")[i // 2 % 2], "x", "y"] for i in range(800)]
-    folder.write("in.csv", spelled([["a", "b,c", 'd"e', "f=g"], *rows], ",", "\n"))  # type: ignore[list-item]
-    plan = ("--plan", "plan.toml", "--format", "csv")
-
-    def columns_of(*by: str) -> list[str]:
-        told = folder.run("estimate", "in.csv", *plan, *by)
-        names = next(csv.reader(io.StringIO(told)))
-        return [name for name in names if name not in NUMBERS]
-
-    assert columns_of("--by", "b,c") == ["b,c"]
-    assert columns_of("--by", "a", "--by", "b,c") == ["a", "b,c"]
-    assert columns_of("--by", 'a,"b,c"') == ["a", "b,c"]
-    assert columns_of("--by", 'a,"d""e"') == ["a", 'd"e']
-    assert columns_of("--by", 'd"e') == ['d"e']
-    assert columns_of("--by", "a, f=g") == ["a", "f=g"]
-    found = folder.estimate("in.csv", "--by", "a", "--where", "f=g=y", "--where", "b,c=x")
-    assert set(found) == {("x",), ("y",)}
-    assert "must have the column `c`" in folder.refused("estimate", "in.csv", *plan[:2], "--by",
-                                                        "a,c")  # fmt: skip
-
-
 CELLS = ["", None, "\r", "a\rb", "\n", "\r\n", '"', '""', 'a"b', ",", ";", "\t", " x ", "007", "é",
          "\ufeff", "\ufeffa", "'", "#", "NA", "null", "1,5", "=1+1", "\0", "x" * 5000]  # fmt: skip
 
@@ -587,11 +543,3 @@ def test_no_bytes_of_a_file_are_in_the_context_of_an_error(tmp_path: Path, text:
             opened(tmp_path / "in.csv", "in", dialect=Dialect.of(encoding="ascii")).batches(["sex"])
         )
     assert refused.value.__context__ is None
-
-
-@pytest.mark.parametrize("cells", [["a", "b"], ["a", None], [True, False], [[1], [2]]])
-def test_a_numeric_column_of_another_type_is_named(tmp_path: Path, cells: list[Any]) -> None:
-    folder = Folder(tmp_path, bs.Plan([bs.Numeric("x", "k_anonymous", k=2)]))
-    pq.write_table(pa.table({"x": cells}), tmp_path / "in.parquet")
-    said = folder.refused("protect", "in.parquet", "out.csv", "--plan", "plan.toml")
-    assert said.startswith("column `x`: must hold integers or floats; got ")

@@ -63,14 +63,6 @@ def test_entries_stay_within_twice_the_size_in_units(size: int, zeros: float, se
     assert moved <= 2 * size + 16  # 16 units for the doubles of the reference itself
 
 
-def test_a_large_table_moves_by_a_few_units() -> None:
-    balanced = sinkhorn(np.random.default_rng(0).random((500, 500)), 60)
-    m = bs.dense(balanced)
-    check(m, balanced)
-    assert m.requested["off"] < 1e-13
-    assert np.abs(m.to_dense() - balanced).max() * GRID < 8
-
-
 @pytest.mark.parametrize("size", [2, 5, 50])
 def test_near_permutations_and_tiny_entries(size: int) -> None:
     for tiny in (1e-300, 1e-17, 1e-12):
@@ -207,12 +199,6 @@ def test_doubles_on_the_grid_with_exact_sums_stay_though_fractions_are_near() ->
     m = bs.dense([[near, 1 - near], [1 - near, near]])
     assert m.parameters["total"] == GRID
     assert m.requested["moved"] == 0
-
-
-def test_balance_and_gibbs_stay_on_the_grid() -> None:
-    table = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
-    assert bs.balance(table).parameters["total"] == GRID
-    assert bs.gibbs([[0, 1, 2], [1, 0, 1], [2, 1, 0]], temperature=1).parameters["total"] == GRID
 
 
 def test_whole_numbers_are_exactly_themselves() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -31,34 +30,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "plan.toml").write_text(PLAN.to_toml())
     (tmp_path / "in.csv").write_text("sex,age\n" + "F,1\nM,2\n" * 200)
     return tmp_path
-
-
-def test_commands_are_listed_in_the_order_of_work_with_short_summaries() -> None:
-    names = list(cli.main.commands)
-    listed = re.findall(r"^  (\w+)  +(\S.*)$", run("--help").output.split("Commands:\n")[1], re.M)
-    assert sorted(name for name, _ in listed) == sorted(names)
-    assert [name for name, _ in listed][:6] == [
-        "demo", "plan", "protect", "inspect", "report", "estimate",
-    ]  # fmt: skip
-    for _name, summary in listed:
-        assert 10 < len(summary) <= 45
-        assert summary.endswith(".")
-        assert not summary.endswith("..")
-
-
-def test_protect_ends_with_what_is_unprotected_and_the_next_command(folder: Path) -> None:
-    words = ["protect", folder / "in.csv", folder / "out.csv", "--plan", folder / "plan.toml"]
-    plain, shuffled = run(*words).stdout, run(*words, "--shuffle").stdout
-    for text in (plain, shuffled):
-        lines = text.splitlines()
-        assert "  column `age`" in lines[lines.index("Published unchanged:") :]
-        assert lines[-1].startswith("  bistochastic report ")
-        assert "<" not in text
-    assert "use --shuffle" in plain
-    assert "bistochastic audit" in plain
-    assert "use --shuffle" not in shuffled
-    # Rows in random order cannot be matched with the original.
-    assert "bistochastic audit" not in shuffled
 
 
 def test_programs_get_json(folder: Path) -> None:

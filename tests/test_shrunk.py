@@ -133,23 +133,6 @@ def test_one_attribute_is_uniform_until_reports_say_otherwise() -> None:
     assert 0 <= many.gap < 1e-4
 
 
-@pytest.mark.parametrize(("concentration", "most"), [(0.3, 1.15), (5.0, 0.6)])
-def test_an_ordered_scale_is_not_over_fitted(concentration: float, most: float) -> None:
-    """A kernel blurs neighbours, which likelihood alone tells apart by luck."""
-    m = bs.geometric(50, temperature=3)
-    rng = np.random.default_rng(22)
-    off = {"mle": 0.0, "shrunk": 0.0}
-    for _ in range(4):
-        pi = rng.dirichlet(np.full(50, concentration))
-        reports = m.apply(pi)
-        counts = rng.multinomial(10_000, reports / reports.sum())
-        for name in off:
-            loose: Any = m
-            found = loose.estimate(counts=counts, method=name).frequencies
-            off[name] += float(np.abs(found - pi).sum())
-    assert off["shrunk"] < most * off["mle"]
-
-
 def test_weights_come_in_between() -> None:
     """More records move the estimate from the guess to the likelihood, and never back."""
     m = joint(0.4)
@@ -164,31 +147,6 @@ def test_weights_come_in_between() -> None:
     assert all(a > b for a, b in itertools.pairwise(off))
     assert off[0] > 0.5 * float(np.abs(guess - pi).sum())
     assert off[-1] < 0.1 * float(np.abs(guess - pi).sum())
-
-
-def test_three_attributes_and_a_single_category() -> None:
-    a, b = bs.randomized_response(3, keep=0.7), bs.geometric(4, temperature=0.7)
-    m = bs.kron(a, b, bs.randomized_response(2, keep=0.8))
-    rng = np.random.default_rng(5)
-    pi = rng.dirichlet(np.full(24, 0.5))
-    reports = m.apply(pi)
-    counts = rng.multinomial(200_000, reports / reports.sum()).reshape(3, 4, 2)
-    found = m.estimate(counts=counts, method="shrunk").frequencies
-    assert np.abs(found - pi).sum() < 0.1
-    # With one category there is nothing that attributes could tell of each other.
-    alone = a.estimate(counts=[70, 20, 10], method="shrunk").frequencies
-    beside = bs.kron(a, bs.identity(1)).estimate(counts=[70, 20, 10], method="shrunk").frequencies
-    assert beside == pytest.approx(alone)
-    assert bs.identity(1).estimate(counts=[5], method="shrunk").frequencies.tolist() == [1]
-
-
-def test_information_beyond_the_exact_size_is_probed() -> None:
-    from bistochastic.estimate.shrinkage import _information
-
-    m = bs.randomized_response(3000, keep=0.2)
-    # The squared norm of a I + q J, less 1.
-    want = 2999 * (m[0, 0] - m[0, 1]) ** 2
-    assert _information(m, np.full(3000, 1 / 3000)) == pytest.approx(want, rel=0.05)
 
 
 def test_a_singular_matrix_is_refused() -> None:

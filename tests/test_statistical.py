@@ -120,14 +120,6 @@ def test_a_first_plan_has_the_labels_and_missing_codes_of_a_file(tmp_path: Path)
     assert by_book.value_labels == VALUES
 
 
-def test_one_label_is_a_remark_about_a_number(tmp_path: Path) -> None:
-    write_sav(tmp_path / "in.sav")
-    with pytest.warns(UserWarning, match="leaves columns out"):
-        plan = bs.Plan.for_frame(tmp_path / "in.sav", beta=0.6)
-    assert plan.undecided == ("hid", "weight", "income")
-    assert plan.value_labels["income"] == {0: "nothing"}
-
-
 def test_missing_codes_come_from_ranges_and_letters(tmp_path: Path) -> None:
     labels = {"a": {1: "yes", 2: "no", 98: "unknown", 5000: "too many"}}
     data = pd.DataFrame({"a": [1.0, 2.0, 97.0, 5000.0]})
@@ -261,36 +253,6 @@ def _cells(path: Path) -> Any:
     return dict(found), meta.variable_value_labels, meta.original_variable_types
 
 
-def test_households_are_consistent_in_every_output(tmp_path: Path) -> None:
-    drafted(tmp_path)
-    text = (tmp_path / "plan.toml").read_text()
-    at = text.index('column = "roof"')
-    (tmp_path / "plan.toml").write_text(f'{text[:at]}unit = "hid"\n{text[at:]}')
-    outs = [tmp_path / f"out.{form}" for form in ("csv", "parquet", "sav", "dta")]
-    done = run("protect", tmp_path / "in.sav", *outs, "--plan", tmp_path / "plan.toml")
-    assert done.exit_code == 0, done.output
-    tables = [pd.read_csv(outs[0]), pd.read_parquet(outs[1])]
-    tables += [pyreadstat.read_sav(outs[2])[0], pyreadstat.read_dta(outs[3])[0]]
-    for table in tables:
-        assert table.groupby("hid")["roof"].nunique().max() == 1
-        np.testing.assert_array_equal(table["roof"].to_numpy(), tables[0]["roof"].to_numpy())
-    # Their draws are not all the truth.
-    assert (tables[0]["roof"] != frame()["roof"]).any()
-
-
-def test_shuffled_rows_are_in_one_order_in_all_files(tmp_path: Path) -> None:
-    drafted(tmp_path)
-    outs = [tmp_path / f"out.{form}" for form in ("csv", "sav", "parquet")]
-    plan = ["--plan", tmp_path / "plan.toml", "--shuffle"]
-    assert run("protect", tmp_path / "in.sav", *outs, *plan).exit_code == 0
-    csv = pd.read_csv(outs[0])
-    sav, _ = pyreadstat.read_sav(outs[1])
-    for other in (sav, pd.read_parquet(outs[2])):
-        for column in ("hid", "sex", "roof"):
-            np.testing.assert_array_equal(csv[column].to_numpy(), other[column].to_numpy())
-    assert csv["hid"].tolist() != frame()["hid"].tolist()
-
-
 @pytest.mark.parametrize("form", ["zsav", "dta", "xpt"])
 def test_every_format_is_read(tmp_path: Path, form: str) -> None:
     data = frame()[["sex", "region", "weight"]]
@@ -382,28 +344,17 @@ def test_bad_labels_are_refused_with_a_sentence(tmp_path: Path) -> None:
         "no category": ({"value_labels": {"sex": {3: "x"}}},
                         "column `sex`: `value_labels` must be of declared categories; got a value "
                         "that is none"),
-        "spelled": ({"value_labels": {"sex": {"1": "x"}}},
-                    "column `sex`: `value_labels` must be of declared categories; got a value "
-                    "that is none"),
         "column": ({"column_labels": {"age": "Age"}},
                    "`column_labels` must be of columns that the plan names; got `age`, which is "
                    "none of them"),
-        "text": ({"column_labels": {"sex": ""}},
-                 "column `sex`: `column_labels` must not be empty; got ''"),
     }  # fmt: skip
     for name, (options, sentence) in cases.items():
         with pytest.raises(ValueError, match="must") as found:
             bs.Plan([sex], **options)
         assert str(found.value) == sentence, name
-    for options in ({"value_labels": [1]}, {"column_labels": "x"}, {"value_labels": {"sex": 1}},
-                    {"column_labels": {"sex": 1}}):  # fmt: skip
-        with pytest.raises(TypeError, match=r"must be a (dict|string).*; got"):
-            bs.Plan([sex], **options)
     text = bs.Plan([sex], value_labels={"sex": {1: "m"}}).to_json()
     with pytest.raises(ValueError, match=r"`value_labels.sex` must name each value once; got one"):
         bs.Plan.from_json(text.replace('"m"\n', '"m"\n], [1, "f"\n'))
-    with pytest.raises(ValueError, match=r"must be a value and a label; got 1"):
-        bs.Plan.from_json(text.replace(',\n        "m"', ""))
     # The same in a file: no plan is written.
     twice = {"sex": {1: "same", 2: "same"}}
     pyreadstat.write_sav(frame()[["sex"]], tmp_path / "in.sav", variable_value_labels=twice)
@@ -422,12 +373,6 @@ def test_bad_files_are_refused_with_a_sentence(
             tmp_path, "protect", tmp_path / source, *[tmp_path / out for out in outs], *plan
         )
 
-    assert protect("in.sav", "out.csv", "out.xls") == (
-        "`out` must end in .csv, .parquet, .sav or .dta; got .xls"
-    )
-    assert protect("in.sav", "out.csv", "out.csv") == (
-        "`out` must be files of different names; got one twice"
-    )
     assert protect("in.sav", "out.csv", "in.sav") == (
         "`out` must be another file than `in`; got the same"
     )

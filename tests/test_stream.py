@@ -137,21 +137,6 @@ def test_no_more_rows_are_held_than_are_drawn_at_a_time() -> None:
     assert taken == given == len(table)
 
 
-def test_rows_are_read_only_as_they_are_asked_for() -> None:
-    table, seen = people(4 * FULL), [0]
-
-    def batches() -> Iterator[Any]:
-        for batch in table.to_batches(max_chunksize=50_000):
-            seen[0] += batch.num_rows
-            yield batch
-
-    reader = pa.RecordBatchReader.from_batches(table.schema, batches())
-    got = plan().protect_batches(reader)
-    assert seen[0] == 0
-    got.read_next_batch()
-    assert seen[0] < FULL + BLOCK + 50_000
-
-
 def test_whatever_reads_an_arrow_stream_reads_the_release() -> None:
     table, own = people(1000), plan()
     options: dict[str, Any] = {"key": KEY, "release_name": "w"}
@@ -214,12 +199,6 @@ def test_columns_and_types_are_checked_before_a_row_is_read() -> None:
     few = plan().protect_batches(people(255), key=KEY, release_name="w")
     with pytest.raises(ValueError, match=r"^`frame` must have at least 256 rows .*; got 255"):
         list(few)
-    own = plan()
-    stream = Stream(own, table.schema, Options.of(own))
-    with pytest.raises(ValueError, match=r"^`batch` must have the columns that were said, in "):
-        list(stream.pieces([pa.record_batch({"sex": ["F"]})]))
-    with pytest.raises(TypeError, match=r"^`batch` must be a RecordBatch; got Table"):
-        list(stream.pieces([table]))
 
 
 def test_a_numeric_column_takes_two_passes() -> None:

@@ -43,14 +43,6 @@ def test_codes_of_any_type_are_counted_alike() -> None:
     assert two.estimate(np.array([True, False])).records == 2
 
 
-def test_labels_in_another_order_are_refused() -> None:
-    given = pd.Series([6, 3, 1], index=[1, 0, 2])
-    with pytest.raises(ValueError, match="in the order of the codes"):
-        RR.estimate(counts=given)
-    given = pd.Series([3, 6, 1], index=[0, 1, 2])
-    assert (RR.estimate(counts=given).counts == RR.estimate(counts=[3, 6, 1]).counts).all()
-
-
 def test_a_kron_of_krons_takes_the_table_of_all_axes() -> None:
     two = bs.randomized_response(2, epsilon=1)
     m = bs.kron(bs.kron(RR, two), two)
@@ -98,15 +90,6 @@ def test_labels_that_are_text_must_be_in_the_order_of_the_codes(make: Any) -> No
     # The way out that the sentence names: an order of one's own.
     mine = counts.loc[["rare", "some", "often"]].to_numpy()
     assert np.array_equal(RR.estimate(counts=mine).counts, RR.estimate(counts=[1, 2, 3]).counts)
-
-
-def test_a_categorical_is_in_the_order_of_its_categories() -> None:
-    column = people().astype(pd.CategoricalDtype(["rare", "some", "often"], ordered=True))
-    counts = column.value_counts(sort=False)
-    assert list(counts.index) == ["rare", "some", "often"]
-    assert np.array_equal(RR.estimate(counts=counts).counts, RR.estimate(counts=[1, 2, 3]).counts)
-    with pytest.raises(ValueError, match="labels that are not sorted"):
-        RR.estimate(counts=column.value_counts())
 
 
 def test_labels_of_a_table_are_looked_at_on_both_sides() -> None:

@@ -77,22 +77,3 @@ def test_help_lists_what_a_bundle_holds(call: object, bundle: type) -> None:
 
 def test_the_families_are_those_of_the_core() -> None:
     assert sorted(get_args(families.Family)) == sorted(_core.families())
-
-
-def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are(tmp_path: Path) -> None:
-    release = typed_user.PLAN.protect(typed_user.PEOPLE)
-    wrong: dict[str, str] = {"weight": "w"}
-    text = (
-        "`weight` must be one of population, weights, strata, cluster, replicates, "
-        "replicate_scale, fpc; got an unknown name"
-    )
-    with pytest.raises(TypeError) as caught:
-        typed_user.PLAN.count(release, {"sex": "F"}, **wrong)  # type: ignore[arg-type]
-    assert str(caught.value) == text
-    with pytest.raises(TypeError, match=r"^`weight` must be one of .*id_column.*; got an unknown"):
-        typed_user.PLAN.on(typed_user.PEOPLE.lazy(), **wrong)  # type: ignore[call-overload]
-    with (
-        bs.KeySource.temporary(tmp_path) as source,
-        pytest.raises(TypeError, match=r"^`obj` must be a Spark or Dask DataFrame, .*; got list"),
-    ):
-        typed_user.PLAN.on([], key=source, id_column="a", after="first")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 import traceback
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import bistochastic as bs
@@ -109,15 +107,6 @@ def test_every_table_gives_the_same_release(name: str, kind: str) -> None:
     assert list(want) == ["region", "who", "race", "year", "votes"]
     expected = {"integer": "whole numbers", "text": "texts", "bytes": "bytes"}[kind]
     assert found.certificate.ids.kind == expected
-
-
-def test_a_release_by_ids_is_a_function_of_person_and_value_alone() -> None:
-    """One row at a time, without any other: the rows of the whole."""
-    columns = people(100)
-    whole = protect(columns).data
-    for i in range(0, 100, 9):
-        one = protect({name: [values[i]] for name, values in columns.items()}).data
-        assert {n: v[0] for n, v in one.items()} == {n: v[i] for n, v in whole.items()}
 
 
 # What a wave must not change.
@@ -312,15 +301,6 @@ def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None
     assert protect(asked, new, after=first.certificate).certificate.ids.redrawn == ()
 
 
-def test_several_columns_that_are_gone_are_all_named() -> None:
-    answers = ["F", "M", "D", "M"] * 75
-    table: Columns = {"person": list(range(300)), "a": answers, "b": answers}
-    first = protect(table, simple("a", "b"))
-    other: Columns = {"person": list(range(300)), "c": answers}
-    with pytest.raises(ValueError, match="column `c` with categories of columns `a`, `b`, wh"):
-        protect(other, simple("c"), after=first.certificate)
-
-
 def test_a_redraw_is_never_forgotten() -> None:
     columns = people(300)
     certificate = protect(columns).certificate
@@ -372,15 +352,10 @@ def test_it_is_said_that_rows_can_be_linked_and_by_how_many_reported_records() -
         "unchanged values have the same reported values, and 12 different records can be reported"
     )
     assert linked in found.published_unchanged
-    assert linked in str(found)
     # By position nothing is the same in another release.
     whole = bs.Plan(plan().attributes, keep=["region"], drop=["person"])
     other = whole.protect(rows, key=KEY, release_name="w").certificate
     assert "of one person" not in str(other)
-    many_columns = bs.Plan([bs.Categorical(f"c{i}", range(9), "uniform") for i in range(6000)])
-    assert "more than 10^5725 different" in str(many_columns.preview())
-    alone = bs.Plan([bs.Categorical("c", [1], "uniform")])
-    assert "of one person" not in str(alone.preview())
 
 
 def test_groups_in_another_order_draw_nobody_anew() -> None:
@@ -406,13 +381,10 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
             '`after` must be "first" or the certificate of the wave before; got none',
         ),
         ({"after": "second"}, "got a string beyond these"),
-        ({"after": 3}, "got int"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),
         ({"max_rows_per_id": 0}, "`max_rows_per_id` must be an integer of at least 1"),
         ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
-        ({"pseudonym": ""}, "`pseudonym` must not be empty"),
-        ({"id_column": 3}, "`id_column` must be a string"),
     ],
 )
 def test_options_that_make_no_wave(options: dict[str, Any], match: str) -> None:
@@ -550,17 +522,6 @@ def test_ids_that_rise_are_exact_however_many_and_the_bound_says_what_was_forgot
             assert (where, bound) == (found, 2)
 
 
-@pytest.mark.parametrize("step", [1, 2**20, 2**32, 2**43, 0xF1DE83E19937733D])
-def test_the_tally_is_exact_up_to_a_million_ids_whatever_numbers_they_are(step: int) -> None:
-    numbers = np.arange(2**20, dtype=np.uint64) * np.uint64(step)
-    hashes = waves._spread(numbers)
-    tally = _core.Tally(2)
-    assert tally.add(hashes) is None
-    assert tally.add(hashes[::-1].copy()) is None
-    assert tally.bound == 2
-    assert tally.add(hashes[777:778]) == 0
-
-
 def test_the_tally_counts_many_batches_of_many_ids() -> None:
     rng = np.random.default_rng(5)
     numbers = rng.integers(0, 20_000, 400_000)
@@ -604,16 +565,6 @@ def test_what_is_no_id_is_refused_and_not_told(ids: Any, match: str) -> None:
     assert "S3CRET" not in "".join(traceback.format_exception(refused.value)).replace("test_", "")
 
 
-@pytest.mark.parametrize("name", ["pandas", "polars", "arrow", "duckdb"])
-def test_missing_ids_are_named_by_row(name: str) -> None:
-    columns = people(300, ids="text")
-    columns["person"][7] = None
-    with pytest.raises(
-        ValueError, match=r"column `person`: must hold no missing ids; got 1, .* row 7"
-    ):
-        protect(TABLES[name](columns))
-
-
 def test_ids_are_in_no_certificate() -> None:
     columns = people(300, ids="text")
     release = protect(columns, pseudonym="who")
@@ -621,16 +572,6 @@ def test_ids_are_in_no_certificate() -> None:
     assert "person 1" not in told
     for pseudonym in release.data["who"].tolist():
         assert pseudonym not in told
-
-
-def test_a_certificate_by_ids_goes_through_json() -> None:
-    release = protect(people(300), pseudonym="who")
-    again = bs.Certificate.from_json(release.certificate.to_json())
-    assert again == release.certificate
-    assert protect(people(300), after=again).certificate.ids.after == release.certificate.digest
-    data = json.loads(release.certificate.to_json())
-    assert data["addressing"] == "ids"
-    assert data["ids"]["rows_per_id_checked"] == 1
 
 
 def test_numeric_columns_are_fresh_and_said_to_be() -> None:
@@ -647,8 +588,6 @@ def test_numeric_columns_are_fresh_and_said_to_be() -> None:
     few = {name: values[:200] for name, values in columns.items()}
     with pytest.raises(ValueError, match="at least 256 rows by position"):
         protect(few, wide, rerandomize_numeric=True, release_name="w")
-    if not hasattr(bs.Matrix, "permute"):
-        pytest.skip("Matrix.permute is not there yet")
     first = protect(columns, wide, rerandomize_numeric=True, release_name="w")
     assert first.data["votes"] == protect(people(300)).data["votes"]
     assert sorted(first.data["income"]) == columns["income"]
@@ -745,15 +684,6 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
         numeric.respond({"income": 3}, key=KEY, id=1)
     with pytest.raises(TypeError, match="`record` must map columns to values; got list"):
         plan().respond([good], key=KEY, id=1)  # type: ignore[arg-type]
-
-
-def test_shuffled_waves_are_the_same_rows() -> None:
-    columns = pl.DataFrame(people(300))
-    straight, mixed = (
-        protect(columns, pseudonym="who", shuffle=flag).data for flag in (False, True)
-    )
-    assert not straight.equals(mixed)
-    assert straight.sort("who").equals(mixed.sort("who"))
 
 
 def test_columns_at_odd_addresses_are_read() -> None:
