@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import bistochastic as bs
+from bistochastic.permutations.decomposition import Decomposition
+from returned import CLASSES
 
 MAKERS: dict[str, Callable[[], object]] = {
     "a family": lambda: bs.uniform(3),
