@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
 from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -108,7 +107,3 @@ def test_factors_are_given_once() -> None:
         bs.kron()
     with pytest.raises(TypeError, match="`matrices` must be a sequence of matrices; got one"):
         loose.kron(matrices=m)
-
-
-def test_every_family_is_here() -> None:
-    assert sorted(_core.families()) == sorted(FAMILIES)
