@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -121,6 +121,10 @@ test-clients: build-test
 # After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
 vectors: build-test
 	$(BIN)/python tools/vectors.py
+
+# After a new family: its schema, exports, rows in the pages, vectors and golden values.
+families: build-test
+	$(BIN)/python tools/families.py && $(BIN)/python tools/vectors.py && $(BIN)/python tools/golden.py
 
 # After a new case: golden values never change, they are only added to.
 golden: build-test

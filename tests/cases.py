@@ -6,7 +6,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -337,6 +337,25 @@ def drawn(name: str) -> tuple[tuple[int, Recipe], ...]:
 
     keep()
     return tuple(found)
+
+
+# Definitions that need only the realised parameters, the size, the true code and the reported one.
+LAWS: dict[str, Callable[[dict[str, Any], int, int, int], Fraction]] = {
+    "circulant": lambda p, n, u, v: Fraction(p["first_row"][(v - u) % n], p["total"]),
+    "identity": lambda p, n, u, v: Fraction(u == v),
+    "permutation": lambda p, n, u, v: Fraction(p["targets"][u] == v),
+    "uniform": lambda p, n, u, v: Fraction(1, n),
+    **dict.fromkeys(
+        ("balance", "dense", "gibbs"),
+        lambda p, n, u, v: Fraction(p["counts"][u][v], p["total"]),
+    ),
+}
+
+
+def examples(known: Iterable[str]) -> list[bs.Matrix]:
+    """Two matrices of more than one category for each family that is not known."""
+    new = sorted(set(RECIPES) - set(known))
+    return [made() for name in new for made in [m for n, m in drawn(name) if n > 1][-2:]]
 
 
 def of_every_family(

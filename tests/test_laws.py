@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import runpy
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,6 +127,13 @@ def test_registry_functions_and_cases_agree() -> None:
     # A product is written `a @ b`, and has no function.
     assert set(_core.families()) == functions | {"product"} == set(FAMILIES)
     assert functions <= set(bs.__all__)
+
+
+def test_what_follows_from_the_registry_is_written() -> None:
+    tool = runpy.run_path(str(Path(__file__).parents[1] / "tools/families.py"))
+    for path, make in tool["FILES"].items():
+        text = path.read_text("utf-8")
+        assert text == make(text), f"{path.name} lacks a family: run `make families`"
 
 
 def test_equality_is_by_family_and_parameters() -> None:

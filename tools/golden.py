@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import bistochastic as bs  # noqa: E402
+import cases  # noqa: E402
 import frozen  # noqa: E402
 
 RR: Final = "randomized_response"
@@ -273,7 +274,11 @@ def main() -> None:
     """Write the files."""
     there = frozen.stored("matrices")
     found: dict[str, Any] = {}
-    for name, made in {**_by_size(), **_composites()}.items():
+    by_name = {**_by_size(), **_composites()}
+    families = {each["matrix"]["family"] for each in there.values()}
+    new = cases.examples(families | {m.family for m in by_name.values()})
+    by_name |= {f"{m.family} {m.size}, {i}": m for i, m in enumerate(new)}
+    for name, made in by_name.items():
         held = there.get(name)
         m = made if held is None else frozen.unpacked(held["matrix"])
         packed = frozen.packed(m) if held is None else held["matrix"]

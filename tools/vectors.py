@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import bistochastic as bs  # noqa: E402
+import cases  # noqa: E402
 import protocol  # noqa: E402
 from bistochastic.plan.client import draw_of  # noqa: E402
 
@@ -72,6 +73,14 @@ def matrices() -> list[bs.Matrix]:
         response @ bs.tridiagonal(0.2, size=3),
         bs.mix([bs.kron(response, response), bs.uniform(9)], weights=[half, half]),
     ]  # fmt: skip
+
+
+def added() -> list[bs.Matrix]:
+    """Matrices of families that have none above: those in the file, else cases of the tests."""
+    known = {m.family for m in matrices()}
+    held = [json.dumps(each["matrix"]) for each in json.loads(FILE.read_text("utf-8"))["matrices"]]
+    there = [m for m in map(bs.Matrix.from_json, held) if m.family not in known]
+    return there + cases.examples(known | {m.family for m in there})
 
 
 def parameters_of(matrix: bs.Matrix) -> dict[str, Any]:
@@ -226,6 +235,7 @@ def records() -> list[tuple[dict[str, Any], protocol.Id]]:
 
 def make() -> dict[str, Any]:
     """All vectors."""
+    more = added()
     items: list[Any] = ["é", b"\x00\xff", -5, 2**100, Fraction(3, 7), ["a", [1, b""], []]]
     labels = [["stream", "income"], ["plan", "survey", ["a", "b"]], ["plan", "p", "2026", ["a"], 3]]
     some = bs.randomized_response(12, beta=0.6)
@@ -295,7 +305,7 @@ def make() -> dict[str, Any]:
                 "draw": draw_of(matrix),
                 "reported": answers(matrix),
             }
-            for matrix in matrices()
+            for matrix in [*matrices(), *more]
         ],
         "blocks": blocks,
         "pseudonyms": [
@@ -304,7 +314,7 @@ def make() -> dict[str, Any]:
             for id in ids_of(kind, 8, 2100)
         ],
         "plans": written,
-        "tables_of_clients": [of_one_table(matrix) for matrix in matrices()[:-4]],
+        "tables_of_clients": [of_one_table(matrix) for matrix in [*matrices()[:-4], *more]],
     }
 
 

@@ -126,27 +126,15 @@ def schema() -> Fields:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-@cache
-def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
-    """List the parameters of every family with the names of their forms, and the required ones."""
-    forms = {}
-    for law in schema()["$defs"]["law"]["oneOf"]:
-        parameters = law["properties"]["parameters"]
-        kinds = {
-            name: form["$ref"].rpartition("/")[2] for name, form in parameters["properties"].items()
-        }
-        forms[law["properties"]["family"]["const"]] = (kinds, set(parameters["required"]))
-    return forms
-
-
 def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     """Build one matrix from the matrices before it."""
-    forms, family = _forms(), here["family"].value
+    forms, family = _core.families(), here["family"].value
     if not isinstance(family, str) or family not in forms:
         raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
-    kinds, needed = forms[family]
+    kinds = {name: form.removeprefix("optional ") for name, form in forms[family]}
+    more = tuple(name for name, form in forms[family] if form.startswith("optional "))
     inner = here["parameters"]
-    inner.keys(*(tuple(n for n in kinds if (n in needed) is must) for must in (True, False)))
+    inner.keys(tuple(name for name in kinds if name not in more), more)
     parameters: dict[str, object] = {}
     for name in inner.value:
         if kinds[name] == "places":

@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::law::parameters::Value;
-use crate::law::{Family, Matrix, REGISTRY, build, rate};
+use crate::law::{Entry, Family, Matrix, REGISTRY, build, rate};
 use crate::number::bits;
 use crate::number::dd::Dd;
 use crate::number::lattice::{self, gcd};
@@ -253,11 +253,51 @@ fn cases() -> Vec<Matrix> {
     all
 }
 
+/// Small values of a form.
+fn values(form: &str) -> Vec<Value> {
+    use Value::{Matrices, Ratio, Ratios, Table, Whole, Wholes};
+    let two = || Matrices([sized("uniform", 2), sized("identity", 2)].into());
+    match form {
+        "whole" => [1, 2, 3, 7].map(Whole).to_vec(),
+        "fraction" => [(0, 1), (1, 3), (1, 1)].map(|(n, d)| Ratio(n, d)).to_vec(),
+        "fractions" => vec![Ratios([(1, 4), (3, 4)].into())],
+        "wholes" | "alphas" => [&[1][..], &[0, 1], &[2, 1], &[0, 1, 3], &[1, 0, 1, 1]]
+            .map(|numbers| Wholes(numbers.into()))
+            .to_vec(),
+        "table" => vec![Table(2, 2, Box::new(Wholes([1, 2, 2, 1].into())))],
+        "places" => vec![two()],
+        _ => panic!("say in `values` what may stand for {form}"),
+    }
+}
+
+/// Matrices of a family whose parameters are any small values of their forms that it accepts.
+fn small(entry: &Entry) -> Vec<Matrix> {
+    let mut given: Vec<Vec<(&str, Value)>> = vec![Vec::new()];
+    for (name, form) in entry.parameters {
+        let some = values(form.trim_start_matches("optional "));
+        let with = |before: &Vec<_>| -> Vec<_> {
+            let one = |value: &Value| [&before[..], &[(*name, value.clone())]].concat();
+            some.iter().map(one).collect()
+        };
+        given = given.iter().flat_map(with).collect();
+    }
+    let made = given.iter().filter_map(|one| make(entry.name, one).ok());
+    made.filter(|m| m.family.true_size() == m.family.size())
+        .collect()
+}
+
 #[test]
 fn every_family_keeps_its_laws() {
-    let all = cases();
+    let mut all = cases();
+    all.extend(REGISTRY.iter().flat_map(small));
     all.iter().for_each(check_laws);
-    for (name, _) in REGISTRY {
-        assert!(all.iter().any(|m| m.family.name() == *name), "{name}");
+    for entry in REGISTRY {
+        let known = |m: &&Matrix| m.family.name() == entry.name;
+        let some = all.iter().find(known);
+        let some = some.unwrap_or_else(|| panic!("add a matrix of {} to `cases`", entry.name));
+        let realised = some.family.parameters();
+        for (name, _) in &realised {
+            assert!(entry.parameters.iter().any(|(n, _)| n == name), "{name}");
+        }
     }
 }

@@ -19,6 +19,6 @@ pub mod structure;
 
 pub use family::Family;
 pub use matrix::{Matrix, Shelf, Shelved};
-pub use registry::{Builder, REGISTRY, build};
+pub use registry::{Entry, REGISTRY, build};
 pub use shared::composite::Nesting;
 pub use structure::{Alphas, Composition, Structure};

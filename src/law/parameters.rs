@@ -96,7 +96,7 @@ impl Arguments {
         }
     }
 
-    /// Refuse a name that the family does not have, before anything else is said. Every builder starts with it.
+    /// Refuse a name that the family does not have, before anything else is said.
     pub fn known(&self, names: &[&str]) -> Result<()> {
         match self
             .given

@@ -12,6 +12,7 @@ use crate::number::bits;
 use crate::system::{self, pool};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Matrix {
@@ -358,8 +359,9 @@ pub fn parts_in(matrix: &Matrix) -> u64 {
     matrix.family().nesting().parts
 }
 
-/// The names of all families.
+/// All families by name: the realised parameters of each, with their forms in the JSON Schema.
 #[pyfunction]
-pub fn families() -> Vec<&'static str> {
-    law::REGISTRY.iter().map(|(name, _)| *name).collect()
+pub fn families() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
+    let of = |entry: &law::Entry| (entry.name, entry.parameters.to_vec());
+    law::REGISTRY.iter().map(of).collect()
 }

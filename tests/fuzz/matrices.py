@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from bistochastic import _core
+
 LARGE = ("2**31 - 1", "2**31 + 5", "2**32", "10**10", "2**40", "2**53")
 _EPSILONS = ("0", "0.5", "1", "3.3", "20", "800", "math.inf")
 _TEMPERATURES = ("0", "0.01", "0.5", "3", "1e6", "1e300", "math.inf")
@@ -161,6 +163,24 @@ _FAMILIES: dict[str, Callable[[Random, int], str]] = {
 }  # fmt: skip
 
 
+# Every family that is not made of matrices.
+LEAVES = [name for name, forms in _core.families().items() if "matrices" not in dict(forms)]
+
+
+def of_cases(name: str) -> Callable[[Random, int], str]:
+    """A family without a line above: of its own cases those of this size, if there are any."""
+    from cases import drawn
+
+    def source(rng: Random, n: int) -> str:
+        fit = [recipe() for size, recipe in drawn(name) if size == n]
+        if not fit:
+            return f"bs.uniform({n})"
+        m = rng.choice(fit)
+        return f"bs.build({m.family!r}, **{m.parameters!r})"
+
+    return source
+
+
 def matrix(rng: Random, n: int, depth: int = 0) -> str:
     """A matrix of size ``n``, of any family; composites up to a few levels."""
     if depth < 3 and rng.random() < 0.3:
@@ -181,7 +201,7 @@ def matrix(rng: Random, n: int, depth: int = 0) -> str:
         divisors = [d for d in range(1, n + 1) if n % d == 0]
         d = rng.choice(divisors)
         return f"bs.kron({matrix(rng, d, depth + 1)}, {matrix(rng, n // d, depth + 1)})"
-    return rng.choice(list(_FAMILIES.values()))(rng, n)
+    return rng.choice([_FAMILIES.get(name) or of_cases(name) for name in LEAVES])(rng, n)
 
 
 def huge(rng: Random) -> str:

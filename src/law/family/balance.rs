@@ -16,7 +16,6 @@ use crate::system::memory::Gather;
 /// `sum p_uv ln(p_uv / a_uv)` over the bistochastic matrices. It exists, with the support of A, just
 /// when every positive entry lies on a positive diagonal.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["array", "counts", "total"])?;
     if let Some(law) = Dense::realised("balance", arguments)? {
         return Ok(Arc::new(law));
     }

@@ -9,7 +9,6 @@ use crate::law::shared::classes::Classes;
 use crate::number::lattice::MAX_SIZE;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["sizes"])?;
     let must = "hold integers from 1 that add up to at most 2^53";
     let sizes = arguments.wholes("sizes", must)?;
     let mut size: u64 = 0;

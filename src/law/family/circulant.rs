@@ -27,7 +27,6 @@ pub struct Circulant {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["first_row", "total"])?;
     let (counts, total) = arguments.distribution("first_row")?;
     Ok(Arc::new(Circulant {
         first_row: counts,

@@ -32,7 +32,6 @@ pub struct Dense {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["array", "counts", "total"])?;
     if let Some(law) = Dense::realised("dense", arguments)? {
         return Ok(Arc::new(law));
     }

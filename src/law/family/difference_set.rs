@@ -33,9 +33,6 @@ struct DifferenceSet {
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     // The package finds the last three from those before them.
-    arguments.known(&[
-        "size", "epsilon", "beta", "set", "modulus", "residues", "counts",
-    ])?;
     let size = arguments.size()?;
     let modulus = arguments.whole("modulus", size, MAX_SIZE)?.unwrap_or(size);
     let must = "be rising whole numbers from 0 to below the modulus";

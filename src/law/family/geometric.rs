@@ -23,7 +23,6 @@ use crate::system::stop::Paced;
 /// `rho floor(a_{j+1}) >= rho (a_{j+1} - 1) = rho F + g_j - rho >= floor(a_j)` as soon as
 /// `F >= rho / (rho - 1)`, about `T + 1/2` units. It adds `2 size F` units of uniform mass.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "temperature", "beta", "epsilon", "kernel", "total"])?;
     if let Some(kernel) = arguments.take("kernel") {
         let total = arguments.required("total")?;
         let given = vec![("kernel".to_owned(), kernel), ("total".to_owned(), total)];

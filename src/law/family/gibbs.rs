@@ -26,7 +26,6 @@ use crate::system::memory::Gather;
 /// # Cost
 /// A temperature takes one exponential an entry and some tens of passes over the matrix.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["cost", "temperature", "beta", "counts", "total"])?;
     if let Some(law) = Dense::realised("gibbs", arguments)? {
         return Ok(Arc::new(law));
     }

@@ -8,7 +8,6 @@ use crate::law::parameters::{Arguments, Value};
 use crate::law::shared::classes::Classes;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size"])?;
     let size = arguments.size()?;
     let parameters = vec![("size", Value::Whole(size.into()))];
     Ok(Arc::new(Classes::new("identity", parameters, [(1, size)])))

@@ -30,7 +30,6 @@ fn with_k(size: u64, k: u64) -> Classes {
 /// form is the largest double not above the true one, so it reaches a double just when that does. By share the
 /// smallest `k` that is that share of the size, both as doubles: 0.07 of 100 is 7, though the double 0.07 is more.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "k", "beta", "share"])?;
     let size = arguments.size()?;
     arguments.exactly_one(&["k", "beta", "share"])?;
     let k = match (arguments.whole("k", 1, size)?, arguments.real("share")?) {

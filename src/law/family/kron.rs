@@ -29,7 +29,6 @@ struct Kron {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["matrices"])?;
     let factors = arguments.matrices()?;
     let size = factors.iter().try_fold(1u64, |size, factor| {
         size.checked_mul(factor.family.size())

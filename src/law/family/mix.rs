@@ -34,7 +34,6 @@ struct Mix {
 const SIZE: u64 = 4096;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["matrices", "weights"])?;
     let parts = arguments.matrices()?;
     let (weights, sum) = weights(arguments)?;
     if weights.len() != parts.len() {

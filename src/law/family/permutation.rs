@@ -24,7 +24,6 @@ pub struct Permutation {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["targets"])?;
     let must = "hold each code from 0 to size - 1 once";
     let targets = arguments.wholes("targets", must)?;
     let mut seen = memory::filled(false, targets.len());

@@ -38,7 +38,6 @@ const WORK: u128 = 1 << 32;
 const KEPT: u64 = 1024;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["matrices"])?;
     let pair = arguments.matrices()?;
     let [first, second] = &*pair else {
         return Err(Error::value("matrices", "be two for a product", pair.len()));

@@ -178,7 +178,6 @@ fn log2_odds(size: u64, beta: f64) -> f64 {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "epsilon", "beta", "keep"])?;
     let size = arguments.size()?;
     arguments.exactly_one(&["epsilon", "beta", "keep"])?;
     if let Some(keep) = arguments.take("keep") {

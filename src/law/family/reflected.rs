@@ -32,7 +32,6 @@ pub struct Reflected {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["kernel", "total"])?;
     Ok(Arc::new(Reflected::given("reflected", arguments)?))
 }
 

@@ -29,7 +29,6 @@ pub struct TTransform {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "i", "j", "keep"])?;
     let size = arguments.size()?;
     let i = arguments.required_whole("i", 0, size - 1)?;
     let j = arguments.required_whole("j", 0, size - 1)?;

@@ -101,7 +101,6 @@ impl Tridiagonal {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["alphas", "size", "beta", "total"])?;
     arguments.exactly_one(&["alphas", "beta"])?;
     let size = arguments.whole("size", 1, lattice::MAX_SIZE)?;
     let need_size = || Error::type_("size", "be given with one alpha or a beta", "nothing");
