@@ -21,6 +21,7 @@ from bistochastic.audit.results import (
     Scenario,
 )
 from bistochastic.choose.allocate import Allocation
+from bistochastic.choose.compare import Comparison
 from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
@@ -57,7 +58,6 @@ from bistochastic.plan import (
     Release,
     Unit,
 )
-from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.tables.collector import Collector
 from bistochastic.theory import Step, TTransforms

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters.results import framed
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
-from bistochastic.estimate.result import framed
 from bistochastic.words import shown, table, visible
 
 if TYPE_CHECKING:
