@@ -56,10 +56,9 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
 
 def framed(estimate: Estimate) -> pl.DataFrame:
     assert_type(estimate.frequencies, NDArray[np.float64])
-    assert_type(estimate.to_frame("polars"), pl.DataFrame)
-    in_pandas: pd.DataFrame = estimate.to_frame("pandas")
+    in_pandas = pd.DataFrame(estimate.to_columns())
     assert len(in_pandas) == len(estimate.frequencies)
-    return estimate.to_frame("polars", wide=False)
+    return pl.DataFrame(estimate.to_columns(wide=False))
 
 
 def by_column(people: pl.DataFrame) -> dict[str, list[object]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -60,6 +60,7 @@ class Decomposition(_core.Terms):
         array([1, 1, 1], dtype=uint64)
         """
         import tempfile
+        from pathlib import Path
 
         exact = self.exact_weights
         arrays: dict[str, np.ndarray] = {
