@@ -47,7 +47,7 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
     assert_type(m.randomize(flags), NDArray[np.bool_])
     drawn = m.randomize([0, 1], key=bs.Key.generate(), stream="a", start=0)
     assert_type(drawn, NDArray[np.integer[Any] | np.bool_])
-    assert_type(m.randomize(pl.Series([0, 1])), pl.Series)
+    assert_type(m.randomize(pl.Series([0, 1])), NDArray[np.integer[Any] | np.bool_])
     assert_type(m.respond(1), int)
     assert_type(m.exact_row(0), list[Fraction])
     assert_type(m.to_dense(), NDArray[np.float64])
