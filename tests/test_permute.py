@@ -306,8 +306,8 @@ def test_columns_of_any_library_come_back_as_arrays() -> None:
         assert got[:, 0].tolist() == got[:, 1].tolist() == want.tolist()
     # By rank, too: the smallest stands first.
     swapped = bs.permutation([1, 0, *range(2, 9)])
-    for given in (pd.Series(numbers), pl.Series(numbers), pa.array(numbers), numbers):
-        out = swapped.permute(given, order="rank")
+    for held in (pd.Series(numbers), pl.Series(numbers), pa.array(numbers), numbers):
+        out = swapped.permute(held, order="rank")
         assert out.tolist() == [9, 1, 3, 4, 5, 6, 7, 8, 2]
 
 
