@@ -115,36 +115,26 @@ def test_only_projections_onto_class_means_are_released(m: bs.Matrix, got: str) 
 
 def test_means_of_classes_are_released_with_their_k() -> None:
     m = bs.blocks([2, 3])
-    assert m.average([1, 3, 4, 5, 9]) == [2, 2, 6, 6, 6]
+    assert m.average([1, 3, 4, 5, 9]).tolist() == [2, 2, 6, 6, 6]
     assert m.deniability(1) == 2
     x = np.array([9.0, 1, 5, 3, 4])
     assert m.average(x, order="rank").tolist() == [6, 2, 6, 2, 6]
     assert m.average(x, order=[1, 3, 4, 2, 0]).tolist() == [6, 2, 6, 2, 6]
     tied = bs.blocks([2, 2]).average([1.0, 1, 1, 5], order="rank", key=KEY, stream="s")
     assert sorted(tied) == [1, 1, 3, 3]
-    assert tied == bs.blocks([2, 2]).average([1.0, 1, 1, 5], order="rank", key=KEY, stream="s")
+    again = bs.blocks([2, 2]).average([1.0, 1, 1, 5], order="rank", key=KEY, stream="s")
+    assert tied.tolist() == again.tolist()
 
 
-def test_averages_come_back_in_what_they_came_in() -> None:
+def test_averages_of_any_container_come_back_as_an_array() -> None:
     m, x, want = bs.blocks([2, 2]), [1, 3, 5, 8], [2, 2, 6.5, 6.5]
-    series = m.average(pd.Series(x, index=list("abcd"), name="income"))
-    assert (series.index.tolist(), series.name, series.tolist()) == (list("abcd"), "income", want)
-    assert m.average(pl.Series("income", x)).to_list() == want
-    assert m.average(pl.Series("income", x)).name == "income"
-    assert m.average(pa.array(x)).to_pylist() == want
-    assert isinstance(m.average(pa.chunked_array([x[:1], x[1:]])), pa.ChunkedArray)
-    assert m.average(tuple(x)) == tuple(want)
+    for make in (tuple, pd.Series, pl.Series, pa.array, lambda x: pa.chunked_array([x])):
+        assert m.average(make(x)).tolist() == want
     table = np.stack([x, [0, 2, 4, 6]], axis=1)
     both: list[list[float]] = [[2, 1], [2, 1], [6.5, 5], [6.5, 5]]
-    assert m.average(table).tolist() == both
-    frame = m.average(pd.DataFrame(table, columns=["a", "b"]))
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame.to_numpy().tolist() == both
-    assert m.average(pl.DataFrame({"a": x, "b": [0, 2, 4, 6]})).rows() == list(map(tuple, both))
-    arrow = m.average(pa.table({"a": x, "b": [0, 2, 4, 6]}))
-    assert arrow.column_names == ["a", "b"]
-    assert arrow["b"].to_pylist() == [1, 1, 5, 5]
-    assert m.average([Fraction(1, 2), 1, 2, 3]) == [0.75, 0.75, 2.5, 2.5]
+    for frame in (table, pd.DataFrame(table), pl.DataFrame(table)):
+        assert m.average(frame).tolist() == both
+    assert m.average([Fraction(1, 2), 1, 2, 3]).tolist() == [0.75, 0.75, 2.5, 2.5]
 
 
 BAD: list[tuple[Any, type[Exception], str]] = [
@@ -156,7 +146,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(3).average([1, math.inf, 2]), ValueError,
      "finite numbers.*; got 1 infinite, the first at position 1"),
     (lambda: bs.uniform(2).average(pa.array([1, None])), ValueError,
-     "`values` must hold no missing values; got 1, the first at position 1"),
+     "`values` must hold no NaN; got 1, the first at position 1"),
     (lambda: bs.uniform(2).average([1, 2], order="rank", key=KEY), ValueError, "`stream` must"),
 ]  # fmt: skip
 

@@ -15,7 +15,6 @@ import inspect
 import io
 import itertools
 import json
-import pickle
 import pkgutil
 import subprocess
 import sys
@@ -543,70 +542,16 @@ def test_relations_leave_by_their_cells(options: str) -> None:
     assert made[0] == made[1]
 
 
-# Containers without a plan.
+# Arrays without a plan.
 
 
-def columns_of_all() -> Iterator[tuple[str, Any, Any]]:
-    for name, pair in ARROW.items():
-        first, second, _cells = pair()
-        yield f"Arrow {name}", pa.chunked_array([first]), second
-    for name, (first, second) in PANDAS.items():
-        yield f"pandas {name}", first, second
-    for name, (first, second) in POLARS.items():
-        yield f"polars {name}", first.alias("x"), second.alias("x")
-    for name, (first, second) in ARRAYS.items():
-        yield f"NumPy {name}", first, second
-
-
-COLUMNS = {name: (first, second) for name, first, second in columns_of_all()}
-
-
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", sorted(ARRAYS))
 def test_permuted_columns_leave_by_their_cells(name: str) -> None:
-    first, second = COLUMNS[name]
+    first, second = ARRAYS[name]
+    if isinstance(first, np.ma.MaskedArray) or getattr(first, "dtype", np.dtype(int)).kind == "V":
+        pytest.skip("masks and records are refused")
     made = [bs.uniform(ROWS).permute(c, key=KEY, stream="x") for c in (first, second)]
     assert serialised(made[0]) == serialised(made[1])
-
-
-def test_permuted_tables_leave_by_their_cells() -> None:
-    matrix = bs.uniform(ROWS)
-
-    def same(first: Any, second: Any) -> None:
-        made = [matrix.permute(each, key=KEY, stream="x") for each in (first, second)]
-        assert type(made[0]) is type(first)
-        assert serialised(made[0]) == serialised(made[1])
-
-    one, two, _cells = dictionary_pair(*DICTIONARIES["texts"])
-    tables = noted("kept", one, "a secret"), noted("kept", two, None)
-    same(*tables)
-    same(*[table.combine_chunks().to_batches()[0] for table in tables])
-    same(one, two.combine_chunks())
-    left, right = PANDAS["category"]
-    same(pd.DataFrame({"a": left, "b": left}), pd.DataFrame({"a": right, "b": right}))
-    # Labels of rows stay in their places, as they are said to.
-    labelled = pd.Series(range(ROWS), index=[f"row {i}" for i in range(ROWS)], name="x")
-    moved = matrix.permute(labelled, key=KEY, stream="x")
-    assert moved.index.tolist() == labelled.index.tolist()
-    few, many = ([f"{i}" for i in range(n)] for n in (ROWS, ROWS + 9))
-    for average in (False, True):
-        made = []
-        for index in (
-            pd.CategoricalIndex(few, categories=few, name="x"),
-            pd.CategoricalIndex(few, categories=many[::-1], name="x"),
-            pd.MultiIndex.from_product([["a"], few], names=["x", "y"]),
-            pd.MultiIndex.from_product([["a", "secret"], few], names=["x", "y"])[:ROWS],
-        ):
-            numbers = pd.Series(np.arange(float(ROWS)), index=index)
-            moved = matrix.average(numbers) if average else matrix.permute(
-                numbers, key=KEY, stream="x")  # fmt: skip
-            assert moved.index.tolist() == index.tolist()
-            assert moved.index.names == index.names
-            made.append(getattr(moved.index, "levels", getattr(moved.index, "categories", ())))
-        assert [list(map(repr, made[i])) for i in (0, 2)] == [
-            list(map(repr, made[i])) for i in (1, 3)
-        ]
-    left, right = POLARS["Categorical"]
-    same(pl.DataFrame({"a": left}), pl.DataFrame({"a": right}))
 
 
 FROM_ARROW: dict[str, Callable[[Any], Any]] = {
@@ -913,8 +858,6 @@ class Foreign:
 
 
 def test_what_has_no_door_is_refused() -> None:
-    with pytest.raises(TypeError, match="`values` must be an array, a list, a series"):
-        bs.uniform(ROWS).permute(Foreign())
     with pytest.raises(TypeError, match="`values` must be a column or a table; got Foreign"):
         door.leaving(Foreign())
     kind = pa.dense_union([pa.field("a", pa.int8())])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -187,25 +186,10 @@ def test_the_nearest_distribution_is_one_however_far(far: float) -> None:
     assert (found >= 0).all()
 
 
-def test_a_frame_is_of_the_library_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_make_a_table_of_any_library() -> None:
     found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
-    names = ["reported", "frequency", "standard_error", "low", "high"]
-    for library in ("pandas", "polars"):
-        frame = found.to_frame(library)
-        assert type(frame).__module__.split(".")[0] == library
-        assert list(frame.columns) == names
-        assert frame["frequency"].to_numpy().tolist() == found.frequencies.tolist()
-    # Without a choice pandas comes first, and polars where it is not installed.
-    assert type(found.to_frame()).__module__.startswith("pandas")
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert type(found.to_frame()).__module__.startswith("polars")
-    with pytest.raises(ImportError, match=r"^`to_frame` must find pandas; got none: install it$"):
-        found.to_frame("pandas")
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match=r"^`to_frame` must find pandas or polars; got neither$"):
-        found.to_frame()
-    loose: Any = found
-    with pytest.raises(ValueError, match=r'^`library` must be "pandas" or "polars"; got .dask.$'):
-        loose.to_frame("dask")
-    with pytest.raises(TypeError, match=r'^`library` must be "pandas" or "polars"; got int$'):
-        loose.to_frame(3)
+    columns = found.to_columns()
+    assert list(columns) == ["reported", "frequency", "standard_error", "low", "high"]
+    assert columns["frequency"].tolist() == found.frequencies.tolist()
+    named = bs.identity(2).estimate(counts=[3, 1], categories={"a": [7, 8]}).to_columns()
+    assert named["a"].dtype.kind == "i"

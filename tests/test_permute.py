@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -55,7 +54,7 @@ def test_values_move_by_the_permutation_that_is_sampled(name: str) -> None:
         want = np.empty_like(x)
         want[s] = x
         assert (m.permute(x, key=KEY, stream=stream) == want).all()
-        assert m.permute(x.tolist(), key=KEY, stream=stream) == want.tolist()
+        assert m.permute(x.tolist(), key=KEY, stream=stream).tolist() == want.tolist()
 
 
 @pytest.mark.parametrize("name", sorted(SMALL | REFUSED))
@@ -275,8 +274,6 @@ def test_ties_are_broken_by_the_key_and_not_by_the_file() -> None:
         np.asfortranarray(np.arange(18).reshape(9, 2)),
         np.arange(18)[::2],
         np.arange(9, dtype=">i8"),
-        np.zeros(9, dtype=[("a", "i4"), ("b", "f8")]),
-        np.ma.array(np.arange(9), mask=[True] + [False] * 8),
     ],
     ids=lambda x: f"{x.dtype}{x.shape}",
 )
@@ -291,48 +288,26 @@ def test_arrays_of_any_type_and_shape_come_back(values: Any) -> None:
         assert np.array_equal(out[s[u]], values[u]) or out[s[u]] is values[u]
 
 
-def test_columns_come_back_in_what_they_came_in() -> None:
+def test_columns_of_any_library_come_back_as_arrays() -> None:
     m = SMALL["uniform"]
-    words = [None, "b", "a", "c", "d", "e", "f", "g", "h"]
-    numbers = [9.0, 2, 3, 4, 5, 6, 7, 8, 1]
+    words, numbers = list("ibacdefgh"), [9.0, 2, 3, 4, 5, 6, 7, 8, 1]
     s = m.sample_permutation(key=KEY, stream="c")
-
-    def moved(given: list[Any]) -> list[Any]:
-        out = [None] * 9
-        for u, v in enumerate(s.tolist()):
-            out[v] = given[u]
-        return out
-
-    draw: dict[str, Any] = {"key": KEY, "stream": "c"}
-    series = pd.Series(words, index=list("zyxwvutsr"), name="word")
-    nullable = pd.Series([None, *range(8)], dtype="Int16")
-    categories = pd.Series(pd.Categorical(["x", "y", "x"] * 3))
-    columns: list[tuple[Any, Callable[[Any], list[Any]], Callable[[Any], object]]] = [
-        (series, list, lambda x: (x.index.tolist(), x.name)),
-        (nullable, list, lambda x: x.dtype),
-        (categories, list, lambda x: x.dtype),
-        (pl.Series("word", words), list, lambda x: x.name),
-        (pa.array(words), pa.Array.to_pylist, lambda x: x.type),
-        (pa.chunked_array([words[:4], words[4:]]), pa.ChunkedArray.to_pylist, lambda x: x.type),
-        (tuple(words), list, len),
-    ]
-    for given, listed, kind in columns:
-        got = m.permute(given, **draw)
-        assert type(got) is type(given)
-        assert kind(got) == kind(given)
-        assert [*map(repr, listed(got))] == [*map(repr, moved(listed(given)))]
-    both = {"n": numbers, "w": words}
+    for given in (words, numbers):
+        want = np.empty(9, dtype=object)
+        want[s] = given
+        for make in (tuple, pd.Series, pl.Series, pa.array, lambda x: pa.chunked_array([x])):
+            got = m.permute(make(given), key=KEY, stream="c")
+            assert type(got) is np.ndarray
+            assert got.tolist() == want.tolist()
+    both = {"n": numbers, "m": numbers}
     for table in (pd.DataFrame(both, index=range(3, 12)), pl.DataFrame(both), pa.table(both)):
-        got = m.permute(table, **draw)
-        assert type(got) is type(table)
-        assert [float(x) for x in np.asarray(got["n"])] == moved(numbers)
-        assert not isinstance(got, pd.DataFrame) or got.index.tolist() == list(range(3, 12))
+        got = m.permute(table, key=KEY, stream="c")
+        assert got[:, 0].tolist() == got[:, 1].tolist() == want.tolist()
     # By rank, too: the smallest stands first.
     swapped = bs.permutation([1, 0, *range(2, 9)])
-    for given in (pd.Series(numbers), pl.Series(numbers), pa.array(numbers), numbers):
-        out = swapped.permute(given, order="rank")
-        assert list(map(float, np.asarray(out))) == [9, 1, 3, 4, 5, 6, 7, 8, 2]
-        assert type(out) is type(given)
+    for held in (pd.Series(numbers), pl.Series(numbers), pa.array(numbers), numbers):
+        out = swapped.permute(held, order="rank")
+        assert out.tolist() == [9, 1, 3, 4, 5, 6, 7, 8, 2]
 
 
 def test_without_a_key_every_call_draws_afresh() -> None:
@@ -412,8 +387,12 @@ BAD: list[tuple[Any, type[Exception], str]] = [
      "got one twice at position 2"),
     (lambda: bs.uniform(3).permute([1.0, math.nan, math.nan], order="rank"), ValueError,
      "`values` must hold no NaN; got 2, the first at position 1"),
-    (lambda: bs.uniform(2).permute(pd.Series([None, 1], dtype="Int8"), order="rank"), ValueError,
+    (lambda: bs.uniform(2).permute(pd.Series([None, 1], dtype=object), order="rank"), ValueError,
      "`values` must hold no missing values; got 1, the first at position 0"),
+    (lambda: bs.uniform(2).permute(np.ma.array([1, 2], mask=[True, False])), ValueError,
+     "`values` must hold no missing values; got 1, the first at position 0"),
+    (lambda: bs.uniform(2).permute(np.zeros(2, dtype=[("a", "i4")])), TypeError,
+     "`values` must be an array.*; got records"),
     (lambda: bs.uniform(2).permute(np.array(["NaT", "2020-01-01"], dtype="M8[D]"), order="rank"),
      ValueError, "`values` must hold no NaN; got 1, the first at position 0"),
     (lambda: bs.uniform(2).permute([[1, 2], [3, 4]], order="rank"), ValueError,

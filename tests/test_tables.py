@@ -372,17 +372,11 @@ def makers(frame: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _names(frame: Any) -> list[str]:
-    if isinstance(frame, pl.DataFrame):
-        return frame.columns
-    return frame.column_names if isinstance(frame, pa.Table) else list(frame)
-
-
 KINDS = sorted(makers({"sex": ["F"], "job": ["x"], "region": ["N"], "age": [20]}))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_comes_back_in_the_library_of_the_frame(kind: str) -> None:
+def test_a_table_is_the_same_from_every_library(kind: str) -> None:
     frame = {k: v for k, v in large().items() if k != "stratum"}
     frame = {"sex": frame["sex"], "job": frame["job"], "region": frame["region"], **frame}
     given = makers(frame)[kind]
@@ -391,17 +385,11 @@ def test_a_table_comes_back_in_the_library_of_the_frame(kind: str) -> None:
     assert np.array_equal(found.frequencies, plain.frequencies)
     assert [axis.name for axis in found.axes] == ["region", "sex", "age"]
     assert found.axes[2].categories == (20, 30, 40)
-    long, wide = found.to_frame(), found.to_frame(wide=True, value="count")
-    want = pa.Table if kind == "batch" else type(given)
-    assert isinstance(long, want)
-    assert isinstance(wide, want)
-    if kind == "duckdb":
-        long, wide = long.to_arrow_table(), wide.to_arrow_table()
-    names = _names(long)
-    assert names == ["region", "sex", "age", "reported", "frequency", "count", "standard_error",
-                     "low", "high"]  # fmt: skip
+    long, wide = found.to_columns(), found.to_columns(wide=True, value="count")
+    numbers = ["reported", "frequency", "count", "standard_error", "low", "high"]
+    assert list(long) == ["region", "sex", "age", *numbers]
     assert [str(x) for x in long["sex"]][:4] == ["F", "F", "F", "M"]
-    assert _names(wide) == ["region", "sex", "20", "30", "40"]
+    assert list(wide) == ["region", "sex", "20", "30", "40"]
     assert [float(str(x)) for x in wide["30"]] == pytest.approx(found.counts[1::3])
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
 
@@ -433,7 +421,7 @@ def test_categories_of_a_matrix() -> None:
     assert repr(found).splitlines()[1].split() == [
         "sex", "age", "reported", "frequency", "count", "standard_error", "low", "high",
     ]  # fmt: skip
-    assert list(found.to_frame(wide=True)) == ["sex", "1", "2", "3"]
+    assert list(found.to_columns(wide=True)) == ["sex", "1", "2", "3"]
     with pytest.raises(ValueError, match=r"`categories` must hold 6 names, or .*; got 2 x 2"):
         m.estimate(counts=range(6), categories={"a": [1, 2], "b": [1, 2]})
     with pytest.raises(ValueError, match="`categories` must be distinct"):

@@ -28,7 +28,7 @@ release: Release[int] = plan.protect(pl.DataFrame({"sex": ["F"]}))
 plan.count(release, {"sex": "F"}, weight="w")
 plan.protect(release.data, relase="a")
 plan.on(pl.LazyFrame(), id_column="person")
-plan.estimate(release, "sex").to_frame("pandsa")
+plan.estimate(release, "sex").to_frame("pandas")
 """
 
 

@@ -41,7 +41,7 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
     assert_type(m.randomize(flags), NDArray[np.bool_])
     drawn = m.randomize([0, 1], key=bs.Key.generate(), stream="a", start=0)
     assert_type(drawn, NDArray[np.integer[Any] | np.bool_])
-    assert_type(m.randomize(pl.Series([0, 1])), pl.Series)
+    assert_type(m.randomize(pl.Series([0, 1])), NDArray[np.integer[Any] | np.bool_])
     assert_type(m.respond(1), int)
     assert_type(m.exact_row(0), list[Fraction])
     assert_type(m.to_dense(), NDArray[np.float64])
@@ -50,10 +50,9 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
 
 def framed(estimate: Estimate) -> pl.DataFrame:
     assert_type(estimate.frequencies, NDArray[np.float64])
-    assert_type(estimate.to_frame("polars"), pl.DataFrame)
-    in_pandas: pd.DataFrame = estimate.to_frame("pandas")
+    in_pandas = pd.DataFrame(estimate.to_columns())
     assert len(in_pandas) == len(estimate.frequencies)
-    return estimate.to_frame("polars", wide=False)
+    return pl.DataFrame(estimate.to_columns(wide=False))
 
 
 def by_column(people: pl.DataFrame) -> dict[str, list[object]]:

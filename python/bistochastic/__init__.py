@@ -43,13 +43,13 @@ from bistochastic.permutations.decomposition import decompose_all
 if TYPE_CHECKING:
     from bistochastic import masking, plot, theory
     from bistochastic.choose.allocate import allocate
+    from bistochastic.choose.compare import compare
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
-    from bistochastic.report import compare
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
     from bistochastic.tables.cluster import cluster
@@ -72,10 +72,10 @@ _LATER = {
     "models.ledger": ("Ledger",),
     "tables.cluster": ("cluster",),
     "choose.allocate": ("allocate",),
+    "choose.compare": ("compare",),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
-    "report": ("compare",),
     "files.opened": ("open",),
     "samples": ("titanic",),
 }

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypeVar, final, overload
+from typing import Any, Self, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,6 @@ from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import Decomposition
 
 _Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
-
-class _HasNumPy(Protocol):
-    def to_numpy(self) -> Any: ...
-
-# A column of pandas, polars or pyarrow.
-_Column = TypeVar("_Column", bound=_HasNumPy)
 
 __all__ = [
     "Equations",
@@ -155,17 +149,6 @@ class Law:
         ids: object = None,
         threads: int | None = None,
     ) -> NDArray[_Code]: ...
-    @overload
-    def randomize(
-        self,
-        codes: _Column,
-        *,
-        key: Key | None = None,
-        stream: str | None = None,
-        start: int | None = None,
-        ids: object = None,
-        threads: int | None = None,
-    ) -> _Column: ...
     @overload
     def randomize(
         self,

@@ -1,7 +1,6 @@
-"""A caller's numbers, codes and labels, read once from any container.
+"""A caller's numbers, codes and labels, read once from whatever NumPy reads.
 
-Imports NumPy, so the package itself imports this file only when it is needed. Columns and tables
-of other libraries are read by ``adapters``.
+Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
 from __future__ import annotations
@@ -39,25 +38,27 @@ def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
-    """Convert a sequence, array, Series, DataFrame or Arrow array to a plain array.
+    """Convert a sequence, or whatever has ``__array__``, to a plain array.
 
-    Missing values (masked, NA, null) are rejected. ``by_code`` says that positions in the array are
-    codes, so labels (pandas) must be in the order of the codes.
+    Missing values are rejected. ``by_code`` says that positions in the array are codes, so labels
+    of rows and columns must be the codes in order.
     """
     if type(given) is np.ndarray:
         return given
     if type(given) is list and _NUMBERS.issuperset(map(type, given)):
         # The common case: nothing can be missing, and nothing has labels.
         return np.array(given)
-    from bistochastic.adapters import values
-
     if by_code:
-        values.refuse_other_order(name, given)
+        refuse_labels(name, given)
+    if name == "codes" and hasattr(getattr(given, "dtype", None), "categories"):
+        must = "`codes` must be integers"
+        raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
     try:
-        own = isinstance(given, np.ma.MaskedArray | list | tuple)
-        missing = _masked(given) if own else values.missing_of(given)
+        own = isinstance(given, np.ndarray | list | tuple)
+        found = None if own else _plain(np.asarray(given))
+        missing = _masked(given) if found is None else _lost(found)
         if missing is None or not missing.any():
-            return np.asarray(given) if own else values.array_of(given)
+            return np.asarray(given) if found is None else found
     except MemoryError:
         # A matrix that is too large to be an array says so itself.
         raise
@@ -70,6 +71,42 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     at = f"position {first[0]}" if missing.ndim == 1 else str(tuple(int(i) for i in first))
     got = f"{int(missing.sum())}, the first at {at}"
     raise ValueError(f"`{name}` must hold no missing values; got {got}")
+
+
+def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
+    """Reject labels of rows other than 0, 1, 2: counts that are sorted by frequency have such.
+
+    A table's ``columns`` are codes too, unless each of them is a vector of its own.
+    """
+    labels: Any = getattr(given, "index", None)
+    if labels is None or callable(labels):
+        return
+    for each in (labels, getattr(given, "columns", labels) if columns else labels):
+        if not np.array_equal(np.asarray(each), np.arange(len(each))):
+            got = "labels that are not 0, 1, 2 and so on; to_numpy() leaves them out"
+            raise ValueError(f"`{name}` must be in the order of the codes; got {got}")
+
+
+def _plain(found: np.ndarray) -> np.ndarray:
+    """Read objects that are all numbers as numbers."""
+    if found.dtype.kind == "O" and found.ndim and set(map(type, found.flat)) <= _NUMBERS | {bool}:
+        return np.array(found.tolist()) if found.size else found
+    return found
+
+
+def _lost(found: np.ndarray) -> NDArray[np.bool_] | None:
+    """Find the objects that are no value: None, and what is not equal to itself."""
+    if found.dtype.kind != "O" or not found.ndim:
+        return None
+
+    def lost(item: object) -> bool:
+        try:
+            return item is None or bool(item != item)
+        except TypeError:
+            # What is neither equal nor different is unknown.
+            return True
+
+    return np.array([lost(item) for item in found.flat], dtype=bool).reshape(found.shape)
 
 
 def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
@@ -177,7 +214,7 @@ def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
 
 def _masked(given: Any) -> NDArray[np.bool_] | None:
     """Find the masked items; in a list, NumPy would use the numbers behind the masks."""
-    if isinstance(given, np.ma.MaskedArray):
+    if isinstance(given, np.ndarray):
         mask = np.atleast_1d(np.ma.getmaskarray(given))
         return mask if mask.dtype == bool else None
     if not any(isinstance(item, np.ma.MaskedArray | list | tuple) for item in given):
@@ -191,10 +228,8 @@ def _masked(given: Any) -> NDArray[np.bool_] | None:
     return np.array([masked(item, 0) for item in given], dtype=bool)
 
 
-def _spelled(name: str, given: object) -> _core.SpelledIds | None:
-    from bistochastic.adapters.values import ids_of
-
-    return ids_of(name, given)
+def _spelled(_name: str, _given: object) -> None:
+    """Answer the core that ids are read as an array."""
 
 
 _core.register(array=array, items=items, spelled=_spelled)

@@ -6,7 +6,7 @@ Every function returns an exact :class:`~bistochastic.Matrix`.
   and integers are exact.
 * If you request a beta, the stated beta is at least that. If you request an epsilon, the stated
   epsilon is at most that.
-* Vectors and tables may be lists, NumPy or Arrow arrays, pandas or polars Series and DataFrames. A
+* Vectors and tables may be lists, NumPy arrays, or whatever else has ``__array__``. A
   ``numpy.longdouble`` becomes the nearest double.
 * Bad input raises ``ValueError`` or ``TypeError`` with one sentence. Complex numbers and missing
   values are bad input.
@@ -93,8 +93,8 @@ def build(family: str, **parameters: object) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
-    double; a complex number is rejected. Vectors and tables are lists, NumPy or Arrow arrays,
-    pandas or polars Series and DataFrames, without missing values. An unknown parameter raises an
+    double; a complex number is rejected. Vectors and tables are lists, arrays, or whatever
+    else has ``__array__``, without missing values. An unknown parameter raises an
     error that lists the known ones.
 
     >>> import bistochastic as bs

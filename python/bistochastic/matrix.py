@@ -6,13 +6,13 @@ Probabilities, stated measures and randomization are inherited from the core.
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.progress import watched
+from bistochastic.words import down, show_text, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,16 +35,6 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
     return refuse
-
-
-def _randomize(matrix: Matrix, codes: Any, **options: Any) -> Any:
-    """Randomize in the core; a column of another library comes back in its type."""
-    if type(codes) is np.ndarray or type(codes) is list:
-        return _core.Law.randomize(matrix, codes, **options)
-    from bistochastic.adapters import door, values
-
-    plain = values.codes_of(codes, matrix.size)
-    return door.recoded(codes, _core.Law.randomize(matrix, plain, **options))
 
 
 class Matrix(_core.Law):
@@ -96,9 +86,6 @@ class Matrix(_core.Law):
             return numbers
         _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
         return numbers.astype(dtype)
-
-    if not TYPE_CHECKING:
-        randomize = wraps(_core.Law.randomize)(_randomize)
 
     __add__ = __radd__ = _refused("+")
     __sub__ = __rsub__ = _refused("-")
@@ -353,9 +340,8 @@ class Matrix(_core.Law):
         It is ``"fixed"`` if the records are all of these people (as in PRAM). Then the errors come
         only from randomization.
 
-        Counts of a :func:`kron` may be a table with one axis per component. Counts with labels
-        (pandas) must be in the order of the codes: integers from 0 up, sorted strings, or the
-        categories of a categorical.
+        Counts of a :func:`kron` may be a table with one axis per component. Counts with labels of
+        their own must have the codes as labels, in order.
 
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
         :func:`k_anonymous` and similar matrices, which randomization does not change.
@@ -364,9 +350,8 @@ class Matrix(_core.Law):
         table. The result prints and exports them.
 
         ``weights`` are survey weights, one per record. The errors are then those of a sample drawn
-        with replacement; ``plan.estimate`` also accepts strata, clusters and replicates. Never give
-        weighted sums as ``counts``: counts are numbers of records, and a sum above ``records``
-        raises an error.
+        with replacement. Never give weighted sums as ``counts``: counts are numbers of records, and
+        a sum above ``records`` raises an error.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
         this many nats per record below its maximum, or after this many seconds. A ``progress``
@@ -489,8 +474,8 @@ class Matrix(_core.Law):
 
         ``out[s[u]] = values[u]`` with the ``s`` of :meth:`sample_permutation` for the same key and
         stream. All values are kept, and ``apply(values)`` is the expected result. Values may have
-        any type; Series and Arrow arrays come back in their type. Rows of a table or a DataFrame
-        move as a whole: to separate columns, permute them one by one.
+        any type and come back as an array. Rows of a table move as a whole: to separate columns,
+        permute them one by one.
 
         ``order`` says which records are neighbours: ``None`` for the order of the rows, ``"rank"``
         for the order of the values, ties in random order, or an array that lists the rows in order,
@@ -509,7 +494,7 @@ class Matrix(_core.Law):
         >>> incomes = [21, 25, 30, 18, 47, 52]
         >>> key = bs.Key.insecure(1)
         >>> bs.k_anonymous(6, k=3).permute(incomes, order="rank", key=key, stream="income")
-        [25, 18, 30, 21, 52, 47]
+        array([25, 18, 30, 21, 52, 47])
         >>> bs.circulant([1, 1, 0, 0, 0, 0]).permute(incomes)
         Traceback (most recent call last):
             ...
@@ -538,13 +523,13 @@ class Matrix(_core.Law):
         ``allow_invertible=True``. The result is not random, so it has no beta.
 
         ``order``: see :meth:`permute`; a key is used only for ties of ``"rank"``. ``values`` are
-        one or several columns. They come back in float64, in the type of the input. The result is
-        within one unit in the last place of the exact average for classes, tridiagonal matrices and
-        randomized response, otherwise within 1e-12 of the largest value.
+        one or several columns. They come back as an array of float64. The result is within one unit
+        in the last place of the exact average for classes, tridiagonal matrices and randomized
+        response, otherwise within 1e-12 of the largest value.
 
         >>> m = bs.k_anonymous(6, k=3)
-        >>> m.average([21, 25, 30, 18, 47, 52], order="rank"), m.deniability(1)
-        ([21.333333333333332, 21.333333333333332, 43.0, 21.333333333333332, 43.0, 43.0], 3)
+        >>> m.average([21, 25, 30, 18, 47, 52], order="rank").round(1), m.deniability(1)
+        (array([21.3, 21.3, 43. , 21.3, 43. , 43. ]), 3)
         >>> bs.tridiagonal(0.5, size=6).average([21, 25, 30, 18, 47, 52])
         Traceback (most recent call last):
             ...
@@ -579,14 +564,12 @@ class Matrix(_core.Law):
         return displacement.displacement(self)
 
     def __repr__(self) -> str:
-        from bistochastic import report
-
-        return report.line(self)
+        n, known = self.size, "exact" if self.is_exact else "bound"
+        stated = f"beta {down(self.beta)}, epsilon {up(self.epsilon)}, {known}"
+        return f"<Matrix {self.family} {n} x {n}: {stated}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic import report
-
-        return report.html(self)
+        return show_text(self)
 
 
 _core.register(Matrix=Matrix)

@@ -47,10 +47,7 @@ def _by_rows(
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with one column per vector"
     array = arguments.array(name, must, given)
-    if type(given) is not list:
-        from bistochastic.adapters.values import refuse_other_order
-
-        refuse_other_order(name, given, columns=False)
+    arguments.refuse_labels(name, given, columns=False)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def show_text(thing: object) -> str:
     """Make HTML for a notebook from the text of a result."""
-    from bistochastic.markup import element, fragment
+    from html import escape
 
-    return fragment(element("pre", str(thing)))
+    return f"<pre>{escape(visible_lines(str(thing)))}</pre>"
 
 
 class Shown:

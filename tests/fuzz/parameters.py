@@ -349,7 +349,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "replicate_scale": _of("0.5", "None"),
     "gap": _of("1e-3", "0.1", "None"),
     "seconds": _of("0.1", "1", "None"),
-    "to_frame.value": _of("'frequency'", "'count'", "'low'"),
+    "to_columns.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "batch_function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
     "on.key": _of("bs.KeySource.file(path('key'))"),

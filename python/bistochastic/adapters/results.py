@@ -7,6 +7,7 @@ An unprotected column has no declared categories: those that occur are found her
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -257,3 +258,20 @@ def _fields(row: object, i: int) -> Mapping[str, object]:
         must = "`rows` must hold dicts, named tuples or rows of Spark, which name their columns"
         raise TypeError(f"{must}; got {type(row).__name__} in row {i}")
     return dict(zip(names, row, strict=True))
+
+
+def framed(columns: dict[str, Any], make: Maker | None, library: str | None) -> Any:
+    """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
+    must = '`library` must be "pandas" or "polars"'
+    if library is not None and not isinstance(library, str):
+        raise TypeError(f"{must}; got {type(library).__name__}")
+    if library not in (None, "pandas", "polars"):
+        raise ValueError(f"{must}; got {library!r}")
+    if make is not None and library is None:
+        return make(columns)
+    for name in ("pandas", "polars") if library is None else (library,):
+        with suppress(ImportError):
+            return made_by(name, columns)
+    if library is None:
+        raise ImportError("`to_frame` must find pandas or polars; got neither")
+    raise ImportError(f"`to_frame` must find {library}; got none: install it")

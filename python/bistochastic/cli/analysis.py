@@ -185,7 +185,7 @@ def estimate(
         tell("estimating", None)
         cells = running.estimate(how, who)
     shared = shared_noise(certificate, design) if question.coded else ()
-    found = told_in(cells, None, running.unanswered, (*running.notes, *shared))
+    found = told_in(cells, running.unanswered, (*running.notes, *shared))
     facts = {
         "method": found.method, "population": found.population, "records": found.records,
         "total": found.records if found.total is None else found.total, "gap": found.gap,

@@ -73,7 +73,7 @@ def tally(matrix: Matrix, codes: object, counts: object) -> Array:
 
 
 def _of_codes(matrix: Matrix, codes: object) -> Array:
-    array = code_array(codes, matrix.size)
+    array = code_array(codes)
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
         how = "np.ravel_multi_index(columns, sizes)"
@@ -84,14 +84,12 @@ def _of_codes(matrix: Matrix, codes: object) -> Array:
     return _core.count(plain, matrix.size).astype(float)
 
 
-def code_array(codes: object, size: int) -> np.ndarray:
+def code_array(codes: object) -> np.ndarray:
     """Read codes as an array of integers; True and False are 1 and 0."""
-    from bistochastic.adapters.values import codes_of
-
     must = "be an array of integers"
-    array = arguments.array("codes", must, codes_of(codes, size))
+    array = arguments.array("codes", must, codes)
     if array.size == 0 and array.dtype.kind in "fO":
-        # An empty list or series has no type.
+        # An empty list has no type.
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
@@ -101,8 +99,6 @@ def code_array(codes: object, size: int) -> np.ndarray:
 
 
 def _of_counts(matrix: Matrix, counts: object) -> Array:
-    from bistochastic.adapters.values import refuse_other_order
-
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
     numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
@@ -116,7 +112,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
     if numbers.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
-    refuse_other_order("counts", counts, size=r)
+    arguments.refuse_labels("counts", counts)
     flat = arguments.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
@@ -191,7 +187,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
-    array = np.ascontiguousarray(code_array(codes, matrix.size).reshape(-1))
+    array = np.ascontiguousarray(code_array(codes).reshape(-1))
     given = weight_array("weights", weights, len(array))
     low = array < 0
     if low.any():

@@ -8,9 +8,8 @@ reported]``. So its variance is their variance divided by the number of records.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,20 +17,16 @@ from bistochastic import _core, arguments, measures, operators, structure
 from bistochastic.estimate import intervals
 from bistochastic.kept import kept
 from bistochastic.progress import watched
-from bistochastic.words import table
+from bistochastic.words import Shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
     from bistochastic.arguments import Array
     from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
-
-    Make = Callable[[dict[str, Any]], Any]
 
 # The numbers that a table can show for every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
@@ -42,7 +37,7 @@ _CERTAIN = "an interval without width: this share was not randomized"
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """Estimated frequencies of the original, with their errors.
 
     ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always
@@ -85,8 +80,6 @@ class Estimate:
     """The sum of the counts, if weights or a subgroup make it differ from ``records``."""
     notes: tuple[str, ...] = ()
     """The notes below the table."""
-    _make: Make | None = field(default=None, repr=False)
-    """The function that makes a frame of the caller's library."""
 
     def __post_init__(self) -> None:
         # Frozen is frozen: arrays too.
@@ -342,29 +335,8 @@ class Estimate:
         n = self.records
         return intervals.region(n * expected[possible], n * self.reports[possible], level)
 
-    @overload
-    def to_frame(
-        self, library: Literal["polars"], *, wide: bool = False, value: str = "frequency"
-    ) -> pl.DataFrame: ...
-    @overload
-    def to_frame(
-        self, library: Literal["pandas"], *, wide: bool = False, value: str = "frequency"
-    ) -> pd.DataFrame: ...
-    @overload
-    def to_frame(
-        self, library: None = None, *, wide: bool = False, value: str = "frequency"
-    ) -> Any: ...
-    def to_frame(
-        self,
-        library: Literal["pandas", "polars"] | None = None,
-        *,
-        wide: bool = False,
-        value: str = "frequency",
-    ) -> Any:
-        """Return the table as a DataFrame.
-
-        ``library`` is ``"pandas"`` or ``"polars"``. By default it is the library of the protected
-        table, or pandas if that is installed, else polars.
+    def to_columns(self, *, wide: bool = False, value: str = "frequency") -> dict[str, np.ndarray]:
+        """Return the table as arrays by name, of which any library makes its own table.
 
         * Long: a row for each cell. The columns of the table come first, then ``reported``,
           ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``.
@@ -372,23 +344,24 @@ class Estimate:
           are side by side. ``value`` says which number is shown.
 
         >>> import bistochastic as bs
-        >>> found = bs.identity(2).estimate(counts=[3, 1])
-        >>> list(found.to_frame("pandas"))  # doctest: +SKIP
-        ['reported', 'frequency', 'standard_error', 'low', 'high']
+        >>> found = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
+        >>> found.to_columns()["a"], found.to_columns()["count"]
+        (array(['x', 'y'], dtype='<U1'), array([3., 1.]))
         """
         shown = arguments.one_of("value", value, VALUES)
+        levels = {name: _array(values) for name, values in self._levels().items()}
         if not _core.as_flag("wide", wide):
-            return framed({**self._levels(), **self._columns()}, self._make, library)
+            return {**levels, **self._columns()}
         if len(self.axes) < 2:
             must = "`wide` must be used with a table of two or more columns"
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
         numbers = self._columns()[shown].reshape(-1, self.shape[-1])
         step = self.shape[-1]
-        columns: dict[str, object] = {k: levels[::step] for k, levels in self._levels().items()}
+        columns = {name: values[::step] for name, values in levels.items()}
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
-        return framed(columns, self._make, library)
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.
@@ -529,48 +502,9 @@ class Estimate:
     def __repr__(self) -> str:
         return self._text(20)
 
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
 
-        left, title = range(max(1, len(self.axes))), f"Estimated {self._title()}"
-        return markup.fragment(
-            markup.table(*self._rows(), caption=title, left=left, scroll=False),
-            self._picture(),
-            [markup.element("p", f"Note: {text}") for text in self._remarks()],
-        )
-
-    def _picture(self, most: int = 20) -> str | None:
-        """Draw shares as bars with intervals; None if they are many or would take long."""
-        from bistochastic import markup
-
-        if len(self.frequencies) > most:
-            return None
-        if not np.isfinite(self.frequencies).all():
-            return None
-        names = map(", ".join, self._names(range(len(self.frequencies))))
-        none = [(None, None)] * len(self.frequencies)
-        bounds = map(tuple, self._usual.tolist()) if self._is_quick else none
-        rows = zip(names, self.frequencies.tolist(), bounds, strict=True)
-        items = [markup.between(name, share, low, high, "{:.4f}".format)
-                 for name, share, (low, high) in rows]  # fmt: skip
-        title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
-        return markup.bars(items, title=title)
-
-
-def framed(columns: dict[str, Any], make: Make | None, library: str | None) -> Any:
-    """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
-    from bistochastic.adapters.results import made_by
-
-    must = '`library` must be "pandas" or "polars"'
-    if library is not None and not isinstance(library, str):
-        raise TypeError(f"{must}; got {type(library).__name__}")
-    if library not in (None, "pandas", "polars"):
-        raise ValueError(f"{must}; got {library!r}")
-    if make is not None and library is None:
-        return make(columns)
-    for name in ("pandas", "polars") if library is None else (library,):
-        with suppress(ImportError):
-            return made_by(name, columns)
-    if library is None:
-        raise ImportError("`to_frame` must find pandas or polars; got neither")
-    raise ImportError(f"`to_frame` must find {library}; got none: install it")
+def _array(categories: list[object]) -> np.ndarray:
+    """Return categories as an array: of their type if they share one, else of objects."""
+    kinds = set(map(type, categories))
+    plain = len(kinds) == 1 and kinds <= {bool, int, float, str}
+    return np.array(categories, dtype=None if plain else object)

@@ -99,7 +99,7 @@ class Entry(Shown):
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Shown):
     """The measures of a matrix: what an attacker can learn, and what an analyst can.
 
     ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry`, which also says
@@ -154,14 +154,6 @@ class Profile:
         n = self.matrix.size
         title = f"<Profile of {self.matrix.family} {n} x {n}>"
         return f"{title}\n{table(_HEADER, self.rows(), left=(0, 2, 3))}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        n = self.matrix.size
-        title = f"Profile of {self.matrix.family}, {n} x {n}"
-        rows = markup.table(_HEADER, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
-        return markup.fragment(rows)
 
 
 def status_of(exact: bool) -> Status:

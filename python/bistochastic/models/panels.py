@@ -13,13 +13,13 @@ three steps: ``S = Q^T O Q``; solve ``(Q o Q)^T w = diag S``; and then, with ``P
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, arguments, operators
-from bistochastic.adapters.results import levels, maker, opened
+from bistochastic.adapters.results import framed, levels, maker, opened
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
+    from bistochastic.adapters.results import Maker
     from bistochastic.arguments import Array
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
@@ -83,6 +84,7 @@ class Transitions:
     """Whether the noise of both waves is the same for people who did not change."""
     stayers: Quantity | None
     """How many have the same categories in both waves; None if the categories differ."""
+    _make: Maker | None = field(default=None, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,9 +120,7 @@ class Transitions:
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return the table as a DataFrame, with ``rate`` and ``rate_error`` next to the counts."""
-        from bistochastic.estimate.result import framed
-
-        return framed(self._columns(), self.table._make, library)
+        return framed(self._columns(), self._make, library)
 
     def _columns(self) -> dict[str, Sequence[object] | np.ndarray]:
         more = {"rate": self.rates.ravel(), "rate_error": self.rate_errors.ravel()}
@@ -245,9 +245,9 @@ def transitions(
     notes = (f"{silent:,} people without an answer left out",) if silent else ()
     patience = Patience.of("inverse", None, None, None)
     found = of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
-    found = replace(found, _make=maker(one.frame))
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
-    return Transitions(found, whole.records, alone, pair.memoised, _stayers(found))
+    stayers, make = _stayers(found), maker(one.frame)
+    return Transitions(found, whole.records, alone, pair.memoised, stayers, make)
 
 
 def _drawn_alike(one: _Wave, two: _Wave, said: object) -> bool:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters.results import framed
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
-from bistochastic.estimate.result import framed
 from bistochastic.words import shown, table, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from bistochastic.adapters.results import Maker
     from bistochastic.arguments import Array
 
 
@@ -59,7 +60,7 @@ class Regression:
     """The negative part of the corrected table, relative to its total."""
     log_likelihood: float | None
     notes: tuple[str, ...] = ()
-    _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    _make: Maker | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.coefficients, self.covariance, self.without_noise):

@@ -10,6 +10,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.errors import InvertibleReleaseError
 from bistochastic.numeric import order as orders
+from bistochastic.numeric.permute import of_records
 from bistochastic.progress import watched
 from bistochastic.structure import Kron, classes, composition, wide_factors
 
@@ -30,25 +31,21 @@ def average(
     allow_invertible: bool,
     key: _core.Key | None,
     stream: str | None,
-) -> object:
+) -> Array:
     """Compute ``P.T @ values``, with the records in ``order``."""
-    from bistochastic.adapters import door
-
     if not allow_invertible:
         _refuse(matrix)
-    door.check_rows(values, matrix.size)
-    numbers = _numbers(matrix, values)
+    numbers = _numbers(of_records(values, matrix.size))
     rows = orders.rows(matrix, numbers, order, key, stream)
     if rows is None:
-        return door.numbered(values, _averaged(matrix, numbers))
+        return _averaged(matrix, numbers)
     out = np.empty_like(numbers)
     out[rows] = _averaged(matrix, numbers[rows])
-    return door.numbered(values, out)
+    return out
 
 
-def _numbers(matrix: Matrix, values: object) -> Array:
-    size, must = matrix.size, "hold finite numbers, one column or several"
-    plain = arguments.array("values", must, values)
+def _numbers(plain: np.ndarray) -> Array:
+    size, must = len(plain), "hold finite numbers, one column or several"
     if plain.ndim not in (1, 2):
         raise ValueError(f"`values` must {must}; got {plain.ndim} axes")
     numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)

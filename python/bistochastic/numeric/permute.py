@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.numeric import order as orders
 from bistochastic.progress import watched
 
@@ -26,18 +26,16 @@ def permute(
     key: _core.Key | None,
     stream: str | None,
     allow_shift: bool,
-) -> object:
+) -> np.ndarray:
     """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
-    from bistochastic.adapters import door
-
     size = matrix.size
-    door.check_rows(values, size)
+    values = of_records(values, size)
     rows = orders.rows(matrix, values, order, key, stream)
     # A row of a few bytes is moved without knowing what they are.
-    if type(values) is np.ndarray and values.dtype.kind not in "OTV" and _width(values) in _WIDTHS:
+    if values.dtype.kind not in "OT" and _width(values) in _WIDTHS:
         if rows is None:
             return _moved(matrix, values, key, stream, allow_shift)
-        out = np.empty(values.shape, values.dtype.str)
+        out = np.empty(values.shape, _plain(values.dtype))
         out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
         return out
     origins = _core.origins(matrix, allow_shift, key, stream)
@@ -45,8 +43,36 @@ def permute(
     if rows is not None:
         places = np.empty(size, dtype=np.int64)
         places[rows] = rows[origins]
-    # Labels (pandas) stay in their places.
-    return door.labelled(door.leaving(values, places), values)
+    moved = np.empty(values.shape, _plain(values.dtype))
+    moved[...] = values[places]
+    _one_nan(moved)
+    return moved
+
+
+def of_records(values: object, size: int) -> np.ndarray:
+    """Read values of any type, with a row for each of this many records."""
+    must = "be an array or a list with a row for each record"
+    found = arguments.array("values", must, values)
+    if not found.ndim:
+        got = "a single number" if isinstance(values, np.ndarray) else type(values).__name__
+        raise TypeError(f"`values` must {must}; got {got}")
+    if found.dtype.kind == "V":
+        raise TypeError(f"`values` must {must}; got records with fields of their own")
+    if len(found) != size:
+        must = f"`values` must be one for each of the {size} individuals"
+        raise ValueError(f"{must}; got {len(found)}")
+    return found
+
+
+def _plain(dtype: np.dtype) -> np.dtype:
+    """Return the type without the notes that it may hold."""
+    return dtype if dtype.kind == "T" else np.dtype(dtype.str)
+
+
+def _one_nan(values: np.ndarray) -> None:
+    """Write every NaN in the same way: the bits of a NaN can hold something."""
+    if values.dtype.kind in "fc":
+        values[np.isnan(values)] = np.nan
 
 
 def _width(values: np.ndarray) -> int:
@@ -60,8 +86,6 @@ def _moved(
     stream: str | None,
     allow_shift: bool,
 ) -> np.ndarray:
-    from bistochastic.adapters.arrays import one_nan
-
     size = len(values)
     packed = np.require(values, requirements=["C", "A"])
     _core.require_memory("permute", 1, size, _width(values))
@@ -70,5 +94,5 @@ def _moved(
     kind = f"u{_width(values)}"
     given, made = (x.reshape(-1).view(np.uint8).view(kind) for x in (packed, out))
     _core.permute_into(matrix, given, made, allow_shift, key, stream)
-    one_nan(out)
+    _one_nan(out)
     return out

@@ -1,20 +1,21 @@
-"""``Decomposition``: the class that users see, over the core's terms; files, a table."""
+"""``Decomposition``: the class that users see, over the core's terms; NumPy archives."""
 
 from __future__ import annotations
 
-import struct
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.progress import watched
-from bistochastic.words import down
+from bistochastic.words import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -56,7 +57,8 @@ class Decomposition(_core.Terms):
         >>> np.load(path)["numerators"]
         array([1, 1, 1], dtype=uint64)
         """
-        from bistochastic.files.whole import written
+        import tempfile
+        from pathlib import Path
 
         exact = self.exact_weights
         arrays: dict[str, np.ndarray] = {
@@ -67,44 +69,29 @@ class Decomposition(_core.Terms):
         }
         if (residual := self.residual) is not None:
             arrays["residual"] = residual.to_dense()
-        with written(_core.as_path("path", path), "path") as part, part.open("wb") as file:
-            try:
+        # A link stays a link: what it leads to is replaced.
+        target = Path(os.path.realpath(_core.as_path("path", path)))
+        if target.exists() and not target.is_file():
+            got = "a folder" if target.is_dir() else "something else"
+            raise ValueError(f"`path` must be a file; got {got}")
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
-            except struct.error:
-                # Some devices state a position without having one; a pipe states none.
-                must = "`path` must be a file or a pipe"
-                raise ValueError(f"{must}; got a device that cannot seek") from None
+            part.chmod(_mode(target))
+            part.replace(target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
     def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
         for j in range(self.terms):
             yield self[j]
 
     def _repr_html_(self) -> str:
-        from bistochastic import markup
+        return show_text(self)
 
-        n, many = self.matrix.size, f"{self.terms:,} term{'s' * (self.terms != 1)}"
-        title = f"Decomposition of {self.matrix.family}, {n} x {n}: {many}"
-        rows = largest(self, min(_LISTED, self.terms))
-        left_out = self.residual_weight
-        notes = [
-            "" if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown.",
-            f"Left out: {float(left_out):.6g} of the whole." if left_out else "",
-            f"Joint entropy: {down(self.joint_entropy)} bits.",
-        ]
-        return markup.fragment(
-            markup.table(
-                ["term", "weight", "sum", "where 0, 1, 2, ... go"],
-                rows,
-                caption=title,
-                left=(3,),
-                scroll=False,
-            ),
-            *(markup.element("p", note) for note in notes if note),
-        )
-
-
-# Terms that a notebook shows.
-_LISTED = 10
 
 _core.register(Decomposition=Decomposition)
 
@@ -129,24 +116,17 @@ def decompose_all(
         return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
 
 
+def _mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of any new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def _integers(numbers: list[int]) -> np.ndarray:
     """Convert to 64-bit integers if they fit, else to strings."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
     return np.array([str(number) for number in numbers])
-
-
-def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
-    """Write the largest terms as rows: number, weight, sum so far, permutation in short."""
-    # A kron may have too many terms to sort; then the first ones are written.
-    few = decomposition.terms <= 1 << 22
-    order = np.argsort(-decomposition.weights, kind="stable") if few else np.arange(terms)
-    rows: list[list[str]] = []
-    so_far = 0.0
-    for j in order[:terms].tolist():
-        weight, permutation = decomposition[j]
-        so_far += float(weight)
-        shown = " ".join(map(str, permutation[:12].tolist()))
-        more = " ..." if len(permutation) > 12 else ""
-        rows.append([str(j), f"{float(weight):.6g}", f"{so_far:.6g}", shown + more])
-    return rows

@@ -1,5 +1,5 @@
 """Matrices and plans as text and HTML. Never sees a record."""
 
-from bistochastic.report.comparison import Comparison, compare, facts, html, line, picture
+from bistochastic.report.facts import facts, picture
 
-__all__ = ["Comparison", "compare", "facts", "html", "line", "picture"]
+__all__ = ["facts", "picture"]

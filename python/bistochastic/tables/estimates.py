@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import arguments, families, structure
-from bistochastic.adapters.results import maker
 from bistochastic.estimate import methods
 from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.result import Estimate, Make
+    from bistochastic.estimate.result import Estimate
     from bistochastic.estimate.sample import Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
@@ -61,7 +60,7 @@ def estimate(
         back, axes = way_back(question, sheet.axes)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
     shared = shared_noise(certificate, design) if question.coded else ()
-    return told_in(found, maker(frame), unanswered, (*sheet.notes, *shared))
+    return told_in(found, unanswered, (*sheet.notes, *shared))
 
 
 def _read(
@@ -120,15 +119,13 @@ def read_design(plan: Plan, survey: Survey) -> Design:
     return design
 
 
-def told_in(
-    found: Estimate, make: Make | None, unanswered: int, more: tuple[str, ...] = ()
-) -> Estimate:
-    """Return the estimate in the library of a frame, with notes on missing answers and more."""
+def told_in(found: Estimate, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
+    """Return the estimate with notes on missing answers and more."""
     notes = found.notes
     if unanswered:
         plural = "s" * (unanswered > 1)
         notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
-    return replace(found, _make=make, notes=(*notes, *more))
+    return replace(found, notes=(*notes, *more))
 
 
 def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:

@@ -1,4 +1,4 @@
-"""A matrix in one line, in names and numbers, and for notebooks; and several on one scale."""
+"""Several matrices on one scale: ``bs.compare``."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Literal
 from bistochastic.errors import SingularMatrixError
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import down, table, up
+from bistochastic.words import Shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
     from bistochastic.measures.profile import Profile
     from bistochastic.progress import Progress
 
 
-class Comparison:
+class Comparison(Shown):
     """Several matrices on one scale; see :func:`compare`.
 
     >>> import bistochastic as bs
@@ -79,16 +77,6 @@ class Comparison:
         legend = self._legend()
         return table(self.header, self.rows()) + (f"\n\n{legend}" if legend else "")
 
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        count = len(self.matrices)
-        title = f"{count} {'matrix' if count == 1 else 'matrices'} on one scale"
-        return markup.fragment(
-            markup.table(self.header, self.rows(), caption=title, scroll=False),
-            markup.element("p", self._legend()) if self._legend() else None,
-        )
-
 
 def _error(matrix: Matrix) -> float:
     """Compute the standard error of a proportion, infinite if none can be estimated."""
@@ -136,65 +124,3 @@ def compare(
             if tell is not None:
                 tell(len(profiles) / len(matrices))
     return Comparison(tuple(profiles))
-
-
-def line(matrix: Matrix) -> str:
-    """Write a matrix in one line."""
-    n = matrix.size
-    return (
-        f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
-        f"epsilon {up(matrix.epsilon)}, {_known(matrix)}>"
-    )
-
-
-def _known(matrix: Matrix) -> str:
-    return "exact" if matrix.is_exact else "bound"
-
-
-def facts(matrix: Matrix) -> list[tuple[str, str]]:
-    """List names and numbers of a matrix that never overstate privacy."""
-    share = matrix.truthfulness
-    return [
-        ("family", matrix.family),
-        ("size", str(matrix.size)),
-        ("entropy_rate", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
-        ("beta", down(matrix.beta)),
-        ("epsilon", "infinite: some reported values rule out some true values"
-         if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
-        ("truthfulness", "not computed" if share is None else f"{share:.6g}"),
-        ("is_ergodic", {None: "not computed", True: "yes", False: "no"}[matrix.is_ergodic]),
-        ("status", _known(matrix)),
-        ("parameters", _short(matrix.parameters)),
-        ("requested", _short(matrix.requested)),
-    ]  # fmt: skip
-
-
-def _short(parameters: dict[str, object]) -> str:
-    def value(x: object) -> str:
-        if isinstance(x, list) and x and isinstance(x[0], list):
-            return f"{len(x)} x {len(x[0])} counts"
-        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], Matrix):
-            return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
-        return str(x)
-
-    return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
-
-
-def html(matrix: Matrix) -> str:
-    """Show a matrix in notebooks: facts, and a picture if it is small."""
-    from bistochastic.markup import facts as listed
-    from bistochastic.markup import fragment
-
-    title = f"Matrix {matrix.family}, {matrix.size} x {matrix.size}"
-    return fragment(listed(facts(matrix), caption=title), picture(matrix))
-
-
-def picture(matrix: Matrix, labels: Sequence[object] | None = None) -> str | None:
-    """Draw a matrix as a heat map, with codes from 0 up; ``None`` if it is too large."""
-    from bistochastic.markup import heat
-    from bistochastic.markup.pictures import LARGEST
-
-    if matrix.size > LARGEST:
-        return None
-    title = "Probability of each reported category"
-    return heat(matrix.to_dense().tolist(), labels, title=title, first=0)
