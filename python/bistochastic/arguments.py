@@ -194,7 +194,8 @@ def _masked(given: Any) -> NDArray[np.bool_] | None:
 def _spelled(name: str, given: object) -> _core.SpelledIds | None:
     from bistochastic.adapters.values import ids_of
 
-    return ids_of(name, given)
+    found = ids_of(name, given)
+    return None if found is None else found._held
 
 
 _core.register(array=array, items=items, spelled=_spelled)

@@ -20,12 +20,10 @@ from bistochastic.audit.results import (
     Repeats,
     Scenario,
 )
+from bistochastic.choose import Choice, Strongest
 from bistochastic.choose.allocate import Allocation
-from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
-from bistochastic.estimate import Estimate
-from bistochastic.estimate.counts import Axis, Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate import Axis, Counts, Estimate, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from bistochastic._core import SpelledIds
     from bistochastic.adapters.frames import Mask
+    from bistochastic.backend import Ids
 
 
 def columns_of(given: Any) -> list[tuple[Any, Any]] | None:
@@ -133,7 +133,7 @@ def strings_of(given: Any) -> Any:
     return spelled_of(given)
 
 
-def ids_of(name: str, given: object) -> SpelledIds | None:
+def ids_of(name: str, given: object) -> Ids | None:
     """Read the strings or bytes of a column of ids; None for any other column."""
     column = strings_of(given)
     if column is None:

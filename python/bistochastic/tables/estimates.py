@@ -10,10 +10,7 @@ import numpy as np
 
 from bistochastic import arguments, families, structure
 from bistochastic.adapters.results import maker
-from bistochastic.estimate import methods
-from bistochastic.estimate.counts import Axis
-from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, methods
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask_table, part, refuse_undecided
@@ -24,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
+    from bistochastic.estimate import Sample, Tallies
     from bistochastic.estimate.result import Estimate, Make
-    from bistochastic.estimate.sample import Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
