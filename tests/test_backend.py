@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ def test_groups_are_drawn_by_their_own_matrices() -> None:
 
 
 def test_bad_input_is_refused_in_a_sentence() -> None:
+    backend: Any = importlib.import_module("bistochastic.backend")
     column, ids = backend.Column("age", [1, 2], AGE), backend.Ids([1, 2])
     wrong: list[Any] = [
         lambda: backend.Column("age", [0.5], AGE),

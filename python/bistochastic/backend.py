@@ -245,7 +245,7 @@ class Column:
         listed = [names] if isinstance(names, str) else arguments.items("names", _NAMES, names)
         self.names = [_text("names", each) for each in listed]
         one = isinstance(matrices, _core.Law)
-        laws = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
+        laws: list[Any] = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
         for law in laws:
             if not isinstance(law, _core.Law):
                 raise TypeError(f"`matrices` must {_LAWS}; got {type(law).__name__}")
@@ -517,8 +517,8 @@ def require_memory(what: str, rows: int, columns: int, each: int) -> None:
     >>> from bistochastic import backend
     >>> backend.require_memory("columns", 1000, 1000, 8)
     """
-    cells = [_core.as_whole(n, g, 0) for n, g in (("rows", rows), ("columns", columns))]
-    _core.require_memory(_text("what", what), *cells, _core.as_whole("each", each, 0))
+    many, width = _core.as_whole("rows", rows, 0), _core.as_whole("columns", columns, 0)
+    _core.require_memory(_text("what", what), many, width, _core.as_whole("each", each, 0))
 
 
 def _text(name: str, given: object) -> str:

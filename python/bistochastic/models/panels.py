@@ -161,9 +161,10 @@ class _Wave:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
             must = f"`{name}` must have the column `{shown(column)}` of ids"
             raise ValueError(f"{must}; got none of that name: {cure}")
-        ids = read_ids(table, column, 0)
-        if not isinstance(ids, np.ndarray):
-            ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
+        held = read_ids(table, column, 0)
+        ids: np.ndarray | None = held.integers
+        if ids is None:
+            ids = np.array(held.tolist(), object)
         different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
         if many := len(ids) - len(different):
             got = f"{many:,} more row{'s' * (many > 1)} than ids"
