@@ -879,14 +879,6 @@ def test_titles_and_notes_of_records_stay_behind() -> None:
     assert found.dtype["age"].metadata is None
 
 
-def test_labels_of_rows_hold_nothing_under_a_mask() -> None:
-    hidden = pd.arrays.IntegerArray(np.array([7, 4711]), np.array([False, True]))
-    plain = pd.arrays.IntegerArray(np.array([7, 0]), np.array([False, True]))
-    kept = bs.uniform(2).average(pd.Series([1.0, 2.0], index=pd.Index(hidden)))
-    want = bs.uniform(2).average(pd.Series([1.0, 2.0], index=pd.Index(plain)))
-    assert pickle.dumps(kept.index) == pickle.dumps(want.index)
-
-
 def test_columns_of_rare_types_leave_too() -> None:
     cells: dict[str, Any] = {
         "runs": pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"]),

@@ -35,6 +35,7 @@ ROOMS = (
     "permutations",
     "numeric",
     "choose",
+    "backend",
     "labels",
     "samples",
     "sources",
@@ -52,6 +53,8 @@ ROOMS = (
     "__init__",
     "__main__",
 )
+# Public names of the library, which are imported from the package itself above its rooms.
+LIBRARY = ("Key", "Matrix", "uniform")
 # What is imported inside a function when it is called, upwards all the same, and why.
 LATE = {
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
@@ -114,7 +117,9 @@ def targets(node: ast.AST) -> list[str]:
     assert node.level == 0, "imports are written with the name of the package"
     if node.module == "bistochastic":
         # `from bistochastic import x`: a room, or else a name of the package itself.
-        return [a.name if a.name in ROOMS else "__init__" for a in node.names]
+        known = {*ROOMS, *LIBRARY}
+        rooms = [a.name if a.name in known else "__init__" for a in node.names]
+        return ["backend" if room in LIBRARY else room for room in rooms]
     if node.module and node.module.startswith("bistochastic."):
         return [room_of(node.module)]
     return []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
+from bistochastic import _core, backend
 from bistochastic.plan import waves
 from tables import TABLES, Columns, values_of
 
@@ -486,7 +486,7 @@ def met(numbers: np.ndarray[Any, Any], limit: int, step: int) -> tuple[int | Non
     """The first row that is one too many, and the bound then."""
     people = waves.People(limit)
     for at in range(0, len(numbers), step):
-        over = people.meet(waves.Ids(numbers[at : at + step]))
+        over = people.meet(waves.Ids(backend.Ids(numbers[at : at + step])))
         if over is not None:
             return at + over, people.bound
     return None, people.bound

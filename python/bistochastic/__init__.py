@@ -79,7 +79,9 @@ _LATER = {
     "files.opened": ("open",),
     "samples": ("titanic",),
 }
-_MODULES = ("masking", "plot", "theory")
+_MODULES = (
+    "backend", "choose", "estimate", "masking", "measures", "plot", "structure", "theory"
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

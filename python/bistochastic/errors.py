@@ -2,6 +2,11 @@
 
 from bistochastic import _core
 
+__all__ = [
+    "GuaranteeError", "InvertibleReleaseError", "OutOfMemoryError", "OutOfReachError",
+    "SingularMatrixError",
+]  # fmt: skip
+
 
 class GuaranteeError(ValueError):
     """A required beta or epsilon that a matrix, plan or release does not have.

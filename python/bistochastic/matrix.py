@@ -155,7 +155,7 @@ class Matrix(_core.Law):
 
         return operators.apply(self, x)
 
-    def solve(self, y: ArrayLike) -> NDArray[np.float64]:
+    def solve(self, y: ArrayLike, back: bool = False) -> NDArray[np.float64]:
         """Find the ``x`` with ``apply(x) = y``: true counts from the counts of reported values.
 
         The result is unbiased, so it may be negative. ``y`` has the shapes that :meth:`apply`
@@ -163,7 +163,12 @@ class Matrix(_core.Law):
         :attr:`is_singular` raises :class:`bistochastic.errors.SingularMatrixError`, which says what
         can still be estimated.
 
+        With ``back`` it finds the ``x`` with ``P @ x = y``: scores for reported values, whose mean
+        over the reports of each true category is that category's score in ``y``.
+
         >>> m = bs.randomized_response(4, keep=0.5)
+        >>> (m.to_dense() @ m.solve([1, 2, 3, 4], back=True)).round(12)
+        array([1., 2., 3., 4.])
         >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
         array([8., 4., 2., 1.])
         >>> bs.blocks([1, 2]).solve([10, 4, 4])
@@ -173,7 +178,19 @@ class Matrix(_core.Law):
         """
         from bistochastic import operators
 
-        return operators.solve(self, y)
+        return operators.solve(self, y, back=_core.as_flag("back", back))
+
+    @property
+    def digest(self) -> str:
+        """What identifies the family with its realized parameters: 64 hexadecimal digits.
+
+        Noise depends on it, and whoever stores a release may store it. It is the same in every
+        process and version.
+
+        >>> bs.uniform(5).digest[:16]
+        '67fd0e53643b28d9'
+        """
+        return _core.digest_of(self)
 
     @property
     def condition(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,8 +73,10 @@ def apply(matrix: Matrix, x: object) -> Array:
     return _by_rows("x", matrix, x, forth) if done is None else done
 
 
-def solve(matrix: Matrix, y: object) -> Array:
+def solve(matrix: Matrix, y: object, *, back: bool = False) -> Array:
     """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
+    if back:
+        return _by_rows("y", matrix, y, partial(_solve, back=True))
     done = _core.operate_vector(matrix, y, True)
     return _by_rows("y", matrix, y, _solve) if done is None else done
 

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
+__all__ = [
+    "Classes", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
+    "classes", "composition", "counts", "even_kernel", "exact_row", "first_row", "has_rows",
+    "is_certain", "is_uniform", "shift_invariant", "steps", "swap", "targets", "true_codes",
+    "two_valued", "wide_factors",
+]  # fmt: skip
+
 T = TypeVar("T")
 
 # Questions that the core answers itself.

@@ -203,7 +203,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "classes": _of("True", "False", "np.True_"),
     **dict.fromkeys((
         "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
-        "categories_from_data", "allow_shift", "allow_invertible",
+        "categories_from_data", "allow_shift", "allow_invertible", "back",
     ), _of("True", "False")),
     "design_effect": _of("1", "2.5", "0.5", "1e-300", "1e300"),
     "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),

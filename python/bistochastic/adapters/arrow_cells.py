@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bistochastic import _core
+from bistochastic import backend
 from bistochastic.adapters.arrays import in_order, one_nan, solid
 
 if TYPE_CHECKING:
@@ -90,14 +90,14 @@ def spelled_of(given: object) -> pa.ChunkedArray | None:
         return None
 
 
-def ids_of(column: pa.ChunkedArray) -> _core.SpelledIds:
+def ids_of(column: pa.ChunkedArray) -> backend.Ids:
     """Read ids from the buffers of :func:`spelled_of`: no Python object is made per record."""
     parts = []
     for chunk in column.chunks:
         _, offsets, data = chunk.buffers()
         places = memory(offsets, "i8")[chunk.offset :][: len(chunk) + 1]
         parts.append((places, memory(data, "u1")))
-    return _core.spelled_ids(is_string(column.type), parts)
+    return backend.Ids.of_buffers(parts, text=is_string(column.type))
 
 
 def declared(

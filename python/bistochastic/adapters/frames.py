@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
-    from bistochastic import _core
+    from bistochastic import backend
     from bistochastic.labels import Labels
 
     Codes = NDArray[np.unsignedinteger]
     Mask = NDArray[np.bool_]
-    Ids = np.ndarray | list[object] | _core.SpelledIds
+    Ids = np.ndarray | list[object] | backend.Ids
 
 
 _P = ParamSpec("_P")

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bistochastic._core import Key
+    from bistochastic import Key
     from bistochastic.audit.results import Audit
     from bistochastic.plan import Plan
     from bistochastic.progress import Progress

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic.audit.results import Guess, Rate
-from bistochastic.estimate.quantiles import clopper_pearson
+from bistochastic.estimate import clopper_pearson
 from bistochastic.plan.attributes import prefix
 
 if TYPE_CHECKING:

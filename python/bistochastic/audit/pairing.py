@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import _core, arguments, backend
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
 from bistochastic.plan.attributes import named, prefix
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.frames import Table
     from bistochastic.plan.plan import Plan
-    from bistochastic.plan.waves import IdValues
 
     Places = NDArray[np.intp]
-    Listed = list[str] | IdValues
+    Listed = list[str] | backend.Ids
 
 T = TypeVar("T", bound=np.generic)
 
@@ -116,7 +115,7 @@ def pair_rows(
     if name in after.names:
         return _by_ids(pairs, own, name, "id", mixed)
     if hashed is not None and key is not None:
-        held = Ids([], _core.plan_pseudonyms(key, plan.name, own)).pseudonyms()
+        held = Ids(backend.Ids([]), backend.pseudonyms(own, key, plan=plan.name)).pseudonyms()
         return _by_ids(pairs, held, hashed, "pseudonym", mixed)
     if mixed and hashed is not None:
         must = "`key` must be given to read the pseudonyms, as the rows were shuffled"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bistochastic import _core, arguments, families
-from bistochastic.choose.reach import largest
+from bistochastic.choose import largest
 from bistochastic.measures import log2_up
 from bistochastic.words import show_text
 

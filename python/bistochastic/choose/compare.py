@@ -80,7 +80,7 @@ class Comparison(Shown):
 
 def _error(matrix: Matrix) -> float:
     """Compute the standard error of a proportion, infinite if none can be estimated."""
-    from bistochastic.estimate.planning import mean_standard_error
+    from bistochastic.estimate import mean_standard_error
 
     try:
         return mean_standard_error(matrix) or math.inf

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.adapters.csv_dialect import Dialect
-    from bistochastic.estimate.quantities import Quantity
+    from bistochastic.estimate import Quantity
     from bistochastic.plan import Certificate, Plan
     from bistochastic.plan.keywords import Survey
 
@@ -128,7 +128,7 @@ def estimate(
     from bistochastic import arguments
     from bistochastic.adapters.record_batches import gathered
     from bistochastic.adapters.table_files import held_in, opened, said
-    from bistochastic.estimate.methods import METHODS
+    from bistochastic.estimate import METHODS
     from bistochastic.files.release import kinds
     from bistochastic.tables.estimates import people, read_design, told_in
     from bistochastic.tables.question import Question, ask

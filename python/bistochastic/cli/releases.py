@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import argument, option
 
-from bistochastic._core import Key
+from bistochastic import Key
 from bistochastic.cli.group import main, say, warn
 from bistochastic.cli.options import FILE, file_argument, reads_csv
 from bistochastic.cli.plans import read_certificate, read_law, read_plan

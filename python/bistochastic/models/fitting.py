@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Sample
+    from bistochastic.estimate import Sample
     from bistochastic.tables.responses import Function
 
 _STEPS = 60

@@ -18,15 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, operators
+from bistochastic import arguments, backend, operators
 from bistochastic.adapters.results import framed, levels, maker, opened
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.counts import Axis
-from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map
-from bistochastic.estimate.methods import of_linear
-from bistochastic.estimate.quantities import Quantity
-from bistochastic.estimate.sample import Sample, Stage
+from bistochastic.estimate import (
+    Axis,
+    Factor,
+    Linear,
+    Map,
+    Patience,
+    Quantity,
+    Sample,
+    Stage,
+    of_linear,
+)
 from bistochastic.kept import kept
 from bistochastic.plan.attributes import about, named, prefix
 from bistochastic.plan.carried import certificate_of
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Table
     from bistochastic.adapters.results import Maker
     from bistochastic.arguments import Array
-    from bistochastic.estimate.result import Estimate
+    from bistochastic.estimate import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.keywords import Survey
@@ -156,9 +161,10 @@ class _Wave:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
             must = f"`{name}` must have the column `{shown(column)}` of ids"
             raise ValueError(f"{must}; got none of that name: {cure}")
-        ids = read_ids(table, column, 0)
-        if not isinstance(ids, np.ndarray):
-            ids = np.array(ids if isinstance(ids, list) else ids.tolist(), object)
+        held = read_ids(table, column, 0)
+        ids: np.ndarray | None = held.integers
+        if ids is None:
+            ids = np.array(held.tolist(), object)
         different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
         if many := len(ids) - len(different):
             got = f"{many:,} more row{'s' * (many > 1)} than ids"
@@ -378,7 +384,7 @@ class _Pair:
 
     def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
         """Return the pseudo-responses of pairs, for every pair of groups that people may be in."""
-        _core.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
+        backend.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
         cells = _cells(mine, asked), _cells(theirs, asked)
         told, whole = _kron(*cells), all(np.array_equal(c, np.eye(len(c))) for c in cells)
@@ -396,7 +402,7 @@ class _Pair:
         for i, first in enumerate(laws[0]):
             for j, second in enumerate(laws[1]):
                 # A person who changed the group is drawn again.
-                memo = same and i == j and _core.digest_of(first) == _core.digest_of(second)
+                memo = same and i == j and first.digest == second.digest
                 with about(mine.columns):
                     found = pair_responses(first, second, memo)
                     back.append(found if whole else told @ found)
@@ -404,7 +410,7 @@ class _Pair:
 
 
 def _digests(attribute: Coded) -> list[object]:
-    return [_core.digest_of(matrix) for matrix in attribute.matrices]
+    return [matrix.digest for matrix in attribute.matrices]
 
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Sample
+    from bistochastic.estimate import Sample
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bistochastic import _core, arguments, families, structure
-from bistochastic.choose.reach import by_suspicion, reach
+from bistochastic.choose import by_suspicion, reach
 from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
@@ -265,8 +265,8 @@ def _has_axes(matrix: Matrix) -> bool:
         made = structure.composition(here)
         if isinstance(made, structure.Kron):
             return True
-        if made is not None and _core.identity_of(here) not in seen:
-            seen.add(_core.identity_of(here))
+        if made is not None and here.digest not in seen:
+            seen.add(here.digest)
             stack += made.parts
     return False
 

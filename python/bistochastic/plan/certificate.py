@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
-from bistochastic import _core, measures
+from bistochastic import measures
 from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
@@ -366,9 +366,9 @@ def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
         found |= {"how": attribute.how, "order": attribute.order}
         far = _moves(attribute) if moves else None
         found["displacement"] = None if far is None else asdict(far)
-        return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
+        return {**found, "matrices": [{"digest": attribute.matrix.digest}]}
     found |= _worst(attribute.matrices)
-    digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]
+    digests = [{"digest": matrix.digest} for matrix in attribute.matrices]
     if attribute.groups is not None:
         values = attribute.groups.labels.values
         digests = [{"group": str(value), **each_digest}

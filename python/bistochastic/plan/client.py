@@ -11,7 +11,7 @@ import json
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, structure
+from bistochastic import structure
 from bistochastic.labels import padded
 from bistochastic.plan.attributes import Binned
 from bistochastic.words import about, prefix, shown
@@ -78,8 +78,7 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
                 must = "`matrix` must be one table for a client"
                 raise ValueError(f"{must}; got a {matrix.family} of several matrices")
         written["matrices"] = [
-            {"digest": _core.digest_of(matrix), "draw": draw_of(matrix)}
-            for matrix in attribute.matrices
+            {"digest": matrix.digest, "draw": draw_of(matrix)} for matrix in attribute.matrices
         ]
     return written
 

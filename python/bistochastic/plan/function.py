@@ -12,7 +12,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic import _core
+from bistochastic import Key, _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
 from bistochastic.plan import waves
@@ -124,12 +124,12 @@ class BatchFunction(Shown):
 
             check_schema(given.schema.remove_metadata(), self._expected)
 
-    def _run(self, names: list[str], key: _core.Key | None) -> Run:
+    def _run(self, names: list[str], key: Key | None) -> Run:
         """Make the run for tables of these columns; without a key, for their schema."""
         options = Options(key, self.release_name, _wave(self), False, dict(self.unit_pseudonym))
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
-    def _protected(self, table: Table, key: _core.Key | None) -> Any:
+    def _protected(self, table: Table, key: Key | None) -> Any:
         """Protect some rows."""
         return self._run(table.names, key).piece(table, None)
 
@@ -222,7 +222,7 @@ def batch_function(
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
         raise ValueError(f"{must}; got True: sort what comes back by random numbers")
-    if isinstance(key, _core.Key):
+    if isinstance(key, Key):
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
     if not isinstance(key, KeySource):

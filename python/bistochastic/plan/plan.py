@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bistochastic.choose.strongest import Strongest
-    from bistochastic.estimate import Estimate
-    from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.choose import Strongest
+    from bistochastic.estimate import Counts, Estimate, Quantity, Ratio
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
@@ -553,7 +551,7 @@ class Plan(_Fields):
         ------  -------------------  --------  -------  ------------  -------------  ----
         sex     randomized_response  0.701685   1.4494        0.8099         0.1901
         """
-        from bistochastic.choose.strongest import Goal, by_column
+        from bistochastic.choose import Goal, by_column
 
         goal = Goal.of(records, tolerance, share, confidence, design_effect)
         units = {tuple(a.columns): a.unit for a in self._coded}

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.adapters.arrays import Arrays
+from bistochastic.backend import Ids as RecordIds
+from bistochastic.backend import respond as respond_one
 from bistochastic.labels import like
 from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.options import Options
@@ -19,7 +20,7 @@ from bistochastic.words import prefix, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bistochastic._core import Key
+    from bistochastic import Key
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
     from bistochastic.plan.columns import Coded
@@ -55,7 +56,7 @@ def respond(
     for attribute in run.numeric:
         must = "must not be numeric for one record, as numbers are permuted among records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
-    drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids([id])))
+    drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids(RecordIds([id]))))
     return drawn
 
 
@@ -96,7 +97,7 @@ class Quick:
                 return None
             drawn.append((part, matrix, code))
         for part, matrix, code in drawn:
-            v = _core.plan_respond(key, self._plan.name, part.names, matrix, code, id)
+            v = respond_one(part.names, matrix, code, key, self._plan.name, id)
             for name, size, values in part.values:
                 v, digit = divmod(v, size)
                 found[name] = values[digit]

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import Key, backend, uniform
 from bistochastic.adapters.arrays import narrow, words
-from bistochastic.families import uniform
 from bistochastic.kept import kept
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, about, prefix
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic import Matrix
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.matrix import Matrix
     from bistochastic.plan.columns import Coded, Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
-    from bistochastic.plan.waves import ByIds, Ids, IdValues
+    from bistochastic.plan.waves import ByIds, Ids
 
 
 @dataclass(frozen=True)
@@ -92,11 +91,11 @@ class Run:
         by_position = options.wave is None and not row_columns
         self._narrowed = by_position if narrowed is None else narrowed
         # If no key is given, one that is discarded with the run.
-        self._key = _core.Key.generate() if options.key is None else options.key
+        self._key = Key.generate() if options.key is None else options.key
         if row_columns:
-            self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
+            self._key = backend.derive(self._key, "rows", plan.name, options.release_name or "")
         self._met = {
-            column: Met(plan, _core.plan_unit_key(self._key, plan.name, column), column)
+            column: Met(plan, backend.derive(self._key, "units", plan.name, column), column)
             for column in options.units(plan)
         }
         self.clear: tuple[str, ...] = ()
@@ -141,7 +140,7 @@ class Run:
         if self._row_columns:
             # Each part is its type, length and bytes, so no two rows have the same byte string.
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
-            return waves.Ids(_core.joined_ids(parts))
+            return waves.Ids(backend.Ids.joined(parts))
         wave, key = self._options.wave, self._options.key
         if wave is None:
             return None
@@ -190,11 +189,17 @@ class Run:
             drawn = iter([self._by_ids(a, each, ids, self._key) for a, each in own])
         else:
             # From this block on, up to the end if the rows are the last.
-            given = [(list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
-                     for a, e in own]  # fmt: skip
-            labels, where = (self.plan.name, self._options.release_name or ""), start // BLOCK
+            given = [
+                backend.Column(a.columns, e.codes, a.matrices, e.groups, e.missing) for a, e in own
+            ]
             drawn = iter(
-                _core.plan_blocks(self._key, *labels, given, where, piece.last) if own else []
+                backend.draw(
+                    given,
+                    self._key,
+                    plan=self.plan.name,
+                    release=self._options.release_name or "",
+                    address=backend.Blocks(start // BLOCK, piece.last),
+                )
             )
         return [
             next(drawn) if a.unit is None
@@ -202,19 +207,12 @@ class Run:
             for a, each in every
         ]  # fmt: skip
 
-    def _by_ids(self, attribute: Coded, encoded: Encoded, ids: IdValues, key: _core.Key) -> Codes:
+    def _by_ids(self, attribute: Coded, encoded: Encoded, ids: backend.Ids, key: Key) -> Codes:
         """Draw one attribute by ids, each group by its own matrix."""
-        columns, name = list(attribute.columns), self.plan.name
-        with about(columns):
-            if encoded.groups is None:
-                [law] = attribute.matrices
-                return _core.plan_ids(key, name, columns, law, encoded.codes, ids)
-            out = np.empty_like(encoded.codes)
-            for group, law in enumerate(attribute.matrices):
-                rows = np.flatnonzero(encoded.groups == group)
-                codes, some = encoded.codes[rows], _some(ids, rows)
-                out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
-            return out
+        column = backend.Column(
+            attribute.columns, encoded.codes, attribute.matrices, encoded.groups
+        )
+        return backend.draw([column], key, plan=self.plan.name, address=ids)[0]
 
     def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
         """Draw the place of each row's number among all numbers of the classes.
@@ -229,10 +227,10 @@ class Run:
             key, ids = self._key, piece.ids.values
         else:
             # By position: another file under the same label shares them.
-            key, ids = self._key, np.arange(piece.table.rows) + (piece.first or 0)
+            key, ids = self._key, backend.Ids(np.arange(piece.table.rows) + (piece.first or 0))
             if piece.ids is not None:
-                key = _core.plan_row_key(key, name, "ids")
-            key = _core.plan_row_key(key, name, self._options.release_name or "")
+                key = backend.derive(key, "rows", name, "ids")
+            key = backend.derive(key, "rows", name, self._options.release_name or "")
         _, starts, counts = attribute._places
         found = np.zeros(len(codes), np.int64)
         order = np.argsort(codes, kind="stable")
@@ -241,9 +239,11 @@ class Run:
             rows = order[ends[place] : ends[place + 1]]
             found[rows] = starts[place]
             if many > 1 and len(rows):
-                own = _core.plan_number_key(key, name, columns, place)
-                law, none = uniform(many), np.zeros(len(rows), narrow(many))
-                found[rows] += _core.plan_ids(own, name, columns, law, none, _some(ids, rows))
+                own = backend.derive(key, "numbers", name, columns, place)
+                none = np.zeros(len(rows), narrow(many))
+                column = backend.Column(columns, none, uniform(many))
+                [inside] = backend.draw([column], own, plan=name, address=ids.take(rows))
+                found[rows] += inside
         return found
 
     def certificate(
@@ -303,7 +303,7 @@ def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) ->
             more = [part.astype(np.uint64) for part in (none, groups)]
             kind, all_words = f"{kind} in groups", np.concatenate([all_words, *more])
         labels = plan.name, options.release_name or "", attribute.column
-        own = _core.plan_column_key(options.key, *labels, kind, all_words)
+        own = backend.derive(options.key, "column", *labels, kind, all_words)
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
         if not attribute.grouped:
@@ -331,10 +331,3 @@ def package() -> str:
     from importlib.metadata import version
 
     return version("bistochastic")
-
-
-def _some(ids: IdValues, rows: np.ndarray) -> IdValues:
-    """Select the ids of some rows."""
-    if isinstance(ids, _core.SpelledIds):
-        return ids.take(rows)
-    return ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import Key, backend
 from bistochastic.plan.attributes import named
 from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
 from bistochastic.words import Shown, prefix, row, shown
@@ -86,7 +86,7 @@ class Met:
     Memory grows with the number of units: eight bytes and the codes of each.
     """
 
-    def __init__(self, plan: Plan, key: _core.Key, column: str) -> None:
+    def __init__(self, plan: Plan, key: Key, column: str) -> None:
         self._column, self._plan, self.key = column, plan.name, key
         self._attributes = [(i, a) for i, a in enumerate(plan._coded) if a.unit == column]
         self._kinds: set[str] = set()
@@ -107,8 +107,8 @@ class Met:
         """Read the units of some rows, none missing; with their pseudonyms, if requested."""
         ids = Ids(read_ids(table, self._column, first))
         self._kinds |= kinds(ids.values)
-        if hashed or not isinstance(ids.values, np.ndarray):
-            return Ids(ids.values, _core.plan_pseudonyms(self.key, self._plan, ids.values))
+        if hashed or ids.values.integers is None:
+            return Ids(ids.values, backend.pseudonyms(ids.values, self.key, plan=self._plan))
         return ids
 
     def check(self, ids: Ids, encoded: list[Encoded], first: int | None) -> None:
@@ -125,8 +125,8 @@ class Met:
                 names.append((attribute.groups.column,))
                 every.append(each.groups)
         # Eight bytes for each row: an integer itself, a keyed hash of others.
-        if isinstance(ids.values, np.ndarray) and ids.values.dtype.kind in "iu":
-            words = ids.values.view(np.uint64)
+        if ids.values.integers is not None:
+            words = ids.values.integers.view(np.uint64)
         else:
             assert ids.hashes is not None
             words = np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import Key, _core, backend
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
-
-    IdValues = np.ndarray | _core.SpelledIds | list[int | str | bytes]
 
 
 def refuse_without_ids(
@@ -44,9 +42,9 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of some rows: integers, strings or bytes, or a list; their hashes, if any."""
+    """The ids of some rows, and their hashes, if any."""
 
-    values: IdValues
+    values: backend.Ids
     hashes: NDArray[np.uint8] | None = None
 
     def pseudonyms(self) -> list[str]:
@@ -62,7 +60,7 @@ class People:
     """The people seen so far, in all rows of a release: how often, and the types of their ids."""
 
     def __init__(self, limit: int) -> None:
-        self._tally = _core.Tally(limit)
+        self._tally = backend.RowsPerId(limit)
         self._rising: Rising | None = Rising()
         self._before = 0
         self._kinds: set[str] = set()
@@ -75,17 +73,18 @@ class People:
         if ids.hashes is not None:
             return self._tally.add(ids.hashes)
         # They are counted and never shown, so their hashes need not be secret.
-        assert isinstance(ids.values, np.ndarray)
+        integers = ids.values.integers
+        assert integers is not None
         rows = 0
         if self._rising is not None:
-            rows = self._rising.take(ids.values)
-            if rows == len(ids.values):
+            rows = self._rising.take(integers)
+            if rows == len(integers):
                 return None
             for values in self._rising.held:
                 self._tally.add(_spread(values))
             self._before = int(self._rising.forgotten)
             self._rising = None
-        over = self._tally.add(_spread(ids.values[rows:]))
+        over = self._tally.add(_spread(integers[rows:]))
         return None if over is None else rows + over
 
     def see(self, kinds: set[str]) -> None:
@@ -251,9 +250,7 @@ class Wave:
                 must = "`after` must be the certificate of a release by ids"
                 raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
-    def read(
-        self, table: Table, plan: Plan, key: _core.Key, people: People, first: int | None
-    ) -> Ids:
+    def read(self, table: Table, plan: Plan, key: Key, people: People, first: int | None) -> Ids:
         """Read the ids of rows from ``first`` on: none missing, none with too many rows.
 
         In a batch of an engine, ``first`` is None, and the rows of an id are not counted.
@@ -261,9 +258,9 @@ class Wave:
         values = read_ids(table, self.id_column, first)
         ids = Ids(values)
         counted = first is not None
-        if self.pseudonym is not None or (counted and not isinstance(values, np.ndarray)):
+        if self.pseudonym is not None or (counted and values.integers is None):
             with about([self.id_column]):
-                ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
+                ids = Ids(values, backend.pseudonyms(values, key, plan=plan.name))
         if first is None:
             people.see(kinds(values))
         elif (over := people.meet(ids)) is not None:
@@ -273,7 +270,7 @@ class Wave:
             raise ValueError(f"{prefix([self.id_column])}{must}; {got}")
         return ids
 
-    def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
+    def refuse_changed(self, plan: Plan, key: Key, people: People) -> None:
         """Raise an error for changes that re-randomize people, unless ``redraw``."""
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
@@ -281,7 +278,7 @@ class Wave:
             cure = "redraw=True re-randomizes, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
-    def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
+    def changed(self, plan: Plan, key: Key, people: People) -> tuple[str, ...]:
         """List what re-randomizes people, in phrases."""
         if self.after == "first":
             return ()
@@ -307,7 +304,7 @@ class Wave:
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
         return (*found, *_find_renamed(tuple(before.values()), plan))
 
-    def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
+    def outcome(self, plan: Plan, key: Key, people: People, counted: bool = True) -> ByIds:
         """Return the certificate's facts; ``counted``: whether the rows of each id were counted."""
         wave = None if self.after == "first" else self.after
         before = None if wave is None else wave.ids
@@ -340,15 +337,14 @@ def _spread(values: np.ndarray) -> NDArray[np.uint8]:
     return words.view(np.uint8)
 
 
-def read_ids(table: Table, column: str, first: int | None) -> IdValues:
+def read_ids(table: Table, column: str, first: int | None) -> backend.Ids:
     """Read the ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
             values, missing = table.ids(column)
             if missing is None or not missing.any():
-                held: IdValues = _core.hold_ids(values)
-                return held
+                return backend.Ids(values)
     except WrongType as error:
         kind = error.kind
     else:
@@ -437,23 +433,16 @@ def changes_of(attribute: Coded) -> tuple[list[dict[str, str]], list[str]]:
 def laws_of(attribute: Coded) -> object:
     """Return what identifies the matrices of an attribute, groups in any order."""
     if attribute.groups is None:
-        return _core.digest_of(attribute.matrices[0])
-    digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]
+        return attribute.matrices[0].digest
+    digests = [matrix.digest for matrix in attribute.groups.matrices]
     pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
     # Their order does not matter: a row is drawn by the matrix of its own group.
     return attribute.groups.column, sorted(pairs, key=str)
 
 
-def kinds(values: IdValues) -> set[str]:
+def kinds(values: backend.Ids) -> set[str]:
     """Return the types of ids: integers, strings, bytes, or several of these."""
-    if isinstance(values, _core.SpelledIds):
-        return {"texts" if values.text else "bytes"} if len(values) else set()
-    if isinstance(values, np.ndarray):
-        return {"whole numbers"} if len(values) else set()
-    return {
-        "texts" if issubclass(t, str) else "bytes" if issubclass(t, bytes) else "whole numbers"
-        for t in set(map(type, values))
-    }
+    return {{str: "texts", bytes: "bytes", int: "whole numbers"}[kind] for kind in values.kinds}
 
 
 def kind_of(kinds: set[str]) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.planning import largest_variance, mean_standard_error, standard_error
-from bistochastic.estimate.quantiles import two_sided
+from bistochastic.estimate import largest_variance, mean_standard_error, standard_error, two_sided
 
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix

@@ -17,9 +17,8 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
+from bistochastic.estimate import Estimate, Quantity, Ratio
 from bistochastic.estimate.counts import MOST, Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
-from bistochastic.estimate.result import Estimate
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.carried import certificate_of

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import arguments, families, structure
-from bistochastic.estimate import methods
-from bistochastic.estimate.counts import Axis
-from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.linear import Factor, Linear, Map
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, methods
 from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask_table, part, refuse_undecided
@@ -23,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.result import Estimate
-    from bistochastic.estimate.sample import Sample, Tallies
+    from bistochastic.estimate import Estimate, Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.frames import opened
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate import Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import SILENT, people, read_design, refuse_fixed
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Sample
+    from bistochastic.estimate import Sample
     from bistochastic.plan.attributes import Numeric
     from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan

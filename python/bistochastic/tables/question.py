@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, operators
-from bistochastic.estimate.linear import Factor
+from bistochastic import arguments, backend, operators
+from bistochastic.estimate import Factor
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, about, named
 from bistochastic.words import shown
@@ -208,7 +208,7 @@ def _format_category(level: object) -> str:
 def digits(attribute: Coded) -> list[NDArray[np.intp]]:
     """Find the category in each column for every code of an attribute."""
     cells = math.prod(attribute.shape)
-    _core.require_memory("columns", cells, len(attribute.shape), 8)
+    backend.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
     if attribute.impossible:
         codes = np.delete(codes, attribute.cells)
@@ -268,7 +268,7 @@ def part(
         # Conditions have categories as they are declared, so codes are of one kind.
         kept = [i for i, level in enumerate(every) if level in conditions.get(column, every)]
         found.append(tuple(every[i] for i in kept))
-        _core.require_memory("columns", len(told) * len(kept), len(inside), 16)
+        backend.require_memory("columns", len(told) * len(kept), len(inside), 16)
         is_level = (places[at][None] == np.array(kept)[:, None]).astype(float)
         told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
     back = pseudo(attribute, told, "estimate")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.results import column, opened
-from bistochastic.estimate import methods
-from bistochastic.estimate.effort import Patience
+from bistochastic.estimate import Patience, methods
 from bistochastic.plan.attributes import about, named
 from bistochastic.plan.carried import certificate_of
 from bistochastic.progress import watched

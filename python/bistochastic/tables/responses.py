@@ -17,7 +17,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.results import opened
-from bistochastic.estimate.counts import Counts
+from bistochastic.estimate import Counts
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
 from bistochastic.plan.carried import certificate_of
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Sample
+    from bistochastic.estimate import Sample
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded

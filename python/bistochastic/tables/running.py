@@ -8,8 +8,7 @@ import numpy as np
 
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.results import opened
-from bistochastic.estimate.effort import Patience
-from bistochastic.estimate.sample import Tallies
+from bistochastic.estimate import Patience, Tallies
 from bistochastic.tables.estimates import of_tallies, way_back
 from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.tables.sheet import Axis, read
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.estimate.result import Estimate
+    from bistochastic.estimate import Estimate
     from bistochastic.tables.question import Question
     from bistochastic.tables.sheet import Design, Sheet
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import _core, arguments, backend
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
@@ -210,14 +210,14 @@ class Sheet:
         if cells * strata >= _CELLS:
             raise ValueError(f"`columns` must make less than 2^32 cells; got {cells * strata}")
         if self.is_counted:
-            _core.require_memory("columns", cells * strata, 3, 8)
+            backend.require_memory("columns", cells * strata, 3, 8)
             return self._count()
         sample = self.sample()
         first, *inner = sample.stages
         if not self.replicates:
             _refuse_lonely(first.many, "records" if self.clusters is None else "clusters")
         for stage in inner:
-            _core.require_memory("cluster", len(stage.many), cells, 24)
+            backend.require_memory("cluster", len(stage.many), cells, 24)
             if stage.lonely:
                 raise ValueError(
                     "`cluster` must have two or more units of the second stage each; got one"

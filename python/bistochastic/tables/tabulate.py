@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import arguments, backend
 from bistochastic.adapters.frames import opened
 from bistochastic.adapters.results import opened_rows
 from bistochastic.estimate.counts import MOST, Axis, Counts
@@ -104,7 +104,7 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
         before, after = counted.shape[:at], counted.shape[at + 1 :]
         if attribute.impossible:
             cells = math.prod(attribute.shape)
-            _core.require_memory("columns", cells, math.prod((*before, *after)), 8)
+            backend.require_memory("columns", cells, math.prod((*before, *after)), 8)
             whole = np.zeros((*before, cells, *after), np.int64)
             possible = np.delete(np.arange(cells), attribute.cells)
             np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)

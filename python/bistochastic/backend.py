@@ -1,0 +1,583 @@
+"""For tools that randomize columns of codes: databases, engines, survey software, plug-ins.
+
+A tool has codes, matrices and one :class:`~bistochastic.Key`. It says under which address each
+record is drawn, and :func:`draw` gives the reported codes. The address decides which noise a record
+gets:
+
+* :class:`Ids`: the same person with the same code has the same report in every release, and an
+  independent one as soon as the code changes;
+* :class:`Blocks`: noise depends on the contents of blocks of 65,536 rows, so two versions of a file
+  share no noise;
+* :class:`Rows`: noise depends on the number of the row. Batches of any length fit together, but two
+  versions of a file must not be drawn under one name.
+
+Everything drawn here is written down in ``docs/protocol.md``, with vectors.
+
+>>> import bistochastic as bs
+>>> from bistochastic import backend
+>>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
+>>> age = backend.Column("age", [0, 3, 1], m)
+>>> [drawn] = backend.draw([age], key, plan="survey", address=backend.Ids([7, 8, 9]))
+>>> drawn.shape, backend.count(drawn, 4).sum().item()
+((3,), 3)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+
+import numpy as np
+
+from bistochastic import _core, arguments
+from bistochastic.words import about
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bistochastic._core import Key
+    from bistochastic.matrix import Matrix
+
+__all__ = [
+    "Blocks", "Column", "Ids", "Rows", "RowsPerId", "count", "derive", "draw", "pseudonyms",
+    "require_memory", "respond",
+]  # fmt: skip
+
+_IDS = "hold one integer, string or bytes per record"
+
+
+class Ids:
+    """Ids of records: integers, strings or bytes, one per record.
+
+    ``values`` is a list, a tuple or an array. Integers stay in their array, strings and bytes are
+    read once. The text ``"7"``, the bytes ``b"7"`` and the integer 7 are three people.
+
+    >>> from bistochastic import backend
+    >>> ids = backend.Ids(["ann", "bob", "eve"])
+    >>> ids, ids.take([2, 0]).tolist()
+    (<Ids: 3 records>, ['eve', 'ann'])
+    """
+
+    __slots__ = ("_held",)
+    _held: Any
+
+    def __init__(self, values: object) -> None:
+        if isinstance(values, Ids):
+            self._held = values._held
+            return
+        if isinstance(values, str | bytes):
+            raise TypeError(f"`ids` must {_IDS}; got {type(values).__name__}")
+        if not isinstance(values, list | _core.SpelledIds):
+            plain = arguments.array("ids", _IDS, values)
+            if plain.ndim != 1:
+                raise ValueError(f"`ids` must {_IDS}; got shape {plain.shape}")
+            if plain.dtype.kind in "iu" and plain.dtype not in (np.int64, np.uint64):
+                plain = plain.astype(np.int64 if plain.dtype.kind == "i" else np.uint64)
+            if plain.dtype.kind not in "iuUSOT" and len(plain):
+                raise TypeError(f"`ids` must {_IDS}; got dtype {plain.dtype}")
+            values = plain if plain.dtype.kind in "iuUS" else plain.tolist()
+        self._held = _core.hold_ids(values)
+
+    @staticmethod
+    def _of(held: object) -> Ids:
+        found = Ids.__new__(Ids)
+        found._held = held
+        return found
+
+    @staticmethod
+    def of_buffers(
+        pieces: Iterable[tuple[NDArray[np.int64], NDArray[np.uint8]]], *, text: bool
+    ) -> Ids:
+        """Read strings or bytes from offsets and data, as Arrow's large strings hold them.
+
+        No Python object is made per record. String ``i`` of a piece is
+        ``data[offsets[i]:offsets[i + 1]]``.
+
+        >>> import numpy as np
+        >>> from bistochastic import backend
+        >>> data = np.frombuffer(b"annbob", np.uint8)
+        >>> backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
+        ['ann', 'bob']
+        """
+        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pieces]
+        return Ids._of(_core.spelled_ids(_core.as_flag("text", text), read))
+
+    @staticmethod
+    def joined(parts: Iterable[object]) -> Ids:
+        """Join several columns to one id per record, which no record with other values has.
+
+        >>> from bistochastic import backend
+        >>> one, two = backend.Ids.joined([["a", "ab"], ["bc", "c"]]).tolist()
+        >>> one == two
+        False
+        """
+        return Ids._of(_core.joined_ids([Ids(part)._held for part in parts]))
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __repr__(self) -> str:
+        return f"<Ids: {len(self):,} record{'s' * (len(self) != 1)}>"
+
+    @property
+    def integers(self) -> NDArray[np.int64] | NDArray[np.uint64] | None:
+        """The ids as an array, if they are an array of integers.
+
+        >>> from bistochastic import backend
+        >>> import numpy as np
+        >>> backend.Ids(np.array([7, 8])).integers, backend.Ids(["7"]).integers
+        (array([7, 8]), None)
+        """
+        return self._held if isinstance(self._held, np.ndarray) else None
+
+    @property
+    def kinds(self) -> frozenset[type]:
+        """The types of the ids: ``int``, ``str``, ``bytes`` or several of these.
+
+        >>> from bistochastic import backend
+        >>> backend.Ids(["ann"]).kinds
+        frozenset({<class 'str'>})
+        """
+        if not len(self):
+            return frozenset()
+        if isinstance(self._held, _core.SpelledIds):
+            return frozenset((str if self._held.text else bytes,))
+        if isinstance(self._held, np.ndarray):
+            return frozenset((int,))
+        known = set(map(type, self._held))
+        return frozenset(next((k for k in (str, bytes) if issubclass(t, k)), int) for t in known)
+
+    def take(self, rows: ArrayLike) -> Ids:
+        """Select the ids of some records, by their positions.
+
+        >>> from bistochastic import backend
+        >>> backend.Ids([7, 8, 9]).take([1]).tolist()
+        [8]
+        """
+        places = np.asarray(rows, dtype=np.int64)
+        if isinstance(self._held, _core.SpelledIds):
+            return Ids._of(self._held.take(places))
+        if isinstance(self._held, np.ndarray):
+            return Ids._of(self._held[places])
+        return Ids._of([self._held[i] for i in places.tolist()])
+
+    def tolist(self) -> list[Any]:
+        """List the ids as Python's objects.
+
+        >>> from bistochastic import backend
+        >>> backend.Ids([b"a"]).tolist()
+        [b'a']
+        """
+        return self._held if isinstance(self._held, list) else self._held.tolist()
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The address of whole rows of a file, whose noise depends on what each block of them holds.
+
+    A file may come in pieces. Each piece but the last has a multiple of ``Blocks.ROWS`` rows,
+    ``first`` counts the blocks before it, and ``last`` says whether the file ends with it. A short
+    last block joins the block before, so hold one block back until you know.
+
+    >>> from bistochastic import backend
+    >>> backend.Blocks.ROWS, backend.Blocks(first=2, last=False)
+    (65536, Blocks(first=2, last=False))
+    """
+
+    ROWS: ClassVar[int] = 65_536
+    first: int = 0
+    last: bool = True
+
+    def __post_init__(self) -> None:
+        _core.as_whole("first", self.first, 0)
+        _core.as_flag("last", self.last)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The address of consecutive rows by their numbers, from ``start`` on.
+
+    Pieces of any length fit together. Noise depends on the key, plan, release and row only: never
+    draw two versions of a table under the same three names, as comparing the reports would reveal
+    how the originals differ.
+
+    >>> from bistochastic import backend
+    >>> backend.Rows(start=1_000)
+    Rows(start=1000)
+    """
+
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        _core.as_whole("start", self.start, 0)
+
+
+class Column:
+    """One column to draw, or several that are drawn as one code.
+
+    * ``names``: what the column is called, or the names of all columns that are joined in its code.
+      Noise depends on them.
+    * ``codes``: the true codes, integers from 0 on. A missing record has any valid code, say 0.
+    * ``matrices``: one matrix, or one for each group; all of one size.
+    * ``groups``: the number of the matrix that each record is drawn by, if there are several.
+    * ``missing``: whether each record is missing. The reported code of such a record means nothing:
+      put your missing values back.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> law = bs.randomized_response(2, beta=0.5), bs.identity(2)
+    >>> backend.Column(["smokes"], [0, 1, 1], law, groups=[0, 0, 1])
+    <Column `smokes`: 3 records, 2 categories>
+    """
+
+    __slots__ = ("codes", "groups", "matrices", "missing", "names")
+
+    def __init__(
+        self,
+        names: str | Sequence[str],
+        codes: ArrayLike,
+        matrices: Matrix | Sequence[Matrix],
+        groups: ArrayLike | None = None,
+        missing: ArrayLike | None = None,
+    ) -> None:
+        listed = [names] if isinstance(names, str) else arguments.items("names", _NAMES, names)
+        self.names = [_text("names", each) for each in listed]
+        one = isinstance(matrices, _core.Law)
+        laws: list[Any] = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
+        for law in laws:
+            if not isinstance(law, _core.Law):
+                raise TypeError(f"`matrices` must {_LAWS}; got {type(law).__name__}")
+        self.matrices: list[Matrix] = laws
+        sizes = {law.size for law in laws}
+        if len(sizes) != 1:
+            got = "none" if not sizes else f"sizes {', '.join(map(str, sorted(sizes)))}"
+            raise ValueError(f"`matrices` must all have one size; got {got}")
+        with about(self.names):
+            self.codes = _codes(codes, laws[0].size)
+            rows = len(self.codes)
+            self.groups = None if groups is None else _groups(groups, rows, len(laws))
+            self.missing = None if missing is None else _one_each("missing", missing, rows, bool)
+            if self.groups is None and len(laws) > 1:
+                raise ValueError(f"`groups` must be given with {len(laws)} matrices; got none")
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        from bistochastic.words import prefix
+
+        words = prefix(self.names).removeprefix("column").lstrip("s").strip()
+        return f"<Column {words} {len(self):,} records, {self.matrices[0].size:,} categories>"
+
+
+_NAMES = "be a string or several"
+_LAWS = "be a Matrix, or one for each group"
+
+
+def draw(
+    columns: Sequence[Column],
+    key: Key,
+    *,
+    plan: str,
+    release: str = "",
+    address: Ids | Blocks | Rows,
+) -> list[NDArray[Any]]:
+    """Draw the reported codes of columns: an array for each, of the type of its codes.
+
+    ``plan`` names what the columns belong to, ``release`` one release of it. Noise depends on both
+    names, except that draws by :class:`Ids` are the same in every release. In :class:`Blocks` it
+    depends on all columns of the call together, so give all of a table in one call.
+
+    **Anyone with the key can undo the release.**
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
+    >>> columns = [backend.Column("age", [0, 3, 1], m), backend.Column("town", [1, 1, 2], m)]
+    >>> wave = {"plan": "survey", "release": "2026"}
+    >>> age, town = backend.draw(columns, key, **wave, address=backend.Rows())
+    >>> later = [backend.Column("age", [3, 1], m)]
+    >>> [part] = backend.draw(later, key, **wave, address=backend.Rows(1))
+    >>> (part == age[1:]).all().item()
+    True
+    """
+    _text("plan", plan)
+    _text("release", release)
+    for column in columns:
+        if not isinstance(column, Column):
+            raise TypeError(f"`columns` must hold a Column each; got {type(column).__name__}")
+        if len(column) != len(columns[0]):
+            must = f"`columns` must have {len(columns[0])} records each"
+            raise ValueError(f"{must}; got {len(column)}")
+    if isinstance(address, Blocks):
+        return _by_blocks(columns, key, plan, release, address)
+    if isinstance(address, Rows):
+        key = _core.plan_row_key(key, plan, release)
+        rows = len(columns[0]) if columns else 0
+        ids = Ids(np.arange(address.start, address.start + rows))
+        return [_by_ids(column, key, plan, ids) for column in columns]
+    if not isinstance(address, Ids):
+        raise TypeError(f"`address` must be Ids, Blocks or Rows; got {type(address).__name__}")
+    if release:
+        must = "`release` must be empty by Ids, which draw the same in every release"
+        raise ValueError(f"{must}; got a name")
+    return [_by_ids(column, key, plan, address) for column in columns]
+
+
+def _by_blocks(
+    columns: Sequence[Column], key: Key, plan: str, release: str, at: Blocks
+) -> list[NDArray[Any]]:
+    given = [(c.names, _narrow(c), c.missing, c.groups, c.matrices) for c in columns]
+    if not given:
+        return []
+    drawn = _core.plan_blocks(key, plan, release, given, at.first, at.last)
+    return [new.astype(c.codes.dtype, copy=False) for new, c in zip(drawn, columns, strict=True)]
+
+
+def _by_ids(column: Column, key: Key, plan: str, ids: Ids) -> NDArray[Any]:
+    """Draw one column by ids, each group by its own matrix."""
+    with about(column.names):
+        if column.groups is None:
+            [law] = column.matrices
+            return _core.plan_ids(key, plan, column.names, law, column.codes, ids._held)
+        out = np.empty_like(column.codes)
+        for group, law in enumerate(column.matrices):
+            rows = np.flatnonzero(column.groups == group)
+            codes, some = column.codes[rows], ids.take(rows)
+            out[rows] = _core.plan_ids(key, plan, column.names, law, codes, some._held)
+        return out
+
+
+def respond(
+    names: Sequence[str], matrix: Matrix, code: int, key: Key, plan: str, id: int | str | bytes
+) -> int:
+    """Draw one reported code, as :func:`draw` by :class:`Ids` does.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
+    >>> column = backend.Column("age", [3], m)
+    >>> [drawn] = backend.draw([column], key, plan="survey", address=backend.Ids(["ann"]))
+    >>> backend.respond(["age"], m, 3, key, "survey", "ann") == int(drawn[0])
+    True
+    """
+    try:
+        return _core.plan_respond(key, plan, names, matrix, code, id)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        # Sentences about what the core cannot read at all.
+        listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
+        if isinstance(names, str):
+            raise TypeError("`names` must be a list of strings; got str") from None
+        if not isinstance(matrix, _core.Law):
+            got = type(matrix).__name__
+            raise TypeError(f"`matrix` must be a Matrix; got {got}") from None
+        whole = _core.as_code("code", code, matrix.size)
+        return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
+
+
+@overload
+def derive(key: Key, purpose: Literal["rows"], plan: str, release: str, /) -> Key: ...
+@overload
+def derive(key: Key, purpose: Literal["units"], plan: str, column: str, /) -> Key: ...
+@overload
+def derive(
+    key: Key, purpose: Literal["numbers"], plan: str, columns: Sequence[str], place: int, /
+) -> Key: ...
+@overload
+def derive(
+    key: Key,
+    purpose: Literal["column"],
+    plan: str,
+    release: str,
+    column: str,
+    kind: str,
+    words: NDArray[np.uint64],
+    /,
+) -> Key: ...
+def derive(key: Key, purpose: str, *labels: Any) -> Key:
+    """Derive a key that draws independently of ``key`` and of every other derived key.
+
+    The purpose says which labels follow:
+
+    * ``"rows"``, plan and release: rows of one release are addressed rather than people. Draw by
+      :class:`Ids` that identify rows under this key.
+    * ``"units"``, plan and column: records that share one draw, such as the people of a household.
+    * ``"numbers"``, plan, names of columns and the number of a class: numbers inside that class.
+    * ``"column"``, plan, release, column, a word for the type of the numbers and the column itself
+      as an array of ``uint64``: a whole column that is permuted. The key depends on all of it.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> key = bs.Key.insecure(1)
+    >>> one = backend.derive(key, "rows", "survey", "2026")
+    >>> one == backend.derive(key, "rows", "survey", "2026"), one == key
+    (True, False)
+    """
+    wanted = _PURPOSES[arguments.one_of("purpose", purpose, tuple(_PURPOSES))]
+    if len(labels) != len(wanted):
+        must = f"`labels` must be {', '.join(wanted)} to derive a key for {purpose}"
+        raise TypeError(f"{must}; got {len(labels)}")
+    read = [_label(name, given) for name, given in zip(wanted, labels, strict=True)]
+    function: Any = getattr(_core, f"plan_{purpose.removesuffix('s')}_key")
+    found: Key = function(key, *read)
+    return found
+
+
+_PURPOSES = {
+    "rows": ("plan", "release"),
+    "units": ("plan", "column"),
+    "numbers": ("plan", "columns", "place"),
+    "column": ("plan", "release", "column", "kind", "words"),
+}
+
+
+def _label(name: str, given: Any) -> Any:
+    if name == "place":
+        return _core.as_whole(name, given, 0)
+    if name == "columns":
+        return [_text(name, each) for each in arguments.items(name, _NAMES, given)]
+    return _plain(name, given, np.uint64) if name == "words" else _text(name, given)
+
+
+def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:
+    """Compute a keyed hash of 16 bytes for each id, the same in every release of a plan.
+
+    Whoever has the key can find the pseudonym of an id; nobody else can.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> backend.pseudonyms(backend.Ids([7, 8]), bs.Key.insecure(1), plan="survey").shape
+    (2, 16)
+    """
+    return _core.plan_pseudonyms(key, _text("plan", plan), Ids(ids)._held)
+
+
+class RowsPerId:
+    """Count the rows of each id in bounded memory, and find the first that is one too many.
+
+    An id with more than :attr:`bound` rows is always found, one with at most ``limit`` never. Both
+    are the same up to about 2^20 ids.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> hashes = backend.pseudonyms(backend.Ids([7, 8, 7]), bs.Key.insecure(1), plan="survey")
+    >>> seen = backend.RowsPerId(1)
+    >>> seen.add(hashes), seen.bound
+    (2, 1)
+    """
+
+    __slots__ = ("_tally",)
+
+    def __init__(self, limit: int) -> None:
+        self._tally = _core.Tally(_core.as_whole("limit", limit, 0))
+
+    def add(self, hashes: NDArray[np.uint8]) -> int | None:
+        """Count records by 16 bytes each; return the position of the first one too many, if any.
+
+        >>> import numpy as np
+        >>> from bistochastic import backend
+        >>> backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
+        2
+        """
+        plain = np.asarray(hashes)
+        if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
+            got = f"shape {plain.shape} of {plain.dtype}"
+            raise ValueError(f"`hashes` must be 16 bytes for each record; got {got}")
+        return self._tally.add(np.ascontiguousarray(plain))
+
+    @property
+    def bound(self) -> int:
+        """More rows of an id than this would have been found.
+
+        >>> from bistochastic import backend
+        >>> backend.RowsPerId(3).bound
+        3
+        """
+        return self._tally.bound
+
+
+def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
+    """Count how often each code from 0 to ``size - 1`` occurs.
+
+    >>> from bistochastic import backend
+    >>> backend.count([0, 3, 1, 3], 4).tolist()
+    [1, 1, 0, 2]
+    """
+    many = _core.as_whole("size", size, 1)
+    return _core.count(np.require(_codes(codes, 1), requirements=["C", "A"]), many)
+
+
+def require_memory(what: str, rows: int, columns: int, each: int) -> None:
+    """Raise :class:`bistochastic.errors.OutOfMemoryError` if an array would not fit in memory.
+
+    ``what`` is the argument that asks for ``rows`` times ``columns`` cells of ``each`` bytes.
+
+    >>> from bistochastic import backend
+    >>> backend.require_memory("columns", 1000, 1000, 8)
+    """
+    many, width = _core.as_whole("rows", rows, 0), _core.as_whole("columns", columns, 0)
+    _core.require_memory(_text("what", what), many, width, _core.as_whole("each", each, 0))
+
+
+def _text(name: str, given: object) -> str:
+    if isinstance(given, str):
+        return given
+    raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
+
+
+def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return an array of one axis and this type, one number after the other."""
+    array = np.asarray(given)
+    if array.dtype != dtype or array.ndim != 1:
+        must = f"`{name}` must be an array of {np.dtype(dtype)} with one axis"
+        raise TypeError(f"{must}; got shape {array.shape} of {array.dtype}")
+    return np.require(array, requirements=["C", "A"])
+
+
+def _codes(given: object, size: int) -> NDArray[Any]:
+    """Read codes, of a type that has room for all of them."""
+    must = "be an array of integers"
+    found = arguments.array("codes", must, given)
+    if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "iub":
+        raise TypeError(f"`codes` must {must}; got dtype {found.dtype}")
+    if found.ndim != 1:
+        raise ValueError(f"`codes` must {must} with one axis; got {found.ndim}")
+    if size - 1 > (1 if found.dtype.kind == "b" else np.iinfo(found.dtype).max):
+        must = f"have a dtype that holds {size - 1}"
+        raise ValueError(f"`codes` must {must}; got {found.dtype}")
+    return found
+
+
+def _narrow(column: Column) -> NDArray[Any]:
+    """Return the codes in the narrowest type, which the digest of a block is of."""
+    size, codes = column.matrices[0].size, column.codes
+    dtype = np.min_scalar_type(size - 1)
+    if codes.dtype != dtype and len(codes) and codes.dtype.kind != "b":
+        outside = (codes < 0) | (codes >= size)
+        if outside.any():
+            with about(column.names):
+                must = f"`codes` must hold integers from 0 to {size - 1}"
+                raise ValueError(f"{must}; got one outside at position {int(outside.argmax())}")
+    return np.require(codes, dtype, ["C", "A"])
+
+
+def _one_each(name: str, given: object, rows: int, dtype: Any) -> NDArray[Any]:
+    kind = "booleans" if dtype is bool else "integers"
+    found = arguments.array(name, f"be an array of {kind}", given)
+    if found.dtype.kind not in ("b" if dtype is bool else "iu"):
+        raise TypeError(f"`{name}` must be an array of {kind}; got dtype {found.dtype}")
+    if found.shape != (rows,):
+        raise ValueError(f"`{name}` must be one for each of the {rows} records; got {found.size}")
+    return np.require(found, requirements=["C", "A"])
+
+
+def _groups(given: object, rows: int, many: int) -> NDArray[np.uint32]:
+    found = _one_each("groups", given, rows, int)
+    if rows and not (int(found.min()) >= 0 and int(found.max()) < many):
+        must = f"`groups` must hold integers from 0 to {many - 1}"
+        raise ValueError(f"{must}; got one outside")
+    return np.require(found, np.uint32, ["C", "A"])
