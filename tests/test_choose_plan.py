@@ -188,7 +188,7 @@ def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
     release = plan.protect(adult, key=bs.Key.insecure(3), release_name="pilot", allow_insecure=True)
     v = {}
     for one, other in combinations(names, 2):
-        found = plan.estimate(release, one, other, method="mle")
+        found = release.estimate(one, other, method="mle")
         table = pd.crosstab(release.data[one], release.data[other])
         p = stats.chi2_contingency(table, correction=False).pvalue
         v[frozenset((one, other))] = (p < 0.01 / 28) * cramer(

@@ -288,7 +288,7 @@ def noted(name: str, column: Any, note: str | None) -> Any:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "by position": {"key": KEY, "release_name": "w"},
-    "by ids": {"key": KEY, "id_column": "person", "after": "first", "pseudonym": "who"},
+    "by ids": {"key": KEY, "ids": bs.Wave("person", after="first", pseudonym="who")},
     "shuffled": {"key": KEY, "release_name": "w", "shuffle": True},
 }
 
@@ -350,7 +350,7 @@ def test_batches_and_streams_leave_by_their_cells(name: str, tmp_path: Path) -> 
     assert [serialised(part) for part in parts[0]] == [serialised(part) for part in parts[1]]
     KEY.to_file(tmp_path / "key")
     f = plan.batch_function(
-        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
+        key=bs.KeySource.file(tmp_path / "key"), ids=bs.Wave("person", after="first")
     )
     batches = [table.combine_chunks().to_batches()[0] for table in tables]
     made = [f.batch(batch) for batch in batches]
@@ -366,8 +366,9 @@ def test_pieces_of_a_table_do_not_leave(tmp_path: Path) -> None:
     table = pa.table({"person": range(rows), "answer": [WORDS[i % 3] for i in range(rows)],
                       "kept": names})  # fmt: skip
     KEY.to_file(tmp_path / "key")
-    f = plan_of().batch_function(key=bs.KeySource.file(tmp_path / "key"), id_column="person",
-                           after="first")  # fmt: skip
+    f = plan_of().batch_function(
+        key=bs.KeySource.file(tmp_path / "key"), ids=bs.Wave("person", after="first")
+    )
     pieces = pa.concat_tables([table.slice(0, 60_000), table.slice(60_000)])
     assert serialised(f.table(pieces)) == serialised(f.table(table))
 
@@ -848,7 +849,7 @@ def test_engines_and_streams_say_it_by_their_schema(tmp_path: Path) -> None:
     KEY.to_file(tmp_path / "key")
     plan = plan_of()
     f = plan.batch_function(
-        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
+        key=bs.KeySource.file(tmp_path / "key"), ids=bs.Wave("person", after="first")
     )
     kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     schema = pa.schema({"person": pa.int64(), "answer": pa.string(), "kept": kind})

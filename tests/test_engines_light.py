@@ -25,8 +25,10 @@ ROWS = 4000
 def options(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "survey.key"
     bs.Key.generate().to_file(path)
-    return {"key": bs.KeySource.file(path), "id_column": "person", "after": "first",
-            "pseudonym": "who"}  # fmt: skip
+    return {
+        "key": bs.KeySource.file(path),
+        "ids": bs.Wave("person", after="first", pseudonym="who"),
+    }
 
 
 @pytest.fixture

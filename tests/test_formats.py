@@ -118,7 +118,7 @@ def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
     assert before.ids is not None
     kind = str if before.ids.kind == "texts" else int
     table: Any = stored.people(kind=kind)
-    options: Any = {"key": bs.Key.from_bytes(stored.KEY), "id_column": "person", "after": before}
+    options: Any = {"key": bs.Key.from_bytes(stored.KEY), "ids": bs.Wave("person", after=before)}
     if name == "ids numbers":
         table, options = (
             stored.incomes(),
@@ -147,7 +147,7 @@ def test_no_wave_goes_on_from_a_release_without_ids(name: str) -> None:
     table = stored.people()
     given = bs.Plan(stored.survey().attributes, name=before.plan.name, keep=["region"])
     with pytest.raises(ValueError, match=r"of a release by ids; got one by (position|rows)"):
-        given.protect(table, key=bs.Key.from_bytes(stored.KEY), id_column="person", after=before)
+        given.protect(table, key=bs.Key.from_bytes(stored.KEY), ids=bs.Wave("person", after=before))
 
 
 def test_the_page_on_formats_names_all_that_changed() -> None:

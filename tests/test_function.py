@@ -57,14 +57,14 @@ def key_file(tmp_path: Path) -> Path:
 
 
 def by_person(path: Path, **changes: Any) -> bs.results.BatchFunction:
-    options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
+    options: dict[str, Any] = {"ids": bs.Wave("person", after="first"), **changes}
     return plan().batch_function(key=bs.KeySource.file(path), **options)
 
 
 def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path) -> None:
     table = people(3000)
     whole = plan().protect(
-        table, key=bs.Key.from_file(key_file), id_column="person", after="first", pseudonym="who"
+        table, key=bs.Key.from_file(key_file), ids=bs.Wave("person", after="first", pseudonym="who")
     )
     f = by_person(key_file, pseudonym="who")
     assert f.table(table).equals(whole.data)
@@ -111,7 +111,7 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
         [bs.Categorical(name, values, "randomized_response", beta=0.4, missing=missing)
          for name, values in levels.items()],
     )  # fmt: skip
-    f = given.batch_function(key=bs.KeySource.file(key_file), id_column="person", after="first")
+    f = given.batch_function(key=bs.KeySource.file(key_file), ids=bs.Wave("person", after="first"))
     mask = np.zeros(2000, bool) if missing == "raise" else rng.random(2000) < 0.2
     columns: dict[str, Any] = {"person": np.arange(2000)}
     for name, values in levels.items():
@@ -160,7 +160,7 @@ def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path
     column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
                             missing="category")  # fmt: skip
     f = bs.Plan([column]).batch_function(
-        key=bs.KeySource.file(key_file), id_column="person", after="first"
+        key=bs.KeySource.file(key_file), ids=bs.Wave("person", after="first")
     )
     # With 50,000 records, none reported as missing is rarer than 1e-20.
     ids, codes = np.arange(50_000), np.arange(50_000) % 256
@@ -201,7 +201,7 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert [differ in each.published_unchanged for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # A later wave on one machine goes on from it, and finds what changed.
-    later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
+    later = {"key": bs.Key.from_file(key_file), "ids": bs.Wave("person", after=certificate)}
     assert plan().protect(table, **later).data.equals(f.table(table))  # type: ignore[arg-type]
     texts = table.set_column(0, "person", table["person"].cast(pa.string()))
     with pytest.raises(ValueError, match="ids that are texts, where they were whole numbers"):
@@ -233,9 +233,9 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     one = both.batch_function(key=source, row_columns=["person"], release_name="may")
     rows_only = one.certificate(records=400, engine="duckdb", schema=table.schema)
     with pytest.raises(ValueError, match=r"`after` must be .* by ids; got one by rows"):
-        both.batch_function(key=source, id_column="person", after=rows_only)
+        both.batch_function(key=source, ids=bs.Wave("person", after=rows_only))
     # People under the same key share no words with rows.
-    people_too = both.batch_function(key=source, id_column="person", after="first")
+    people_too = both.batch_function(key=source, ids=bs.Wave("person", after="first"))
     with pytest.raises(ValueError, match="must be in `frame`"):
         people_too.table(table.drop_columns(["file"]))
 
@@ -303,7 +303,7 @@ def test_a_temporary_key_is_gone_after_its_block(tmp_path: Path) -> None:
         [path] = tmp_path.iterdir()
         if os.name == "posix":
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        f = plan().batch_function(key=source, id_column="person", after="first")
+        f = plan().batch_function(key=source, ids=bs.Wave("person", after="first"))
         first = f.table(table)
         assert first.equals(f.table(table))
     assert list(tmp_path.iterdir()) == []
@@ -319,7 +319,7 @@ NUMERIC = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
 
 def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     source = bs.KeySource.file(key_file)
-    first = {"id_column": "person", "after": "first"}
+    first = {"ids": bs.Wave("person", after="first")}
     cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
         (
             plan(),
@@ -367,7 +367,7 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
 
 def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
     table, source = people(300), bs.KeySource.file(key_file)
-    first: dict[str, Any] = {"id_column": "person", "after": "first"}
+    first: dict[str, Any] = {"ids": bs.Wave("person", after="first")}
     plain = plan().batch_function(key=source, **first).table(table)
     f = plan().batch_function(key=source, release_name="may", **first)
     assert f.table(table).equals(plain)
@@ -387,8 +387,8 @@ def test_an_insecure_key_is_asked_for_by_name(
     monkeypatch.syspath_prepend(str(tmp_path))
     source = bs.KeySource.call("insecure_of_test:key")
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
-        plan().batch_function(key=source, id_column="person", after="first")
-    f = plan().batch_function(key=source, id_column="person", after="first", allow_insecure=True)
+        plan().batch_function(key=source, ids=bs.Wave("person", after="first"))
+    f = plan().batch_function(key=source, ids=bs.Wave("person", after="first"), allow_insecure=True)
     assert f.table(people(3)).num_rows == 3
     with pytest.raises(TypeError, match="`key` must be a Key; got int from insecure_of_test:other"):
         bs.KeySource.call("insecure_of_test:other")

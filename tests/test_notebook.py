@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from folded import tabulated
 
 NASTY = "<script>alert('x')</script>"
 SECRET = "planted-secret-5417"
@@ -73,7 +74,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     """One of each class, with labels and values that would show. To show one must not change it."""
     m = bs.randomized_response(3, beta=0.6)
     by_ids = simple().protect(
-        people(), key=source.read(), id_column="person", after="first", pseudonym="who"
+        people(), key=source.read(), ids=bs.Wave("person", after="first", pseudonym="who")
     )
     strata = bs.Categorical(
         "sex", ["F", "M"], groups=(NASTY, {NASTY: bs.uniform(2), "s": bs.identity(2)})
@@ -86,17 +87,15 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     ledger.add(released.certificate, dataset="survey")
     labels = bs.Plan([plan().attributes[0], plan().attributes[1]], keep=["town", "income"])
     waves = {name: values for name, values in table().items() if name != "name"}
-    regression = labels.regress(waves, "income ~ b", model="linear")
+    regression = bs.Release(waves, labels).regress("income ~ b", model="linear")
     return {
         "Audit": audited,
-        "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
+        "Counts": tabulated(plan(), [{NASTY: NASTY, "count": 5}], NASTY),
         "Finding": audited.findings[0],
         "Pooled": bs.audit(
-            waves, labels.protect(waves), labels, also=[labels.protect(waves)], targets=1
+            waves, labels.protect(waves), also=[labels.protect(waves)], targets=1
         ).pooled[0],
-        "Scenario": bs.audit(
-            waves, labels.protect(waves), labels, knows=["town"], targets=1
-        ).scenarios[0],
+        "Scenario": bs.audit(waves, labels.protect(waves), knows=["town"], targets=1).scenarios[0],
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
         "Guess": audited.guesses[0],
@@ -123,7 +122,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Displacement": bs.k_anonymous(1000, share=0.05).displacement(),
         "Entry": m.profile()["epsilon"],
         "Estimate": m.estimate(counts=[60, 20, 10], categories={NASTY: labelled()}),
-        "BatchFunction": simple().batch_function(key=source, id_column="person", after="first"),
+        "BatchFunction": simple().batch_function(key=source, ids=bs.Wave("person", after="first")),
         "Joint": plan().attributes[1],
         "Key": source.read(),
         "KeySource": source,
@@ -138,8 +137,8 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
-        "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
-        "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
+        "Quantity": bs.Release({"sex": ["F"] * 60 + ["M"] * 40}, simple()).count({"sex": "F"}),
+        "Ratio": bs.Release({"sex": ["F"] * 60 + ["M"] * 40}, simple()).ratio({"sex": "F"}),
         "Regression": regression,
         "Release": released,
         "ReverseMap": bs.masking.reverse_map(masked, masked),
@@ -147,8 +146,8 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Step": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
         "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
-        "Transitions": labels.transitions(
-            waves, waves, columns=NASTY, id_column="town", memoised=True
+        "Transitions": bs.Release(waves, labels).transitions(
+            bs.Release(waves, labels), NASTY, id_column="town", memoised=True
         ),
         "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
         .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)
@@ -177,7 +176,7 @@ def audit_of_numbers() -> bs.results.Audit:
         ],
         keep=["town", "person"],
     )
-    return bs.audit(frame, made.protect(frame), made, id_column="person")
+    return bs.audit(frame, made.protect(frame), id_column="person")
 
 
 def classes() -> list[str]:

@@ -52,10 +52,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "anatomize": lambda p: bs.masking.anatomize(
         AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
     ),
-    "audit": lambda p: bs.audit(TABLE, RELEASE, PLAN, progress=p),
+    "audit": lambda p: bs.audit(TABLE, RELEASE, progress=p),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
-    "Plan.estimate": lambda p: SEARCHED.estimate(
-        {"x": [0] * 5 + [1] * 3 + [2]}, "x", method="mle", progress=p
+    "Plan.estimate": lambda p: bs.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
+        "x", method="mle", progress=p
     ),
 }
 # These are told the gap of a likelihood rather than a share.
@@ -202,11 +202,11 @@ SILENT: dict[str, Callable[[], object]] = {
     "permute": lambda: bs.uniform(3).permute([1, 2, 3]),
     "average": lambda: bs.uniform(3).average([1, 2, 3]),
     "interval": lambda: M.estimate(counts=[5, 3, 1], progress=False).interval(),
-    "count": lambda: PLAN.count(TABLE, {"sex": "F"}),
-    "ratio": lambda: PLAN.ratio(TABLE, {"sex": "F"}),
-    "mean": lambda: PLAN.mean(TABLE, "sex", [0, 1]),
-    "covariance": lambda: PLAN.covariance(TABLE, ["sex", "sex"], {"sex": [0, 1]}),
-    "weights": lambda: PLAN.calibration_weights(TABLE),
+    "count": lambda: bs.Release(TABLE, PLAN).count({"sex": "F"}),
+    "ratio": lambda: bs.Release(TABLE, PLAN).ratio({"sex": "F"}),
+    "mean": lambda: bs.Release(TABLE, PLAN).mean("sex", [0, 1]),
+    "covariance": lambda: bs.Release(TABLE, PLAN).covariance(["sex", "sex"], {"sex": [0, 1]}),
+    "weights": lambda: bs.Release(TABLE, PLAN).calibration_weights(),
     "for_frame": lambda: bs.Plan.for_frame({"sex": ["F", "M"]}, beta=0.5),
     "solve": lambda: bs.dense(np.eye(600)).solve(np.ones(600)),
 }

@@ -337,7 +337,7 @@ def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
     KEY.to_file(tmp_path / "survey.key")
     source = bs.KeySource.file(tmp_path / "survey.key")
     table = pa.table({**people(300), "id": range(300)})
-    by_ids: dict[str, Any] = {"id_column": "id", "after": "first"}
+    by_ids: dict[str, Any] = {"ids": bs.Wave("id", after="first")}
     by_position: dict[str, Any] = {"release_name": "w"}
     for options in (by_position, by_ids):
         given = table if options is by_ids else table.drop_columns(["id"])

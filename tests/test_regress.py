@@ -66,14 +66,15 @@ def assert_numbers(found: Any, coefficients: Any, errors: Any = None, atol: floa
 
 def test_reference_numbers_of_the_corrected_score(adult: Any) -> None:
     _, plan, data = adult
-    found = plan.regress(data, "rich ~ `education-num` + sex + hours", model="logistic")
+    found = bs.Release(data, plan).regress("rich ~ `education-num` + sex + hours", model="logistic")
     assert_numbers(found, [-6.200563, 0.334672, 1.167291, 0.472028],
                    [0.239703, 0.021019, 0.069207, 0.021086])  # fmt: skip
-    found = plan.regress(data, "Q('salary-class') ~ Q('education-num') + sex + hours",
-                         model="logistic")  # fmt: skip
+    found = bs.Release(data, plan).regress(
+        "Q('salary-class') ~ Q('education-num') + sex + hours", model="logistic"
+    )
     assert_numbers(found, [-6.178898, 0.335324, 1.137887, 0.470654],
                    [0.277061, 0.024029, 0.080834, 0.023918])  # fmt: skip
-    found = plan.regress(data, "hours ~ `education-num` + sex", model="multinomial")
+    found = bs.Release(data, plan).regress("hours ~ `education-num` + sex", model="multinomial")
     assert_numbers(found, [0.111058, 0.061348, 0.773424, -3.439787, 0.245892, 1.544182,
                            -3.969967, 0.217062, 1.969043])  # fmt: skip
     assert found.names[3] == "2: Intercept"
@@ -81,9 +82,11 @@ def test_reference_numbers_of_the_corrected_score(adult: Any) -> None:
 
 def test_reference_numbers_of_corrected_moments(adult: Any) -> None:
     _, plan, data = adult
-    found = plan.regress(data, "`hours-per-week` ~ `education-num` + sex", model="linear")
+    found = bs.Release(data, plan).regress(
+        "`hours-per-week` ~ `education-num` + sex", model="linear"
+    )
     assert_numbers(found, [28.812610, 0.747096, 6.127384], [0.664031, 0.063751, 0.219691])
-    found = plan.regress(data, "`salary-class` ~ `education-num` + sex", model="linear")
+    found = bs.Release(data, plan).regress("`salary-class` ~ `education-num` + sex", model="linear")
     assert_numbers(found, [-0.418116, 0.052976, 0.189636], [0.029212, 0.002800, 0.009289])
     assert found.outcomes == (">50K",)
 
@@ -98,13 +101,15 @@ def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
          [0.173612, 0.013667, 0.079209, 0.023242], -119464.312090),
     ):  # fmt: skip
         text = f"{outcome} ~ `education-num` + sex + hours"
-        found = plan.regress(data, text, model="logistic", method="likelihood")
+        found = bs.Release(data, plan).regress(text, model="logistic", method="likelihood")
         assert_numbers(found, theta, errors, 2e-6)
         assert value <= found.log_likelihood <= value + 2e-4
     # Only the outcome is protected: the likelihood of the reports, by default.
     part = bs.Plan([plan.attributes[2]], name="adult", keep="*")
     mixed = data.assign(**{name: frame[name] for name in ("education-num", "sex")})
-    found = part.regress(mixed, "`salary-class` ~ `education-num` + sex + hours", model="logistic")
+    found = bs.Release(mixed, part).regress(
+        "`salary-class` ~ `education-num` + sex + hours", model="logistic"
+    )
     assert found.method == "likelihood"
     assert_numbers(found, [-6.463492, 0.355117, 1.200700, 0.478475],
                    [0.107370, 0.008048, 0.046056, 0.019725])  # fmt: skip
@@ -164,7 +169,7 @@ def test_identity_matrices_give_what_statsmodels_gives(rest: str) -> None:
         ("logistic", "bit", sm.Logit),
         ("multinomial", "three", sm.MNLogit),
     ):
-        found = plan.regress(data, f"{outcome} ~ {rest}", model=kind)  # type: ignore[arg-type]
+        found = bs.Release(data, plan).regress(f"{outcome} ~ {rest}", model=kind)  # type: ignore[arg-type]
         assert found.terms == tuple(design.columns)
         options = {} if kind == "linear" else {"disp": 0, "method": "newton", "tol": 1e-14}
         theirs = peer(frame[outcome], design).fit(cov_type="HC0", **options)
@@ -184,7 +189,7 @@ def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
     plan = plan_of(frame, bs.identity)
     text = "bit ~ C(x) * town"
     theirs = sm.Logit(frame["bit"], model_matrix("C(x) * town", frame)).fit(disp=0)
-    found = plan.regress(frame, text, model="logistic", method="likelihood")
+    found = bs.Release(frame, plan).regress(text, model="logistic", method="likelihood")
     np.testing.assert_allclose(found.coefficients, theirs.params, atol=1e-6)
     np.testing.assert_allclose(found.standard_errors, theirs.bse, rtol=1e-5)
 
@@ -297,9 +302,9 @@ def test_batches_give_what_the_whole_table_gives(monkeypatch: pytest.MonkeyPatch
     plan = plan_of(frame, lambda size: bs.randomized_response(size, keep=0.8))
     data = plan.protect(frame).data
     text = "bit ~ x + s + z + s:z"
-    whole = plan.regress(data, text, model="logistic")
+    whole = bs.Release(data, plan).regress(text, model="logistic")
     monkeypatch.setattr(cells, "_HELD", 100)
-    parts = plan.regress(data, text, model="logistic")
+    parts = bs.Release(data, plan).regress(text, model="logistic")
     np.testing.assert_allclose(parts.coefficients, whole.coefficients, rtol=1e-9)
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-7)
 
@@ -327,7 +332,7 @@ def test_every_kind_of_column_comes_back_to_the_original() -> None:
         ("logistic", "bit ~ x * town + s + z"),
         ("multinomial", "three ~ x + s"),
     ):
-        found = plan.regress(data, text, model=kind)  # type: ignore[arg-type]
+        found = bs.Release(data, plan).regress(text, model=kind)  # type: ignore[arg-type]
         truth = regress(plan, frame, text, kind, None, {}, raw=True).coefficients
         away = np.abs(found.coefficients - truth) / found.standard_errors
         assert away.max() < 6, (text, away)
@@ -359,7 +364,7 @@ def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() ->
     data = plan.protect(frame).data
     middle = pd.cut(frame["age"], [0, 30, 60, 90], right=False, labels=False)
     known = frame.assign(age=middle * 30 + 15)
-    found = plan.regress(data, "y ~ age + own + x", model="linear")
+    found = bs.Release(data, plan).regress("y ~ age + own + x", model="linear")
     assert found.terms == ("Intercept", "age", "own[T.yes]", "x")
     # Noise is drawn once per house, so houses are the clusters.
     assert found.degrees == n // 3 - 1
@@ -369,12 +374,14 @@ def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() ->
     labels = np.array(age.categories)[middle]
     known = known.assign(age=pd.Categorical(labels, age.categories))
     design = model_matrix("age + own + x", known)
-    found = plan.regress(data, "bit ~ age + own + x", model="logistic")
+    found = bs.Release(data, plan).regress("bit ~ age + own + x", model="logistic")
     truth = sm.Logit(known["bit"], design).fit(disp=0).params
     assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
-    likely = plan.regress(data, "bit ~ age + own", model="logistic", method="likelihood")
+    likely = bs.Release(data, plan).regress(
+        "bit ~ age + own", model="logistic", method="likelihood"
+    )
     assert likely.log_likelihood is not None
-    only = plan.regress(data, "y ~ C(x)", model="linear")
+    only = bs.Release(data, plan).regress("y ~ C(x)", model="linear")
     assert len(only.coefficients) == 5
 
 
@@ -386,7 +393,9 @@ def test_weights_strata_and_clusters() -> None:
     frame["half"] = frame["village"] % 2
     plan = plan_of(frame, bs.identity)
     design = model_matrix("x + z", frame)
-    found = plan.regress(frame, "bit ~ x + z", model="logistic", weights="w", cluster="village")
+    found = bs.Release(frame, plan).regress(
+        "bit ~ x + z", model="logistic", design=bs.Design(weights="w", cluster="village")
+    )
     # The estimating equations of weights, and clusters by hand: m / (m - 1) sum of z z^T.
     theirs = sm.GLM(frame["bit"], design, sm.families.Binomial(), freq_weights=frame["w"]).fit(
         tol=1e-14
@@ -405,12 +414,14 @@ def test_weights_strata_and_clusters() -> None:
         stats.t.ppf(0.95, 59) * found.standard_errors[1], rel=1e-6
     )
     assert found.without_noise is None
-    likely = plan.regress(
-        frame, "bit ~ x + town", model="logistic", method="likelihood", cluster="village",
-        strata="half",
-    )  # fmt: skip
-    score = plan.regress(
-        frame, "bit ~ x + town", model="logistic", cluster="village", strata="half"
+    likely = bs.Release(frame, plan).regress(
+        "bit ~ x + town",
+        model="logistic",
+        method="likelihood",
+        design=bs.Design(cluster="village", strata="half"),
+    )
+    score = bs.Release(frame, plan).regress(
+        "bit ~ x + town", model="logistic", design=bs.Design(cluster="village", strata="half")
     )
     assert likely.degrees == 58
     np.testing.assert_allclose(likely.coefficients, score.coefficients, atol=1e-6)
@@ -418,8 +429,10 @@ def test_weights_strata_and_clusters() -> None:
     # A weight of two is two records, and records outside of the answers are none.
     twice = pd.concat([frame, frame[frame["w"] == 2], *[frame[frame["w"] == 3]] * 2])
     for kind, outcome in (("linear", "number"), ("logistic", "bit")):
-        one = plan.regress(frame, f"{outcome} ~ x + z", model=kind, weights="w")  # type: ignore[arg-type]
-        other = plan.regress(twice, f"{outcome} ~ x + z", model=kind)  # type: ignore[arg-type]
+        one = bs.Release(frame, plan).regress(
+            f"{outcome} ~ x + z", model=kind, design=bs.Design(weights="w")
+        )  # type: ignore[arg-type]
+        other = bs.Release(twice, plan).regress(f"{outcome} ~ x + z", model=kind)  # type: ignore[arg-type]
         np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9)
 
 
@@ -429,23 +442,23 @@ def test_missing_values_are_left_out_with_a_note() -> None:
     plan = bs.Plan([bs.Categorical("x", [0, 1, 2, 3], RR, keep=0.9, missing="keep")], keep="*")
     frame["x"] = frame["x"].astype("Int64")
     frame.loc[5, "x"] = None
-    found = plan.regress(frame, "number ~ x + z", model="linear")
+    found = bs.Release(frame, plan).regress("number ~ x + z", model="linear")
     assert found.records == 298
     assert found.notes == ("2 records with missing values left out",)
-    alone = plan.regress(frame.drop([3, 5]), "number ~ x + z", model="linear")
+    alone = bs.Release(frame.drop([3, 5]), plan).regress("number ~ x + z", model="linear")
     np.testing.assert_allclose(found.coefficients, alone.coefficients, rtol=1e-12)
     np.testing.assert_allclose(found.covariance, alone.covariance, rtol=1e-10)
     kind = bs.Plan(
         [bs.Categorical("x", [0, 1, 2, 3], matrix=bs.identity(5), missing="category")], keep="*"
     )
-    found = kind.regress(frame, "number ~ x", model="linear")
+    found = bs.Release(frame, kind).regress("number ~ x", model="linear")
     assert found.terms == ("Intercept", "x[T.1]", "x[T.2]", "x[T.3]", "x[T.(missing)]")
 
 
 def test_a_result_shows_itself() -> None:
     frame = made(800, 10)
     plan = plan_of(frame, lambda size: bs.randomized_response(size, keep=0.9))
-    found = plan.regress(frame, "three ~ s + z", model="multinomial")
+    found = bs.Release(frame, plan).regress("three ~ s + z", model="multinomial")
     assert isinstance(found, bs.results.Regression)
     assert list(found.to_frame().columns) == [
         "outcome", "term", "coefficient", "standard_error", "z", "p_value", "low", "high",
@@ -456,7 +469,9 @@ def test_a_result_shows_itself() -> None:
     assert "3 categories, compared with 0" in text
     assert "2: s[T.b]" in text
     assert "<table" in found._repr_html_()
-    again = pickle.loads(pickle.dumps(plan.regress(frame, "number ~ x", model="linear")))
+    again = pickle.loads(
+        pickle.dumps(bs.Release(frame, plan).regress("number ~ x", model="linear"))
+    )
     assert again.terms == ("Intercept", "x")
     with pytest.raises(ValueError, match="read-only"):
         found.coefficients[0] = 1
@@ -499,19 +514,19 @@ def test_bad_input_is_one_sentence() -> None:
         ("number ~ x", "quadratic", "`model` must be one of linear, logistic, multinomial; got "),
     ):  # fmt: skip
         if wrong is None:
-            assert plan.regress(frame, text, model=model).terms == ("Intercept",)  # type: ignore[arg-type]
+            assert bs.Release(frame, plan).regress(text, model=model).terms == ("Intercept",)  # type: ignore[arg-type]
             continue
         with pytest.raises(ValueError, match=f"^{wrong}") as error:
-            plan.regress(frame, text, model=model)  # type: ignore[arg-type]
+            bs.Release(frame, plan).regress(text, model=model)  # type: ignore[arg-type]
         assert "secret" not in str(error.value)
         assert "hidden" not in str(error.value)
         assert "\n" not in str(error.value)
     with pytest.raises(
         ValueError, match=r"^`method` must be corrected for a linear model; got like"
     ):
-        plan.regress(frame, "number ~ x", model="linear", method="likelihood")
+        bs.Release(frame, plan).regress("number ~ x", model="linear", method="likelihood")
     with pytest.raises(TypeError, match=r"^`formula` must be "):
-        plan.regress(frame, 3, model="linear")  # type: ignore[arg-type]
+        bs.Release(frame, plan).regress(3, model="linear")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -536,7 +551,7 @@ def test_a_formula_runs_no_python(
     # Refused before formulaic reads it.
     monkeypatch.setattr("formulaic.Formula", lambda text: pytest.fail("formulaic saw it"))
     with pytest.raises(ValueError, match=r"^`formula` must hold only names of columns, numb"):
-        plan.regress(frame, text, model="linear")
+        bs.Release(frame, plan).regress(text, model="linear")
     assert not path.exists()
 
 
@@ -551,7 +566,7 @@ def test_every_listed_function_is_one_of_formulaic() -> None:
     for rest in ("0 + `x` + bs(z, df=4)", "I((z > 1) | (x == 2))", "poly(z, degree=2, raw=True)",
                  "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2", "Q('x') + log(x + 1)",
                  "bs(z, include_intercept=False, df=4)"):  # fmt: skip
-        found = plan.regress(frame, f"number ~ {rest}", model="linear")
+        found = bs.Release(frame, plan).regress(f"number ~ {rest}", model="linear")
         assert np.isfinite(found.coefficients).all()
 
 
@@ -559,7 +574,7 @@ def test_separated_outcomes_are_refused() -> None:
     frame = {"x": [0] * 50 + [1] * 50, "y": [0] * 50 + [1] * 50}
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
     with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
-        plan.regress(frame, "y ~ x", model="logistic")
+        bs.Release(frame, plan).regress("y ~ x", model="logistic")
 
 
 def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
@@ -571,16 +586,19 @@ def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
     data = plan.protect(frame).data
     said = "the numbers of `income` are the middles of its classes, not the original ones"
     for found in (
-        plan.regress(data, "y ~ income", model="linear"),
-        plan.regress(data, "income ~ y", model="linear"),
-        plan.regress(data, "y ~ C(income > 2500)", model="linear"),
-        plan.covariance(data, ["income", "y"]),
-        plan.correlation(data, ["income", "y"]),
+        bs.Release(data, plan).regress("y ~ income", model="linear"),
+        bs.Release(data, plan).regress("income ~ y", model="linear"),
+        bs.Release(data, plan).regress("y ~ C(income > 2500)", model="linear"),
+        bs.Release(data, plan).covariance(["income", "y"]),
+        bs.Release(data, plan).correlation(["income", "y"]),
     ):
         assert any(note.startswith(said) for note in found.notes), found
-    assert "middles of classes" in plan.mean(data, "income").notes[0]
-    assert plan.covariance(data, ["income", "y"], scores={"income": [1, 2, 3, 4]}).notes == ()
-    found = plan.regress(data, "y ~ C(income)", model="linear")
+    assert "middles of classes" in bs.Release(data, plan).mean("income").notes[0]
+    assert (
+        bs.Release(data, plan).covariance(["income", "y"], scores={"income": [1, 2, 3, 4]}).notes
+        == ()
+    )
+    found = bs.Release(data, plan).regress("y ~ C(income)", model="linear")
     assert found.notes == ()
     # The class as a category is right: six standard errors, false alarm below 1e-7.
     at = np.digitize(income, [1000, 3000, 8000])
@@ -605,9 +623,11 @@ def test_intervals_of_classes_as_categories_and_of_declared_means_cover() -> Non
         x = low[at] + width[at] * rng.random(1500) ** 3
         frame = {"x": x, "y": 2 * x + rng.normal(0, 500, 1500)}
         data = plan.protect(frame, key=bs.Key.from_bytes(i.to_bytes(32)), release_name="r").data
-        inside = plan.regress(data, "y ~ C(x)", model="linear").interval()
+        inside = bs.Release(data, plan).regress("y ~ C(x)", model="linear").interval()
         hits += [a <= b <= c for (a, c), b in zip(inside, want, strict=True)]
-        found = [each.regress(data, "y ~ x", model="linear") for each in (plan, middles)]
+        found = [
+            bs.Release(data, each).regress("y ~ x", model="linear") for each in (plan, middles)
+        ]
         assert ["declared" in found[0].notes[0], "middles" in found[1].notes[0]] == [True, True]
         (a, b), (c, d) = (each.interval()[1] for each in found)
         right, wrong = right + (a <= 2 <= b), wrong + (c <= 2 <= d)
@@ -626,7 +646,7 @@ def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     for method in ("corrected", "likelihood"):
         for text in ("y ~ x", "y ~ c", "y ~ c + x"):
             try:
-                found = plan.regress(frame, text, model="logistic", method=method)
+                found = bs.Release(frame, plan).regress(text, model="logistic", method=method)
             except ValueError as error:
                 assert str(error).startswith("`regress` must find a maximum")  # noqa: PT017
             else:

@@ -433,7 +433,7 @@ def test_a_certificate_gives_the_page_of_its_release(tmp_path: Path) -> None:
 def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     key = bs.Key.generate()
     people = {"sex": ["F", "M"] * 150, "person": list(range(300))}
-    first = simple().protect(people, key=key, id_column="person", after="first", pseudonym="who")
+    first = simple().protect(people, key=key, ids=bs.Wave("person", after="first", pseudonym="who"))
     text = text_of(written(first, tmp_path))
     assert key.fingerprint in text
     assert "can undo the release" in text
@@ -442,7 +442,7 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     assert "insecure" not in text
     assert "which rows belong to one person, by who" in text.lower()
     later = simple().protect(
-        people, key=key, id_column="person", after=first.certificate, max_rows_per_id=2
+        people, key=key, ids=bs.Wave("person", after=first.certificate, max_rows=2)
     )
     text = text_of(written(later, tmp_path))
     assert "If a person has several rows" in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
 import subprocess
@@ -12,10 +11,8 @@ from typing import get_args
 
 import pytest
 
-import bistochastic as bs
 import typed_user
 from bistochastic import _core, families
-from bistochastic.plan import EngineOptions, ReleaseOptions, Survey
 
 ROOT = Path(__file__).parents[1]
 USER = ROOT / "tests" / "typed_user.py"
@@ -26,10 +23,10 @@ import polars as pl
 from bistochastic.results import Release
 plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomised_response", beta=0.6)])
 release: Release[int] = plan.protect(pl.DataFrame({"sex": ["F"]}))
-plan.count(release, {"sex": "F"}, weight="w")
+release.count({"sex": "F"}, design=bs.Design(weight="w"))
 plan.protect(release.data, relase="a")
 plan.on(pl.LazyFrame(), id_column="person")
-plan.estimate(release, "sex").to_frame("pandsa")
+release.estimate("sex").to_frame("pandsa")
 """
 
 
@@ -62,38 +59,5 @@ def test_a_checker_sees_the_mistakes_and_nothing_else(name: str, tmp_path: Path)
     assert {int(line.split(":")[1]) for line in errors} == set(range(5, 11)), said
 
 
-@pytest.mark.parametrize(
-    ("call", "bundle"),
-    [(bs.Plan.count, Survey), (bs.Plan.estimate, Survey), (bs.Plan.protect, ReleaseOptions),
-     (bs.Plan.protect_batches, ReleaseOptions), (bs.Plan.on, EngineOptions)],
-)  # fmt: skip
-def test_help_lists_what_a_bundle_holds(call: object, bundle: type) -> None:
-    assert callable(call)
-    known = inspect.signature(call).parameters
-    assert set(bundle.__annotations__) <= set(known)
-    assert not [p for p in known.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
-    for name in bundle.__annotations__:
-        assert known[name].kind is inspect.Parameter.KEYWORD_ONLY
-
-
 def test_the_families_are_those_of_the_core() -> None:
     assert sorted(get_args(families.Family)) == sorted(_core.families())
-
-
-def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are(tmp_path: Path) -> None:
-    release = typed_user.PLAN.protect(typed_user.PEOPLE)
-    wrong: dict[str, str] = {"weight": "w"}
-    text = (
-        "`weight` must be one of population, weights, strata, cluster, replicates, "
-        "replicate_scale, fpc; got an unknown name"
-    )
-    with pytest.raises(TypeError) as caught:
-        typed_user.PLAN.count(release, {"sex": "F"}, **wrong)  # type: ignore[arg-type]
-    assert str(caught.value) == text
-    with pytest.raises(TypeError, match=r"^`weight` must be one of .*id_column.*; got an unknown"):
-        typed_user.PLAN.on(typed_user.PEOPLE.lazy(), **wrong)  # type: ignore[call-overload]
-    with (
-        bs.KeySource.temporary(tmp_path) as source,
-        pytest.raises(TypeError, match=r"^`obj` must be a Spark or Dask DataFrame, .*; got list"),
-    ):
-        typed_user.PLAN.on([], key=source, id_column="a", after="first")

@@ -364,9 +364,9 @@ class Matrix(_core.Law):
         table. The result prints and exports them.
 
         ``weights`` are survey weights, one per record. The errors are then those of a sample drawn
-        with replacement; ``plan.estimate`` also accepts strata, clusters and replicates. Never give
-        weighted sums as ``counts``: counts are numbers of records, and a sum above ``records``
-        raises an error.
+        with replacement; ``Release.estimate`` also accepts strata, clusters and replicates. Never
+        give weighted sums as ``counts``: counts are numbers of records, and a sum above
+        ``records`` raises an error.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
         this many nats per record below its maximum, or after this many seconds. A ``progress``

@@ -56,21 +56,23 @@ from bistochastic.plan import (
     ProtectedBatches,
     Release,
     Unit,
+    Wave,
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.tables.collector import Collector
+from bistochastic.tables.design import Design
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
     "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
     "Categorical", "Certificate", "Choice", "Classes", "Collector",
-    "Comparison", "Counts", "Decomposition", "Disclosure", "Displacement",
+    "Comparison", "Counts", "Decomposition", "Design", "Disclosure", "Displacement",
     "Entry", "Estimate", "Finding", "Giveaway", "Groups", "Guess", "Joint", "Key",
     "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
     "Neighbours", "Numeric", "PermutationDistance", "Plan", "Point", "Pooled",
     "Preview", "Profile", "ProtectedBatches", "Quantity", "Rate",
     "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Scenario", "Spent",
     "Step", "Strongest", "TTransforms", "Tradeoff", "Transitions",
-    "Unit",
+    "Unit", "Wave",
 ]  # fmt: skip

@@ -226,7 +226,7 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("released"):
         released = attribute._read(pairs.released).values.astype(np.float64)
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
-        must = "must hold the numbers of `original` in `released`, as they were permuted"
+        must = "must hold the numbers of `original` in `release`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
     far = _far(true)
     return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
@@ -252,7 +252,7 @@ def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     missing = none if before.missing is None else pairs.moved(before.missing)
     differ = missing != (none if beside.missing is None else beside.missing)
     if differ.any():
-        must = "must be missing in the same rows of `original` and `released`"
+        must = "must be missing in the same rows of `original` and `release`"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
     occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
     groups = none if beside.groups is None else beside.groups
@@ -292,7 +292,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     codes = pairs.moved(codes)
     differ = codes != now
     if differ.any() and pairs.how != "nothing":
-        must = "must be the same in `original` and `released`, as it is unprotected"
+        must = "must be the same in `original` and `release`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
     return _read_seen(name, codes, values)

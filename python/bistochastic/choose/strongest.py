@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, designs, families, measures, operators
+from bistochastic import _core, difference_sets, families, measures, operators
 from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
@@ -223,7 +223,7 @@ class Goal:
         """Find the least epsilon by closed form, and only then construct a set."""
 
         def holds(minus: float) -> bool:
-            spread = designs.spread(size, -minus, self.share)
+            spread = difference_sets.spread(size, -minus, self.share)
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
         epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
