@@ -69,9 +69,7 @@ def questions(plan: bs.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any]
     score = salary.astype(float)
     return {
         "share of a cell": (
-            lambda data, **o: (
-                bs.Release(data, plan).estimate("sex", "salary", **o).interval()[0]
-            ),
+            lambda data, **o: bs.Release(data, plan).estimate("sex", "salary", **o).interval()[0],
             float((sex & salary).mean()),
         ),
         "ratio": (
@@ -133,8 +131,8 @@ def coverage(frame: Frame, rounds: int, records: int, seed: int) -> dict[str, tu
         for design, people, options in (
             ("fixed", everyone, {"population": "fixed"}),
             ("sampled", drawn, {}),
-            ("weighted", unequal, {"weights": "weight"}),
-            ("clusters", whole, {"cluster": "cluster"}),
+            ("weighted", unequal, {"design": bs.Design(weights="weight")}),
+            ("clusters", whole, {"design": bs.Design(cluster="cluster")}),
         ):
             data = plan.protect(people).data
             for name, (interval, truth) in asked.items():

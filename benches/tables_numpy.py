@@ -14,6 +14,8 @@ import numpy as np
 import bistochastic as bs
 from common import best
 
+WEIGHTED = bs.Design(weights="weight")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
@@ -38,7 +40,7 @@ def main() -> None:
         ("joint estimate", lambda: bs.Release(frame, plan).estimate("education", "marital"),
          lambda: np.bincount(joint, minlength=112), 3),
         ("weighted joint estimate",
-         lambda: release.estimate("education", "marital", design=bs.Design(weights="weight")),
+         lambda: bs.Release(frame, plan).estimate("education", "marital", design=WEIGHTED),
          lambda: np.bincount(joint, frame["weight"], 112), 4),
         ("count over 4 attributes", lambda: bs.Release(frame, plan).count(where),
          lambda: [column.sum() for column in columns], 4),

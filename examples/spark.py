@@ -58,11 +58,13 @@ def main() -> None:
         )
         protected = spark.read.parquet(str(folder / "protected"))
         rows = protected.groupBy("sex", "smokes", "region").count().collect()
-        table = tabulated(plan, rows, "sex", "smokes", "region")
+        everyone, north = (plan.collector(["sex", "smokes"]) for _ in range(2))
+        everyone.add_counts(rows)
+        north.add_counts([row for row in rows if row["region"] == "north"])
         spark.stop()
     print(certificate, end="\n\n")
-    print(bs.Release(table, plan).estimate("sex", "smokes"), end="\n\n")
-    print(bs.Release(table, plan).estimate("smokes", where={"region": "north"}))
+    print(everyone.estimate("sex", "smokes"), end="\n\n")
+    print(north.estimate("smokes"))
 
 
 if __name__ == "__main__":

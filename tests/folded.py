@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import bistochastic as bs
@@ -20,9 +21,15 @@ def designed(given: Any = (), **more: Any) -> dict[str, Any]:
 def waved(given: Any = (), **more: Any) -> dict[str, Any]:
     """Fold what is said about ids into one wave, if there is any."""
     every = {**dict(given), **more}
+    if "max_rows_per_id" in every:
+        every["max_rows"] = every.pop("max_rows_per_id")
     wave = {name: every.pop(name) for name in _WAVE if name in every}
-    column = every.pop("id_column", None)
-    return {**every, **({} if column is None else {"ids": bs.Wave(column, **wave)})}
+    ids = every.pop("ids", None)
+    if "id_column" in every:
+        wave["column"] = every.pop("id_column")
+    if wave:
+        ids = bs.Wave(**wave) if ids is None else replace(ids, **wave)
+    return {**every, **({} if ids is None else {"ids": ids})}
 
 
 def tabulated(plan: bs.Plan, rows: Any, *columns: str, count: str = "count") -> Any:

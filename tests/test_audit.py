@@ -540,9 +540,9 @@ def test_rows_are_matched_by_id_and_by_pseudonym() -> None:
         bs.audit(table, release, key=bs.Key.insecure(1))
 
 
-def refused(pattern: str, *given: Any, **options: Any) -> None:
+def refused(pattern: str, original: Any, given: Any, plan: Any = None, **options: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=pattern) as error:
-        bs.audit(*given, **options)
+        bs.audit(original, given if plan is None else bs.Release(given, plan), **options)
     assert SECRET not in str(error.value)
     assert re.search(r" must .*; got .*[^.]$", str(error.value)), str(error.value)
 
@@ -557,20 +557,20 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     assert bs.audit(table, on_engine).matched == "columns"
     assert bs.audit(table, on_engine, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
-    refused("column `town`: must be the same in `original` and `released`", table, backwards, plan)
+    refused("column `town`: must be the same in `original` and `release`", table, backwards, plan)
     bare = plan_of(SEX, JOB, keep=[], drop=["age", "town", "income", "name"])
     turned = {name: list(bare.protect(table).data[name])[::-1] for name in ("sex", "job")}
     refused("column `(sex|job)`: must hold reports of `original` under this plan, row by row",
             table, turned, bare)  # fmt: skip
     truthful = plan_of(bs.Categorical("sex", ["F", "M"], "identity"), JOB)
     refused("column `sex`: must hold reports of `original`", table, data, truthful)
-    refused("`plan` must be the one that protected the table", table, release, plan_of(SEX))
-    refused("`plan` must be a Plan; got str", table, data, "plan")
-    refused("`released` must have as many rows as `original`", table,
+    refused("`plan` must be a Plan, or the certificate of the table; got str", table, data, "plan")
+    refused("`release` must be a Release; got dict", table, data)
+    refused("`release` must have as many rows as `original`", table,
             {name: column[:5] for name, column in data.items()}, plan)  # fmt: skip
     refused("`original` must be a pandas", [1], data, plan)
-    refused("`released` must be a pandas", table, 3, plan)
-    refused("column `sex`: must be in `released`", table, {"job": data["job"]}, plan)
+    refused("`release` must be a pandas", table, 3, plan)
+    refused("column `sex`: must be in `release`", table, {"job": data["job"]}, plan)
     refused("column `job`: must be in `original`", {"sex": table["sex"]}, data, plan)
     refused("column `id`: must be in `original`", table, data, plan, id_column="id")
     refused("`confidence` must be between 0 and 1; got 1", table, data, plan, confidence=1)
@@ -579,13 +579,13 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("`key` must be a Key or a KeySource; got int", table, data, plan, key=3)
     refused("`progress` must be a function", table, data, plan, progress=3)
     secret = {**data, "sex": [SECRET, *list(data["sex"])[1:]]}
-    refused("must hold declared categories only in `released`; got 1", table, secret, plan)
+    refused("must hold declared categories only in `release`; got 1", table, secret, plan)
     refused("must hold declared categories only in `original`; got 1",
             {**table, "sex": [SECRET, *table["sex"][1:]]}, data, plan)  # fmt: skip
     refused("`original` must be the table before it was protected; got a Release: are the two",
-            release, table, plan)  # fmt: skip
+            release, release)  # fmt: skip
     less = {name: column for name, column in data.items() if name != "town"}
-    refused("`original` must have `town`, which the plan leaves out; got it in `released` alone",
+    refused("`original` must have `town`, which the plan leaves out; got it in `release` alone",
             less, table, plan_of(SEX, JOB, drop=["town"]))  # fmt: skip
     moved = plan_of(INCOME, drop=["sex", "job"])
     other = {**moved.protect(table).data, "income": np.zeros(300)}
@@ -623,7 +623,7 @@ def test_shuffled_rows_of_one_id_are_refused() -> None:
     table = {**people(300), "id": [i // 3 for i in range(300)]}
     plan = plan_of(SEX, keep=["id"], drop=["job", "town", "age", "income"])
     refused("column `id`: must tell rows apart, as they were shuffled; got 100 ids", table,
-            plan.protect(table, shuffle=True), plan, id_column="id")  # fmt: skip
+            plan.protect(table, shuffle=True), id_column="id")  # fmt: skip
 
 
 def test_tables_of_every_library_give_the_same() -> None:

@@ -22,7 +22,7 @@ from bistochastic.tables.design import Design
 from bistochastic.tables.question import ask
 from bistochastic.tables.running import Running
 from bistochastic.tables.sheet import shared_noise
-from folded import designed
+from folded import designed, waved
 
 PLAN = bs.Plan(
     [
@@ -293,9 +293,8 @@ def released(rows: int, **options: Any) -> Any:
     return plan, plan.protect(
         people,
         key=bs.Key.insecure(1),
-        ids=bs.Wave("house", after="first"),
         allow_insecure=True,
-        **options,
+        **waved(options, id_column="house", after="first"),
     )
 
 

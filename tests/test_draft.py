@@ -335,7 +335,7 @@ REFUSING: dict[str, Any] = {
     "protect": lambda: UNDECIDED.protect(TABLE),
     "protect_batches": lambda: UNDECIDED.protect_batches(pa.table(TABLE)),
     "respond": lambda: UNDECIDED.respond({"sex": "F"}, key=bs.Key.insecure(1), id=1),
-    "function": lambda: UNDECIDED.batch_function(key=None, id_column="hh"),  # type: ignore[arg-type]
+    "function": lambda: UNDECIDED.batch_function(key=None),  # type: ignore[arg-type]
     "report": lambda: UNDECIDED.report("report.html"),
     "audit": lambda: bs.audit(TABLE, bs.Release(TABLE, UNDECIDED)),
     "require": lambda: UNDECIDED.require(beta=0.1),

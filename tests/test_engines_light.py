@@ -16,6 +16,7 @@ import pytest
 import bistochastic as bs
 from bistochastic.adapters.engines import Ordered
 from engine_failures import BAD_INPUT, SECRET, bad_input
+from folded import waved
 from test_function import people, plan
 
 ROWS = 4000
@@ -81,7 +82,7 @@ def test_duckdb(options: dict[str, Any], release: pa.Table) -> None:
 
 def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
     """Two are done at a time. DuckDB hands over 131,072 rows at once."""
-    options = {**options, "pseudonym": None}
+    options = waved(options, pseudonym=None)
     votes = bs.Plan([bs.Categorical("votes", list(range(5)), "randomized_response", beta=0.4)])
 
     def rows(bad: int) -> duckdb.DuckDBPyRelation:

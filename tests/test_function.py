@@ -18,6 +18,7 @@ import pytest
 import bistochastic as bs
 from bistochastic import _core
 from bistochastic._core import joined_ids as joined
+from folded import waved
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 
@@ -58,7 +59,7 @@ def key_file(tmp_path: Path) -> Path:
 
 def by_person(path: Path, **changes: Any) -> bs.results.BatchFunction:
     options: dict[str, Any] = {"ids": bs.Wave("person", after="first"), **changes}
-    return plan().batch_function(key=bs.KeySource.file(path), **options)
+    return plan().batch_function(key=bs.KeySource.file(path), **waved(options))
 
 
 def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path) -> None:
@@ -330,14 +331,8 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
         (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
         (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
-        (
-            plan(),
-            {"key": source, "shuffle": True, **first},
-            ValueError,
-            "`shuffle` must be False, as no worker of an engine sees all rows; got True",
-        ),
         (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
-        (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
+        (plan(), {"key": source, "ids": "person"}, ValueError, "`after` must be"),
         (
             plan(),
             {"key": source, "row_columns": ["a"]},
@@ -351,11 +346,12 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
             TypeError,
             "list of names",
         ),
+        (plan(), {"key": source, "ids": 3}, TypeError, "`ids` must be a Wave or a column of ids"),
         (
             plan(),
-            {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},
+            {"key": source, "ids": bs.Wave("person", after="first", max_rows=2)},
             ValueError,
-            "`after` must go with id_column",
+            "`max_rows` must be 1 on an engine",
         ),
         (NUMERIC, {"key": source, **first}, ValueError, "must not be numeric on an engine"),
     ]

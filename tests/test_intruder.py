@@ -147,7 +147,9 @@ def test_two_releases_are_two_reported_values() -> None:
         best({u: common[u] * law(SEX, u, one[i]) * law(SEX, u, two[i]) for u in common}, true[i])
         for i in range(4)
     )
-    [found] = bs.audit({"sex": true}, bs.Release({"sex": one}, plan), also=[{"sex": two}]).pooled
+    [found] = bs.audit(
+        {"sex": true}, bs.Release({"sex": one}, plan), also=[bs.Release({"sex": two}, plan)]
+    ).pooled
     assert (found.by, found.units, found.largest) == ("several releases", 4, 2)
     assert found.rate.observed == pytest.approx(float(hits / 4))
     mean = sum(

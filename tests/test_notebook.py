@@ -90,6 +90,8 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     regression = bs.Release(waves, labels).regress("income ~ b", model="linear")
     return {
         "Audit": audited,
+        "Design": bs.Design(weights=NASTY),
+        "Wave": bs.Wave(NASTY, after="first"),
         "Counts": tabulated(plan(), [{NASTY: NASTY, "count": 5}], NASTY),
         "Finding": audited.findings[0],
         "Pooled": bs.audit(
@@ -245,11 +247,38 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     page = found._repr_html_()
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
-    named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
-             "Joint", "Linkage", "Marginal", "Measures", "Neighbours",
-             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit",
-             "Collector", "Finding", "Pooled", "Scenario"}  # fmt: skip
+    named = {
+        "Audit",
+        "Axis",
+        "Binned",
+        "Categorical",
+        "Certificate",
+        "Counts",
+        "Design",
+        "Estimate",
+        "Guess",
+        "Wave",
+        "Joint",
+        "Linkage",
+        "Marginal",
+        "Measures",
+        "Neighbours",
+        "PermutationDistance",
+        "Plan",
+        "Point",
+        "Preview",
+        "Release",
+        "Groups",
+        "Tradeoff",
+        "Ledger",
+        "Spent",
+        "Transitions",
+        "Unit",
+        "Collector",
+        "Finding",
+        "Pooled",
+        "Scenario",
+    }
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -262,7 +291,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
         "Axis", "Comparison", "Entry", "Estimate", "Preview", "Regression", "Spent", "Step",
-        "Tradeoff", "Allocation", "Choice", "Strongest",
+        "Tradeoff", "Allocation", "Choice", "Strongest", "Design",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

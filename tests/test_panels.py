@@ -198,7 +198,7 @@ def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
         assert found.stayers is not None
         assert abs(found.stayers.value / found.people - stayed) < 0.02
     weighted = first.transitions(
-        second.data.assign(w=1.0),
+        bs.Release(second.data.assign(w=1.0), second.plan),
         columns,
         id_column="person",
         memoised=True,
@@ -435,17 +435,16 @@ def test_bad_input_is_one_sentence() -> None:
     twice = {**frame, "person": [1, 1, 2]}
     bare = {name: values for name, values in frame.items() if name != "person"}
     calls: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (frame, other, {}, "`wave2` must have ids of wave1; got 0 that match of 3 and 3"),
-        (frame, twice, {}, "`wave2` must have one row per id; got 1 more row than ids"),
-        (frame, bare, {}, "`wave2` must have the column `person` of ids; got none of that name: "),
+        (frame, other, {}, "`later` must have ids of the release; got 0 that match of 3 and 3"),
+        (frame, twice, {}, "`later` must have one row per id; got 1 more row than ids"),
+        (frame, bare, {}, "`later` must have the column `person` of ids; got none of that name: "),
         (frame, frame, {"columns": ["nobody"]}, "`columns` must name protected columns; got one"),
         (frame, frame, {"columns": []}, "`columns` must name protected columns; got none"),
         (frame, frame, {"pseudonym": "person"}, "`id_column` must name the column of ids, or"),
         (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be used with a matrix"),
         (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be used with an inv"),
-        (frame, frame, {"plan2": 3}, "`plan2` must be a plan; got int"),
         (frame, frame, {"memoised": None}, "`memoised` must say whether both waves were drawn by "
-         "ids with one key, as wave1 has no certificate; got none"),
+         "ids with one key, as release has no certificate; got none"),
         (frame, frame, {"memoised": 1}, "`memoised` must be True or False; got int"),
     ]  # fmt: skip
     for one, two, more, wrong in calls:

@@ -56,7 +56,7 @@ def test_the_adult_file_is_protected() -> None:
         codes = pd.Categorical(data[name], levels[name]).codes.astype(np.uint8)
         true = pd.Categorical(frame[name], levels[name]).codes
         # Shares come back: 6 standard errors a category, false alarm below 1e-6 over all.
-        found = bs.Release(codes, law).estimate(population="fixed")
+        found = law.estimate(codes, population="fixed")
         shares = np.bincount(true, minlength=len(levels[name])) / len(frame)
         assert (np.abs(found.frequencies - shares) <= 6 * found.standard_errors).all()
         kept = float((codes == true).mean())

@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
     "audit": lambda p: bs.audit(TABLE, RELEASE, progress=p),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
-    "Plan.estimate": lambda p: bs.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
+    "Release.estimate": lambda p: bs.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
         "x", method="mle", progress=p
     ),
 }
@@ -107,7 +107,7 @@ def test_the_calls_are_all_that_take_progress() -> None:
             members = [
                 m for m in dir(thing) if not m.startswith("_") and callable(getattr(thing, m))
             ]
-            if issubclass(thing, bs.Matrix | bs.Plan):
+            if issubclass(thing, bs.Matrix | bs.Plan | bs.Release):
                 taken |= {f"{name}.{m}" for m in members if "progress" in parameters(thing, m)}
         elif callable(thing) and "progress" in parameters(owner, name):
             taken.add(name)

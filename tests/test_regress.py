@@ -118,12 +118,18 @@ def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
 def test_reported_values_taken_as_true_ones_give_the_naive_numbers(adult: Any) -> None:
     frame, plan, data = adult
     text = "rich ~ `education-num` + sex + hours"
-    naive = regress(plan, data, text, "logistic", None, {}, raw=True)
+    naive = regress(bs.Release(data, plan), text, "logistic", None, None, raw=True)
     assert_numbers(naive, [-3.289602, 0.088849, 0.622063, 0.631114])
-    original = regress(plan, frame, text, "logistic", None, {}, raw=True)
+    original = regress(bs.Release(frame, plan), text, "logistic", None, None, raw=True)
     assert_numbers(original, [-6.428275, 0.351090, 1.189960, 0.490961])
-    linear = regress(plan, frame, "`hours-per-week` ~ `education-num` + sex", "linear", None, {},
-                     raw=True)  # fmt: skip
+    linear = regress(
+        bs.Release(frame, plan),
+        "`hours-per-week` ~ `education-num` + sex",
+        "linear",
+        None,
+        None,
+        raw=True,
+    )
     assert_numbers(linear, [29.410572, 0.697486, 5.970891])
 
 
@@ -197,7 +203,7 @@ def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
 def fitted(plan: bs.Plan, frame: Any, text: str) -> tuple[records.Records, Any, Any]:
     """Rows of a table with the functions of both sides of a formula."""
     sides = formula.parse(text)
-    rows = records.read_records(plan, frame, sides.outcome, sides.covariates, {})
+    rows = records.read_records(bs.Release(frame, plan), sides.outcome, sides.covariates, None)
     right = formula.terms_of(rows, sides.right, records.UNPROTECTED)
     return rows, right, formula.terms_of(rows, sides.left, records.OUTCOME)
 
@@ -333,10 +339,10 @@ def test_every_kind_of_column_comes_back_to_the_original() -> None:
         ("multinomial", "three ~ x + s"),
     ):
         found = bs.Release(data, plan).regress(text, model=kind)  # type: ignore[arg-type]
-        truth = regress(plan, frame, text, kind, None, {}, raw=True).coefficients
+        truth = regress(bs.Release(frame, plan), text, kind, None, None, raw=True).coefficients
         away = np.abs(found.coefficients - truth) / found.standard_errors
         assert away.max() < 6, (text, away)
-        naive = regress(plan, data, text, kind, None, {}, raw=True).coefficients
+        naive = regress(bs.Release(data, plan), text, kind, None, None, raw=True).coefficients
         assert np.abs(naive - truth).max() > 3 * np.abs(found.coefficients - truth).max(), text
 
 

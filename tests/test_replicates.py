@@ -125,8 +125,8 @@ def test_domains_ratios_and_moments_are_computed_again_by_each_replicate(law: st
 
     income = data["income"]
     value, error = by_each(lambda w: covariance(w, sex, income, sex * income))
-    asked = (data, ["sex", "income"], {"sex": [1, 0]})
-    second = plan(law).covariance(*asked, **options)
+    asked = (["sex", "income"], {"sex": [1, 0]})
+    second = bs.Release(data, plan(law)).covariance(*asked, **designed(options))
     assert [second.value, second.standard_error] == pytest.approx([value, error])
 
     def correlation(w: Any) -> Any:
@@ -136,7 +136,7 @@ def test_domains_ratios_and_moments_are_computed_again_by_each_replicate(law: st
         return top / math.sqrt(below)
 
     value, error = by_each(correlation)
-    second = plan(law).correlation(*asked, **options)
+    second = bs.Release(data, plan(law)).correlation(*asked, **designed(options))
     assert [second.value, second.standard_error] == pytest.approx([value, error])
 
 

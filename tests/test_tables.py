@@ -589,66 +589,71 @@ def test_a_search_ends_at_its_gap_or_its_time_and_says_how_far_it_came() -> None
 
 FRAME = large(rows=40)
 ANY: list[Any] = [3, "sex"]
+D: Any = bs.Design
+
+
+def given(**changes: Any) -> bs.Release[Any]:
+    return bs.Release({**FRAME, **changes}, PLAN)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: bs.Release(FRAME, PLAN).estimate(), "`columns` must name one or more; got none"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", "sex"),
+        (lambda: given().estimate(), "`columns` must name one or more; got none"),
+        (lambda: given().estimate("sex", "sex"),
          "`columns` must be different; got `sex` twice"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("tail"), "`frame` must have the column `tail`; got none"),
-        (lambda: bs.Release(FRAME, PLAN).estimate(*ANY), "`columns` must be a string; got int"),
-        (lambda: bs.Release(FRAME, PLAN).count({"tail": 1}), "`frame` must have the column `tail`"),
-        (lambda: bs.Release(FRAME, PLAN).count({"sex": "X"}),
+        (lambda: given().estimate("tail"), "`frame` must have the column `tail`; got none"),
+        (lambda: given().estimate(*ANY), "`columns` must be a string; got int"),
+        (lambda: given().count({"tail": 1}), "`frame` must have the column `tail`"),
+        (lambda: given().count({"sex": "X"}),
          "`where` must hold declared categories of `sex`; got 'X'"),
-        (lambda: bs.Release(FRAME, PLAN).count({"sex": ["F", None]}), "declared categories of `sex`; got None"),
-        (lambda: bs.Release(FRAME, PLAN).count(ANY[1]),
+        (lambda: given().count({"sex": ["F", None]}), "declared categories of `sex`; got None"),
+        (lambda: given().count(ANY[1]),
          "`where` must be a dict from columns to lists .*; got str"),
-        (lambda: bs.Release(FRAME, PLAN).count({"sex": []}), "`where` must .*; got none for `sex`"),
-        (lambda: bs.Release(FRAME, PLAN).count({}), "`where` must hold one or more conditions; got none"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", where={"age": None}),
+        (lambda: given().count({"sex": []}), "`where` must .*; got none for `sex`"),
+        (lambda: given().count({}), "`where` must hold one or more conditions; got none"),
+        (lambda: given().estimate("sex", where={"age": None}),
          "`where` must leave at least one"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", where={"age": 99}),
+        (lambda: given().estimate("sex", where={"age": 99}),
          "categories that occur in column `age`"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(weights="sex")),
+        (lambda: given().estimate("sex", design=D(weights="sex")),
          "`weights` must name unprotected columns"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(weights="none")),
+        (lambda: given().estimate("sex", design=D(weights="none")),
          "`weights` must have the column `none`"),
-        (lambda: bs.Release({**FRAME, "w": -FRAME["w"]}, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        (lambda: given(w=-FRAME["w"]).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold non-negative numbers; got a negative .* row 0"),
-        (lambda: bs.Release({**FRAME, "w": FRAME["w"] * np.inf}, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        (lambda: given(w=FRAME["w"] * np.inf).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold .*; got one that is missing or infinite in row 0"),
-        (lambda: bs.Release({**FRAME, "w": FRAME["w"] * np.nan}, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        (lambda: given(w=FRAME["w"] * np.nan).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold non-negative numbers; got 40 missing, the first in"),
-        (lambda: bs.Release({**FRAME, "w": FRAME["region"]}, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        (lambda: given(w=FRAME["region"]).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold non-negative numbers; got dtype"),
-        (lambda: bs.Release({**FRAME, "w": FRAME["w"] * 0}, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        (lambda: given(w=FRAME["w"] * 0).estimate("sex", design=D(weights="w")),
          "`weights` must have a positive one inside the domain; got none"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(replicates=["w", "age"])),
+        (lambda: given().estimate("sex", design=D(replicates=["w", "age"])),
          "`replicates` must come with"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(weights="w", replicates="w")), "must be a list of two"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(weights="w", replicates=["w"])),
+        (lambda: given().estimate("sex", design=D(weights="w", replicates="w")), "must be a list of two"),
+        (lambda: given().estimate("sex", design=D(weights="w", replicates=["w"])),
          "two or more .*; got 1"),
-        (lambda: bs.Release({**FRAME, "r": [1.0]}, PLAN).estimate("sex", design=bs.Design(weights="w", replicates=["r", "w"])),
+        (lambda: given(r=[1.0]).estimate("sex", design=D(weights="w", replicates=["r", "w"])),
          "`frame` must hold columns of one length; got 1, 40"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(replicate_scale=1)), "must come with replicates"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", design=bs.Design(cluster="psu"), population="fixed"),
+        (lambda: given().estimate("sex", design=D(replicate_scale=1)), "must come with replicates"),
+        (lambda: given().estimate("sex", design=bs.Design(cluster="psu"), population="fixed"),
          "must be sampled if strata, cluster, replicates or fpc are given; got fixed"),
-        (lambda: bs.Release({**FRAME, "s": list(range(40))}, PLAN).estimate("sex", design=bs.Design(strata="s")),
+        (lambda: given(s=list(range(40))).estimate("sex", design=D(strata="s")),
          "`strata` must have two or more records each; got 40 with one"),
-        (lambda: bs.Release(FRAME, PLAN).estimate("sex", gap=1e-3), "`gap` must go with the method mle"),
-        (lambda: bs.Release(FRAME, PLAN).mean("job"),
+        (lambda: given().estimate("sex", gap=1e-3), "`gap` must go with the method mle"),
+        (lambda: given().mean("job"),
          "column `job`: `scores` must hold a number for each of 3"),
-        (lambda: bs.Release(FRAME, PLAN).mean("job", [1, 2]), "`scores` must hold a number .*; got 2"),
-        (lambda: bs.Release(FRAME, PLAN).mean("job", {"x": 1, "q": 2, "z": 1}),
+        (lambda: given().mean("job", [1, 2]), "`scores` must hold a number .*; got 2"),
+        (lambda: given().mean("job", {"x": 1, "q": 2, "z": 1}),
          "`scores` must .*; got 1 names that are none"),
-        (lambda: bs.Release(FRAME, PLAN).mean("age", [1]), "`scores` must be given only for columns of cat"),
-        (lambda: bs.Release(FRAME, PLAN).mean("region"), "column `region`: must hold finite numbers"),
-        (lambda: bs.Release(FRAME, PLAN).mean("age", where={"age": None}),
+        (lambda: given().mean("age", [1]), "`scores` must be given only for columns of cat"),
+        (lambda: given().mean("region"), "column `region`: must hold finite numbers"),
+        (lambda: given().mean("age", where={"age": None}),
          "with a subgroup with records; got none"),
-        (lambda: bs.Release(FRAME, PLAN).covariance(["age"]), "`columns` must be two names; got 1"),
-        (lambda: bs.Release(FRAME, PLAN).covariance(["age", "w"], {"sex": [0, 1]}),
+        (lambda: given().covariance(["age"]), "`columns` must be two names; got 1"),
+        (lambda: given().covariance(["age", "w"], {"sex": [0, 1]}),
          "`scores` must be of the requested columns; got some for `sex`"),
         (lambda: RESPONSE.estimate([0, 1], weights=[1]),
          "`weights` must .*one for each of 2 records"),
@@ -690,7 +695,7 @@ plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 table = {"sex": np.array(["F", "M"])[rng.integers(0, 2, n)], "town": rng.integers(0, 9, n),
          "w": rng.lognormal(0, 1, n)}
 data = plan.protect(table, key=bs.Key.insecure(1), release_name="r", allow_insecure=True).data
-found = plan.estimate(data, "sex", "town", weights="w")
+found = bs.Release(data, plan).estimate("sex", "town", design=bs.Design(weights="w"))
 seen = b"".join(x.tobytes() for x in (*map(np.asarray, data.values()), found.frequencies,
                                       found.standard_errors))
 print(hashlib.sha256(seen).hexdigest())
@@ -721,10 +726,9 @@ def test_a_release_is_taken_for_its_table() -> None:
     assert release.ratio(young, given=where) == bs.Release(table, plan).ratio(young, given=where)
     assert release.mean("age", where=where) == bs.Release(table, plan).mean("age", where=where)
     scores = {"sex": {"F": 0, "M": 1}}
-    for ask in (plan.covariance, plan.correlation):
-        assert ask(release, ["sex", "age"], scores=scores) == ask(
-            table, ["sex", "age"], scores=scores
-        )
+    for name in ("covariance", "correlation"):
+        one, other = (getattr(each, name) for each in (release, bs.Release(table, plan)))
+        assert one(["sex", "age"], scores=scores) == other(["sex", "age"], scores=scores)
     assert list(release.calibration_weights()) == list(
         bs.Release(table, plan).calibration_weights()
     )
@@ -736,16 +740,14 @@ def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
     note = (
         '1 cell is estimated below 0, which noise can cause; method="mle" gives proportions from 0'
     )
-    assert note not in str(bs.Release([60, 20, 20], law).estimate(*[60, 20, 20].columns))
-    below = bs.Release([80, 10, 10], law).estimate(*[80, 10, 10].columns)
+    assert note not in str(law.estimate(counts=[60, 20, 20]))
+    below = law.estimate(counts=[80, 10, 10])
     assert int((below.frequencies < 0).sum()) == 2
     assert note.replace("1 cell is", "2 cells are") in str(below)
     assert "estimated below 0" in below._repr_html_()
-    assert note in str(bs.Release(counts, law).estimate(*counts.columns))
+    assert note in str(law.estimate(counts=counts))
     for method in ("mle", "simplex", "shrunk"):
-        assert "below 0" not in str(
-            bs.Release(counts, law).estimate(*counts.columns, method=method)
-        )
+        assert "below 0" not in str(law.estimate(counts=counts, method=method))
 
 
 LARGE = [1e51, 1e155, 1e300, 1.7e308]

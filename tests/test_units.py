@@ -348,10 +348,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: bs.Categorical("a", [0, 1], RR, beta=0.6, unit=WRONG), "`unit` must be a"),
     (lambda: plan(keep=[], drop=["hid"]).protect(
         homes(), key=key("r"), release_name="x"),
-     "`id_column` must be given with a key to draw by unit"),
+     "`ids` must be given with a key to draw by unit"),
     (lambda: plan(None, keep=[], drop=["hid", "person"], units=["hid"]).protect(
         homes(), key=key("r"), release_name="x", unit_pseudonym={"hid": "h"}),
-     "`id_column` must be given with a key"),
+     "`ids` must be given with a key"),
     (lambda: bs.Plan([bs.Categorical("a", [0, 1], RR, beta=0.6),
                       bs.Categorical("b", [0, 1], RR, beta=0.6, unit="a")]),
      "`units` must name unprotected"),
@@ -386,7 +386,7 @@ def test_what_makes_no_sense_is_refused(call: Callable[[], object], message: str
 def test_waves_by_unit() -> None:
     data, options = homes(kind=int), ids("waves")
     first = plan().protect(data, **options)
-    again = plan().protect(data, **{**options, "after": first.certificate})
+    again = plan().protect(data, **waved(options, after=first.certificate))
     assert as_lists(again.data) == as_lists(first.data)
     assert again.certificate.ids is not None
     assert again.certificate.ids.redrawn == ()
@@ -396,7 +396,7 @@ def test_waves_by_unit() -> None:
     }
     for said, other in changes.items():
         frame = {**data, "hid": [str(h) for h in data["hid"]]} if "texts" in said else data
-        after = {**options, "after": first.certificate}
+        after = waved(options, after=first.certificate)
         with pytest.raises(ValueError, match=said):
             other.protect(frame, **after)
         redrawn = other.protect(frame, **waved(after, redraw=True)).certificate
@@ -405,7 +405,7 @@ def test_waves_by_unit() -> None:
     # A unit whose columns are carried keeps the kind of its ids.
     fewer = bs.Plan([plan().attributes[2]], name="homes", keep=["hid"],
                     drop=["person", "roof", "water", "wall"])  # fmt: skip
-    carried = fewer.protect(data, **{**options, "after": first.certificate}).certificate
+    carried = fewer.protect(data, **waved(options, after=first.certificate)).certificate
     assert [(u.column, u.kind) for u in carried.units] == [("hid", "whole numbers")]
     assert bs.Certificate.from_json(carried.to_json()) == carried
     texts = {**data, "hid": [str(h) for h in data["hid"]]}

@@ -73,7 +73,7 @@ def people(rows: int, *, seed: int = 1, ids: str = "integer") -> Columns:
 
 def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> Any:
     options = {"key": KEY, "ids": bs.Wave("person", after="first"), **options}
-    return (given or plan()).protect(table, **options)
+    return (given or plan()).protect(table, **waved(options))
 
 
 def test_the_same_person_with_the_same_value_has_the_same_report() -> None:
@@ -410,10 +410,10 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
         ({"after": 3}, "got int"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),
-        ({"max_rows_per_id": 0}, "`max_rows_per_id` must be an integer of at least 1"),
+        ({"max_rows_per_id": 0}, "`max_rows` must be an integer of at least 1"),
         ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
         ({"pseudonym": ""}, "`pseudonym` must not be empty"),
-        ({"id_column": 3}, "`id_column` must be a string"),
+        ({"id_column": 3}, "`column` must be a string"),
     ],
 )
 def test_options_that_make_no_wave(options: dict[str, Any], match: str) -> None:

@@ -197,7 +197,7 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
 
 def _present(pairs: Pairs, plan: Plan) -> None:
     """Both tables have the columns of the plan."""
-    for table, where in ((pairs.original, "original"), (pairs.released, "released")):
+    for table, where in ((pairs.original, "original"), (pairs.released, "release")):
         for attribute in plan.attributes:
             chosen = None if attribute.groups is None else attribute.groups.column
             unit = attribute.unit if table is pairs.original else None
@@ -223,7 +223,7 @@ def _meant(where: str) -> Iterator[None]:
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("original"):
         true = pairs.moved(attribute._read(pairs.original).values).astype(np.float64)
-    with _meant("released"):
+    with _meant("release"):
         released = attribute._read(pairs.released).values.astype(np.float64)
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `release`, as they were permuted"
@@ -244,7 +244,7 @@ def _far(values: Array) -> int:
 def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
-    with _meant("released"):
+    with _meant("release"):
         after = attribute._encode(pairs.released, released=True)
     # The reports of rows that nothing pairs are counted, and then drawn anew.
     beside = before if pairs.how == "nothing" else after

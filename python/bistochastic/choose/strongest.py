@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, difference_sets, families, measures, operators
@@ -129,23 +129,6 @@ def strongest(
     many = _core.as_whole("size", size, 2)
     costs = None if cost is None else measures.cost_table(many, cost)
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
-
-
-def by_column(columns: Iterable[tuple[str, str, int, str | None]], goal: Goal) -> Strongest:
-    """Find the strongest matrix of each column's own family."""
-    known: dict[tuple[str, int], Choice] = {}
-    found = []
-    for name, family, size, unit in columns:
-        if unit is not None:
-            note = f"one draw per `{shown(unit)}`: ask by size, with the number of these as records"
-            found.append(Choice(family, None, None, note, name))
-            continue
-        if family not in FAMILIES or size < 2:
-            known[family, size] = Choice(family, None, None, "no single parameter to choose")
-        elif (family, size) not in known:
-            known[family, size] = goal.choice(family, size)
-        found.append(replace(known[family, size], column=name))
-    return Strongest(found)
 
 
 def _names(family: object, cost: object) -> list[str]:

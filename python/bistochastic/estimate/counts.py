@@ -61,8 +61,8 @@ class _Cells(Shown):
 class Counts(_Cells):
     """The number of records that report each combination of categories, in the declared order.
 
-    :meth:`Collector.counts` returns them. You can also make them by hand, e.g. to add up the counts of
-    several workers. They are checked in the same way: one non-negative integer per combination.
+    :meth:`Collector.counts` returns them. You can also make them by hand, e.g. to add up the counts
+    of several workers. They are checked in the same way: one non-negative integer per combination.
 
     Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in any order
     of rows. They have no hash, because the array can be written to.

@@ -170,8 +170,8 @@ class ByIds(Shown):
         return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
 
 
-@dataclass(frozen=True)
-class Wave:
+@dataclass(frozen=True, repr=False)
+class Wave(Shown):
     """One release of several about the same people, who have ids: ``ids=`` of :meth:`Plan.protect`.
 
     ``column`` holds the ids: integers, strings or bytes. The same person with the same value gets
@@ -219,6 +219,13 @@ class Wave:
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        before = "the first" if self._before is None else f"after {self._before.digest[:12]}"
+        hashed = "" if self.pseudonym is None else f", pseudonym `{shown(self.pseudonym)}`"
+        again = ", redraw" * self.redraw + ", rerandomize_numeric" * self.rerandomize_numeric
+        rows = f", up to {self.max_rows:,} rows" * (self.max_rows > 1)
+        return f"<Wave by `{shown(self.column)}`: {before}{hashed}{rows}{again}>"
 
     @classmethod
     def _of(cls, given: object) -> Wave | None:

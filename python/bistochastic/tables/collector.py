@@ -248,7 +248,9 @@ class Collector(Shown):
         """Add counts of all tables, in their order."""
         with self._lock:
             for each, counts in zip(self._tables.values(), tables, strict=True):
-                each.counts += counts.counts
+                # The columns beside the requested ones may come in another order.
+                places = {axis.name: i for i, axis in enumerate(counts.axes)}
+                each.counts += counts.counts.transpose([places[axis.name] for axis in each.axes])
                 each.unanswered += counts.unanswered
             self._records += records
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bistochastic import _core, arguments
 from bistochastic.plan.attributes import named, names
 from bistochastic.tables.question import refuse_undecided
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class Design(Shown):
     """How the records of a survey were sampled: ``design=`` of the analyses of a ``Release``.
 
     * ``weights``: a column of survey weights.
