@@ -163,7 +163,7 @@ def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
             ("multinomial", "hours ~ education + sex"),
         )
         truths = {
-            kind: regress(plan, frame, text, kind, None, {}, raw=True).coefficients
+            kind: regress(bs.Release(frame, plan), text, kind, None, None, raw=True).coefficients
             for kind, text in cases
         }
         rng = np.random.default_rng(seed)

@@ -75,8 +75,9 @@ def main() -> None:
     ids = rng.permutation(n)
     one = {"id": np.arange(n), "a": rng.integers(0, 16, n).astype(np.uint8)}
     two = {"id": ids, "a": one["a"][ids]}
-    moves: Any = {"columns": "a", "id_column": "id", "memoised": True}
-    ours = best(lambda: panel.transitions(one, two, **moves), repeats)
+    first, later = bs.Release(one, panel), bs.Release(two, panel)
+    moves: Any = {"id_column": "id", "memoised": True}
+    ours = best(lambda: first.transitions(later, "a", **moves), repeats)
     theirs = best(lambda: joined(one, two), repeats)
     print(f"{f'moves of {n} people':34} {ours:9.4f} {theirs:9.4f} {ours / theirs:7.2f} {5:8d}")
 

@@ -59,7 +59,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
 }
 # These are told the gap of a likelihood rather than a share.
-GAPS = ("Matrix.estimate", "Plan.estimate")
+GAPS = ("Matrix.estimate", "Release.estimate")
 every_call = pytest.mark.parametrize("name", CALLS)
 
 
