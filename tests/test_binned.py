@@ -432,7 +432,7 @@ def test_numbers_are_uniform_on_the_multiples_of_the_step() -> None:
         {},
     ]
     for options in every:
-        own = bs.Plan(made.attributes, drop=[] if "id_column" in options else ["id"])
+        own = bs.Plan(made.attributes, drop=[] if "ids" in options else ["id"])
         out = own.protect({"id": np.arange(n), "x": np.full(n, 2.0)}, **options).data["x"]
         places = np.round(np.asarray(out) / 0.25).astype(int)
         assert set(places) <= set(range(13))

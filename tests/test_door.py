@@ -314,7 +314,7 @@ def one_shuffle(monkeypatch: pytest.MonkeyPatch) -> None:
 def released(tables: Iterable[Any], options: str) -> Any:
     """The release of the first of two tables, which is that of the second, and its rows."""
     given = OPTIONS[options]
-    plan = plan_of(keep=["kept"] if "id_column" in given else ["kept", "person"])
+    plan = plan_of(keep=["kept"] if "ids" in given else ["kept", "person"])
     made = [plan.protect(table, **given) for table in tables]
     assert serialised(made[0].data) == serialised(made[1].data)
     assert made[0].certificate == made[1].certificate
@@ -572,7 +572,7 @@ def test_dicts_of_arrays_leave_by_their_cells(name: str, options: str) -> None:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_relations_leave_by_their_cells(options: str) -> None:
     given = OPTIONS[options]
-    plan = plan_of(keep=["kept", "listed"] + ["person"] * ("id_column" not in given))
+    plan = plan_of(keep=["kept", "listed"] + ["person"] * ("ids" not in given))
     first, second, _cells = dictionary_pair(*DICTIONARIES["texts"])
     entries = ", ".join(f"'{text(i)}'" for i in (6, 2, 4, 0, 1, 3))
     made = []

@@ -361,7 +361,7 @@ def test_estimates_raise_for_undecided_columns_alone() -> None:
         (["sex"], {"cluster": "hh"}),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=r"columns that the plan decides; got `(hh|w)`, which"):
-            bs.Release(TABLE, UNDECIDED).estimate(*columns, **designed(options))  # type: ignore[arg-type]
+            bs.Release(TABLE, UNDECIDED).estimate(*columns, **designed(options))
     with pytest.raises(ValueError, match="columns that the plan decides; got `w`, which is"):
         bs.Release(TABLE, UNDECIDED).mean("w")
 

@@ -65,7 +65,9 @@ def test_options_are_called_as_in_python() -> None:
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
         "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Wave)),
-        "estimate": set(parameters(bs.Release.estimate)) | set(parameters(bs.Design)) | {"mean", "ratio", "count"},
+        "estimate": set(parameters(bs.Release.estimate))
+        | set(parameters(bs.Design))
+        | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
         "report": set(parameters(bs.Plan.report)),
         "regress": set(parameters(bs.Release.regress)) | set(parameters(bs.Design)),

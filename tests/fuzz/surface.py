@@ -91,7 +91,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Pooled": lambda s: plans.grouped() + ".pooled[0]",
     "Scenario": lambda s: plans.grouped(", knows=['h']") + ".scenarios[0]",
-    "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
+    "Counts": lambda s: f"{plans.SIMPLE}.collector('sex').counts('sex')",
+    "Design": lambda s: "bs.Design(weights='w', cluster='c')",
+    "Wave": lambda s: plans.WAVE,
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",
     "Unit": lambda s: (
