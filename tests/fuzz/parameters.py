@@ -340,8 +340,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "calibration_weights.weights": _of("'income'", "None", "'region'"),
     "Design.weights": _of("'income'", "None", "[1, 2, 3]"),
     "strata": _of("'region'", "None"),
-    "replicates": _of("None", "['a', 'z']", "['a']", "7"),
-    "replicate_scale": _of("None", "0.5", "0"),
     "fpc": _of("5000", "0.5", "'n'", "(9, 0.5)", "0", "None"),
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
