@@ -137,5 +137,5 @@ OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
     "TTransforms": of_transforms,
     "Plan": of_plan,
     "Certificate": of_certificate,
-    "Release": lambda r, rng: of_certificate(r.certificate, rng),
+    "Release": lambda r, rng: r._certificate and of_certificate(r._certificate, rng),
 }

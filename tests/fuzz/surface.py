@@ -71,10 +71,10 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], categories=['a', 'b']).axes[0]",
     "Quantity": lambda s: (
-        f"{plans.SIMPLE}.count({{'sex': ['F', 'M', 'M']}}, {{'sex': 'F'}}, population={_people(s)})"
+        f"bs.Release({{'sex': ['F', 'M', 'M']}}, {plans.SIMPLE}).count({{'sex': 'F'}}, population={_people(s)})"
     ),
     "Ratio": lambda s: (
-        f"{plans.SIMPLE}.ratio({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {{'x': 1}}, "
+        f"bs.Release({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {plans.SIMPLE}).ratio({{'x': 1}}, "
         f"{{'sex': 'F'}}, population={_people(s)})"
     ),
     "Measures": lambda s: f"{plans.SIMPLE}.by_attribute['sex']",
@@ -111,7 +111,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
 }
 # Classes that callers make.
-MADE = ("Binned", "Categorical", "Joint", "Ledger", "Numeric", "Plan")
+MADE = (
+    "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
+)  # fmt: skip
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,

@@ -76,7 +76,7 @@ def audit(
     bistochastic audit survey.csv protected.csv --id-column person --out audit.html
     bistochastic audit survey.csv protected.csv --knows sex,age=2 --wants income
     """
-    from bistochastic.adapters.table_files import whole
+    from bistochastic.adapters.table_files import check_file, whole
     from bistochastic.audit import audit as attack
     from bistochastic.audit.results import NOT_FOR_RELEASE
     from bistochastic.audit.words import finding_lines
@@ -84,6 +84,8 @@ def audit(
     from bistochastic.plan import Release
     from bistochastic.report.document import validate_html_path
 
+    for name, path in {"original": original, "release": release}.items():
+        check_file(path, name)
     _check_order(original, release, plan)
     made, _ = read_own(release, plan, "release")
     if out is not None:
@@ -149,7 +151,7 @@ def _check_order(original: Path, release: Path, plan: Path | None) -> None:
     from bistochastic.files.opened import find_certificate
     from bistochastic.plan.carried import refuse_other_plan
 
-    if not original.name or not release.name or find_certificate(release) is not None:
+    if find_certificate(release) is not None:
         return
     try:
         found = find_certificate(original)
