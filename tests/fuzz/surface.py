@@ -71,7 +71,8 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], categories=['a', 'b']).axes[0]",
     "Quantity": lambda s: (
-        f"bs.Release({{'sex': ['F', 'M', 'M']}}, {plans.SIMPLE}).count({{'sex': 'F'}}, population={_people(s)})"
+        f"bs.Release({{'sex': ['F', 'M', 'M']}}, {plans.SIMPLE}).count({{'sex': 'F'}}, "
+        f"population={_people(s)})"
     ),
     "Ratio": lambda s: (
         f"bs.Release({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {plans.SIMPLE}).ratio({{'x': 1}}, "
