@@ -43,7 +43,7 @@ def run(rows: int, numbers: int, tell: Any) -> None:
     frame, plan = made(rows, numbers)
     release = plan.protect(frame)
     begin, busy = time.perf_counter(), time.process_time()
-    found = bs.audit(frame, release, plan)
+    found = bs.audit(frame, release)
     seconds, work = time.perf_counter() - begin, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     tell.put((seconds, work, peak, found.linkages[0].targets, found.linkages[0].first.observed))

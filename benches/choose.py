@@ -116,7 +116,6 @@ def many_columns() -> None:
     plan = bs.Plan.for_frame(columns, beta=0.5)
     sizes = [len(levels) for levels in columns.values()]
     for name, call, most in (
-        ("plan.strongest", lambda: plan.strongest(records=10_000, tolerance=0.03), 2000),
         ("allocate, bits", lambda: bs.allocate(sizes, beta=0.5, min_beta=0.2), 200),
         ("allocate, epsilon", lambda: bs.allocate(sizes, epsilon=100, min_beta=0.2), 200),
         ("preview", lambda: str(plan.preview(10_000)), 200),

@@ -69,29 +69,38 @@ def questions(plan: bs.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any]
     score = salary.astype(float)
     return {
         "share of a cell": (
-            lambda data, **o: plan.estimate(data, "sex", "salary", **o).interval()[0],
+            lambda data, **o: bs.Release(data, plan).estimate("sex", "salary", **o).interval()[0],
             float((sex & salary).mean()),
         ),
         "ratio": (
-            lambda data, **o: plan.ratio(
-                data, {"salary": first["salary"]}, {"sex": first["sex"]}, **o
-            ).interval(),
+            lambda data, **o: (
+                bs.Release(data, plan)
+                .ratio({"salary": first["salary"]}, {"sex": first["sex"]}, **o)
+                .interval()
+            ),
             float((sex & salary).sum() / sex.sum()),
         ),
         "mean": (
-            lambda data, **o: plan.mean(
-                data, "salary", [1, *[0] * (len(set(frame["salary"].tolist())) - 1)], **o
-            ).interval(),
+            lambda data, **o: (
+                bs.Release(data, plan)
+                .mean("salary", [1, *[0] * (len(set(frame["salary"].tolist())) - 1)], **o)
+                .interval()
+            ),
             float(score.mean()),
         ),
         "covariance": (
-            lambda data, **o: plan.covariance(
-                data, ["sex", "hours"], {"sex": [1, *[0] * (len(set(frame["sex"].tolist())) - 1)]},
-                **o,
-            ).interval(),
+            lambda data, **o: (
+                bs.Release(data, plan)
+                .covariance(
+                    ["sex", "hours"],
+                    {"sex": [1, *[0] * (len(set(frame["sex"].tolist())) - 1)]},
+                    **o,
+                )
+                .interval()
+            ),
             float(np.mean(sex * frame["hours"]) - sex.mean() * frame["hours"].mean()),
         ),
-    }  # fmt: skip
+    }
 
 
 def rows_of(frame: Frame, rows: Any) -> Frame:
@@ -122,8 +131,8 @@ def coverage(frame: Frame, rounds: int, records: int, seed: int) -> dict[str, tu
         for design, people, options in (
             ("fixed", everyone, {"population": "fixed"}),
             ("sampled", drawn, {}),
-            ("weighted", unequal, {"weights": "weight"}),
-            ("clusters", whole, {"cluster": "cluster"}),
+            ("weighted", unequal, {"design": bs.Design(weights="weight")}),
+            ("clusters", whole, {"design": bs.Design(cluster="cluster")}),
         ):
             data = plan.protect(people).data
             for name, (interval, truth) in asked.items():
@@ -154,14 +163,14 @@ def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
             ("multinomial", "hours ~ education + sex"),
         )
         truths = {
-            kind: regress(plan, frame, text, kind, None, {}, raw=True).coefficients
+            kind: regress(bs.Release(frame, plan), text, kind, None, None, raw=True).coefficients
             for kind, text in cases
         }
         rng = np.random.default_rng(seed)
         for _ in range(rounds):
             data = plan.protect(rows_of(frame, rng.integers(0, n, n))).data
             for kind, text in cases:
-                low, high = plan.regress(data, text, model=kind).interval().T
+                low, high = bs.Release(data, plan).regress(text, model=kind).interval().T
                 for i, hit in enumerate((low <= truths[kind]) & (truths[kind] <= high)):
                     name = f"{kind} {i}, beta {beta}"
                     hits, tries = found.get(name, (0, 0))

@@ -212,7 +212,7 @@ ENGINES = {"pyarrow": on_pyarrow, "polars": on_polars, "duckdb": on_duckdb, "das
 def child(engine: str, kind: str, folder: Path, turns: int) -> None:
     """Print the best seconds of protecting, of copying and of the draws alone, as JSON."""
     source_of_key = bs.KeySource.file(folder / "survey.key")
-    options = {"key": source_of_key, "id_column": "person", "after": "first"}
+    options = {"key": source_of_key, "ids": bs.Wave("person", after="first")}
     works = ENGINES[engine](folder, kind, options)
     found: list[list[float]] = [[], [], []]
     for turn in range(turns + 1):

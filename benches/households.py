@@ -86,7 +86,7 @@ def coverage(beta: float, rounds: int, seed: int) -> dict[tuple[str, ...], tuple
         drawn["home"] = np.repeat(np.arange(len(chosen)), sizes[chosen])
         data = plan.protect(drawn).data
         for table in TABLES:
-            low, high = np.reshape(plan.estimate(data, *table).interval(), (-1, 2)).T
+            low, high = np.reshape(bs.Release(data, plan).estimate(*table).interval(), (-1, 2)).T
             hits[table] += (low <= truth[table]) & (truth[table] <= high)
     return {table: (hits[table] / rounds, homes[table], truth[table]) for table in TABLES}
 

@@ -82,8 +82,10 @@ def main() -> None:
     levels = list(range(12))
     plan = bs.Plan([bs.Categorical("c", levels, "randomized_response", beta=0.6)])
     options: dict[str, Any] = {
-        "key": KEY, "id_column": "person", "after": "first", "allow_insecure": True,
-    }  # fmt: skip
+        "key": KEY,
+        "ids": bs.Wave("person", after="first"),
+        "allow_insecure": True,
+    }
 
     def protect(ids: Any) -> Callable[[], object]:
         table = pa.table({"c": codes, "person": ids})

@@ -14,6 +14,8 @@ import numpy as np
 import bistochastic as bs
 from common import best
 
+WEIGHTED = bs.Design(weights="weight")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
@@ -35,12 +37,12 @@ def main() -> None:
     columns = [frame[name] for name in sizes]
     print(f"{n} records{'':16} {'seconds':>9} {'NumPy':>9} {'times':>7} {'at most':>8}")
     for name, ours, theirs, most in (
-        ("joint estimate", lambda: plan.estimate(frame, "education", "marital"),
+        ("joint estimate", lambda: bs.Release(frame, plan).estimate("education", "marital"),
          lambda: np.bincount(joint, minlength=112), 3),
         ("weighted joint estimate",
-         lambda: plan.estimate(frame, "education", "marital", weights="weight"),
+         lambda: bs.Release(frame, plan).estimate("education", "marital", design=WEIGHTED),
          lambda: np.bincount(joint, frame["weight"], 112), 4),
-        ("count over 4 attributes", lambda: plan.count(frame, where),
+        ("count over 4 attributes", lambda: bs.Release(frame, plan).count(where),
          lambda: [column.sum() for column in columns], 4),
     ):  # fmt: skip
         taken, numpy = best(ours, repeats), best(theirs, repeats)

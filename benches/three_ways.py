@@ -71,14 +71,18 @@ def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
         out = plan.protect(data, **key).data
         binned = isinstance(attributes[0], bs.Binned)
         errors = [
-            abs(plan.mean(out, INCOME, where={"saves": saves}).value / rows.mean() - 1)
+            abs(bs.Release(out, plan).mean(INCOME, where={"saves": saves}).value / rows.mean() - 1)
             for saves, rows in data.groupby("saves")[INCOME]
         ]
         if binned:
             middles = {a.column: a.bins.midpoints for a in attributes}
             both = [INCOME, TAX]
-            related = plan.correlation(out, both, {name: middles[name] for name in both}).value
-            shares = np.cumsum(plan.estimate(out, INCOME, method="mle").frequencies)
+            related = (
+                bs.Release(out, plan)
+                .correlation(both, {name: middles[name] for name in both})
+                .value
+            )
+            shares = np.cumsum(bs.Release(out, plan).estimate(INCOME, method="mle").frequencies)
             quartile = middles[INCOME][int(np.searchsorted(shares, 0.75))]
         else:
             related = out[INCOME].corr(out[TAX])

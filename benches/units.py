@@ -56,7 +56,7 @@ def units() -> None:
         )
         for unit in ("home", None)
     )  # fmt: skip
-    ids: dict[str, Any] = {**KEYED, "id_column": "person", "after": "first"}
+    ids: dict[str, Any] = {**KEYED, "ids": bs.Wave("person", after="first")}
     floor = best(lambda: by_ids.protect(frame, **ids), 3)
     show(f"{COLUMNS} columns by unit, a fresh key", best(lambda: own.protect(frame), 3), floor, 3)
     both = bs.Plan(own.attributes, drop=["home"])

@@ -44,9 +44,9 @@ def main() -> None:
         # The key is made once. Each worker reads the file itself, at the same path.
         bs.Key.generate().to_file(folder / "survey.key")
         key = bs.KeySource.file(folder / "survey.key")
-        f = plan.batch_function(key=key, id_column="person", after="first")
+        f = plan.batch_function(key=key, ids=bs.Wave("person", after="first"))
         observed = Observation("rows")
-        out = plan.on(people, observation=observed, key=key, id_column="person", after="first")
+        out = plan.on(people, observation=observed, key=key, ids=bs.Wave("person", after="first"))
         out.write.parquet(str(folder / "protected"))
         # Counting the rows of an id needs a group-by. The certificate states the result.
         most = people.groupBy("person").count().agg(sf.max("count")).first()[0]
@@ -58,11 +58,13 @@ def main() -> None:
         )
         protected = spark.read.parquet(str(folder / "protected"))
         rows = protected.groupBy("sex", "smokes", "region").count().collect()
-        table = plan.tabulate(rows, "sex", "smokes", "region")
+        everyone, north = (plan.collector(["sex", "smokes"]) for _ in range(2))
+        everyone.add_counts(rows)
+        north.add_counts([row for row in rows if row["region"] == "north"])
         spark.stop()
     print(certificate, end="\n\n")
-    print(plan.estimate(counts=table, columns=["sex", "smokes"]), end="\n\n")
-    print(plan.estimate(counts=table, columns=["smokes"], where={"region": "north"}))
+    print(everyone.estimate("sex", "smokes"), end="\n\n")
+    print(north.estimate("smokes"))
 
 
 if __name__ == "__main__":

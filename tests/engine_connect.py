@@ -21,8 +21,10 @@ def main(folder: Path, key: str) -> None:
     builder = SparkSession.builder.remote("local[2]")
     spark = builder.config("spark.connect.grpc.binding.address", world.LOCAL).getOrCreate()
     assert "connect" in type(spark).__module__
-    options: dict[str, Any] = {"key": bs.KeySource.file(key), "id_column": "person",
-                               "after": "first", "pseudonym": "who"}  # fmt: skip
+    options: dict[str, Any] = {
+        "key": bs.KeySource.file(key),
+        "ids": bs.Wave("person", after="first", pseudonym="who"),
+    }
     observed = Observation("rows")
     frame = spark.read.parquet(str(folder / "in.parquet")).repartition(5)
     out = plan().on(frame, observation=observed, **options)

@@ -37,8 +37,10 @@ def options_for(folder: Path) -> dict[str, Any]:
     """Options of a release under a new key in a file."""
     path = folder / "survey.key"
     bs.Key.generate().to_file(path)
-    return {"key": bs.KeySource.file(path), "id_column": "person", "after": "first",
-            "pseudonym": "who"}  # fmt: skip
+    return {
+        "key": bs.KeySource.file(path),
+        "ids": bs.Wave("person", after="first", pseudonym="who"),
+    }
 
 
 def secret_of(options: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 import bistochastic as bs
 from bistochastic import _core
+from folded import waved
 
 FOLDER = Path(__file__).with_name("golden")
 KEY = bs.Key.from_bytes(bytes(range(100, 132)))
@@ -307,7 +308,7 @@ def released(plan: bs.Plan, rows: int, options: dict[str, Any]) -> dict[str, str
         kind = given.pop("kind", "integer")
         given["after"] = "first"
         frame["person"] = [_id(kind, i) for i in frame["person"]]
-    data = plan.protect(frame, key=KEY, **given).data
+    data = plan.protect(frame, key=KEY, **waved(given)).data
     if given.get("shuffle"):
         # The order of the rows is of no key.
         rows_of = sorted(zip(*(map(_cell, column) for column in data.values()), strict=True))

@@ -30,7 +30,7 @@ def count_of(
         for name, m in zip(names, matrices, strict=True)
     ]
     frame, where = (dict(zip(names, given, strict=True)) for given in (codes, events))
-    return bs.Plan(columns).count(frame, where, population=population)
+    return bs.Release(frame, bs.Plan(columns)).count(where, population=population)
 
 
 def likelihood(m: bs.Matrix, pi: NDArray[np.float64], reports: NDArray[np.float64]) -> float:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import bistochastic as bs
+from folded import waved
 
 FOLDER = Path(__file__).with_name("formats") / "1"
 KEY = bytes(range(7, 39))
@@ -216,48 +217,63 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
     }  # fmt: skip
     found |= {f"law {n}": of_law(law).protect({"answer": ABC}).certificate
               for n, law in LAWS.items()}  # fmt: skip
-    first = survey().protect(people(), **ids, after="first").certificate
+    first = survey().protect(people(), **waved(ids, after="first")).certificate
     fewer = bs.Plan(survey().attributes[1:], name="survey", keep=["region"], drop=["sex"])
     other = bs.Plan(
         [bs.Categorical("sex", ["M", "F"], RR, beta=0.5), *survey().attributes[1:]],
         name="survey", keep=["region"],
     )  # fmt: skip
-    carried = fewer.protect(people(), **ids, after=first).certificate
-    redrawn = other.protect(people(), **ids, after=carried, redraw=True).certificate
+    carried = fewer.protect(people(), **waved(ids, after=first)).certificate
+    redrawn = other.protect(people(), **waved(ids, after=carried, redraw=True)).certificate
     found |= {
         "ids first": first,
         "ids carried": carried,
         "ids redrawn": redrawn,
-        "ids after redrawn": other.protect(people(), **ids, after=redrawn).certificate,
-        "ids redrawn before": other.protect(people(), **ids, after=redrawn).certificate,
-        "ids pseudonym": survey().protect(
-            people(), **ids, after=first, pseudonym="who", release_name="second", shuffle=True
-        ).certificate,
+        "ids after redrawn": other.protect(people(), **waved(ids, after=redrawn)).certificate,
+        "ids redrawn before": other.protect(people(), **waved(ids, after=redrawn)).certificate,
+        "ids pseudonym": survey()
+        .protect(
+            people(),
+            **waved(ids, after=first, pseudonym="who"),
+            release_name="second",
+            shuffle=True,
+        )
+        .certificate,
         "ids units": bs.Plan(
-            units().attributes[:2], name="units", keep=["region"],
+            units().attributes[:2],
+            name="units",
+            keep=["region"],
             drop=["village", "built", "sex", "child", "income"],
-        ).protect(
-            dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"},
+        )
+        .protect(
+            dwellings(),
+            **waved(ids, after="first"),
+            unit_pseudonym={"home": "dwelling"},
             release_name="w1",
-        ).certificate,
-        "ids kept": survey(keep=["region", "person"]).protect(
-            people(kind=str), **ids, after="first"
-        ).certificate,
-        "ids several rows": survey().protect(
-            people(several=3), **ids, after="first", max_rows_per_id=3
-        ).certificate,
+        )
+        .certificate,
+        "ids kept": survey(keep=["region", "person"])
+        .protect(people(kind=str), **waved(ids, after="first"))
+        .certificate,
+        "ids several rows": survey()
+        .protect(people(several=3), **waved(ids, after="first", max_rows=3))
+        .certificate,
         "ids numbers": bs.Plan(
             [bs.Numeric("age", RR, keep=0.7), bs.Categorical("sex", ["F", "M"], RR, beta=0.6)],
-            name="numbers", drop=["income", "rent"],
-        ).protect(incomes(), **ids, after="first", rerandomize_numeric=True,
-                  release_name="w1").certificate,
-    }  # fmt: skip
+            name="numbers",
+            drop=["income", "rent"],
+        )
+        .protect(
+            incomes(), **waved(ids, after="first", rerandomize_numeric=True), release_name="w1"
+        )
+        .certificate,
+    }
     import pyarrow as pa
 
     if not (folder / "key").exists():
         key.to_file(folder / "key")
     source = bs.KeySource.file(folder / "key")
-    by_person = survey().batch_function(key=source, id_column="person", after="first")
+    by_person = survey().batch_function(key=source, ids=bs.Wave("person", after="first"))
     by_rows = dropped.batch_function(
         key=source, row_columns=["person", "region"], release_name="2026"
     )

@@ -26,7 +26,6 @@ import bistochastic as bs
 from bistochastic.audit import linkage
 from bistochastic.audit.guesses import TIES
 from bistochastic.cli import main
-from bistochastic.plan import Release
 from test_plan_adult import adult
 from worlds import worlds
 
@@ -157,7 +156,7 @@ def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 def test_linkage_is_that_of_an_exhaustive_search(seed: int) -> None:
     release = MIXED.protect(FEW_PEOPLE)
     data = {name: list(column) for name, column in release.data.items()}
-    found = bs.audit(FEW_PEOPLE, release, MIXED, seed=seed)
+    found = bs.audit(FEW_PEOPLE, release, seed=seed)
     truths, reports = rows_of(FEW_PEOPLE), rows_of(data)
     for link, clear in zip(found.linkages, ([], ["town", "age"]), strict=True):
         chances = [[chance(MIXED, t, r, clear) for t in truths] for r in reports]
@@ -179,7 +178,7 @@ def test_equal_products_are_ties_in_spite_of_rounding(one: int, other: int) -> N
     original = {"a": ["1", "0"], "b": ["1", "0"], "c": ["0", "1"]}
     released = {"a": ["0", "0"], "b": ["0", "0"], "c": ["0", "1"]}
     # The first row is of either person, with the same chance; the second is the second's.
-    assert bs.audit(original, released, plan).linkages[0].first.observed == 0.75
+    assert bs.audit(original, bs.Release(released, plan)).linkages[0].first.observed == 0.75
 
 
 def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> None:
@@ -193,7 +192,7 @@ def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> Non
     predicted: dict[str, float] = {}
     total = 0.0
     for p, released in worlds(plan, columns):
-        found = bs.audit(columns, released, plan)
+        found = bs.audit(columns, bs.Release(released, plan))
         rates = {g.columns[0]: g.rate for g in found.guesses}
         rates |= {"first": found.linkages[0].first, "five": found.linkages[0].five}
         for name, rate in rates.items():
@@ -212,7 +211,7 @@ def test_guesses_are_those_of_bayes() -> None:
     table = people(500)
     plan = plan_of(SEX, JOB)
     release = plan.protect(table, key=own_key(), release_name="w")
-    found = bs.audit(table, release, plan)
+    found = bs.audit(table, release)
     for guess, attribute in zip(found.guesses, (SEX, JOB), strict=True):
         (column,) = attribute.columns
         levels = attribute.categories
@@ -239,7 +238,7 @@ def test_what_is_not_hidden_is_found_and_what_is_hidden_is_not() -> None:
             bs.Categorical("sex", ["F", "M"], law), bs.Categorical("job", list("abcde"), law),
             keep=["town"], drop=["age", "income"],
         )  # fmt: skip
-        found = bs.audit(table, plan.protect(table), plan)
+        found = bs.audit(table, plan.protect(table))
         for guess in found.guesses:
             assert guess.rate.observed == (guess.rate.chance if observed is None else observed)
             assert guess.rate.predicted == pytest.approx(guess.rate.observed)
@@ -260,7 +259,7 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
     good = bs.Plan(attributes, keep=["age"], drop=[*rest, "education-num"], name="adult")
     bad = bs.Plan(attributes, keep=["age", "education-num"], drop=rest, name="adult")
     key = own_key()
-    found = bs.audit(frame, good.protect(frame, key=key, release_name="good"), good, targets=500)
+    found = bs.audit(frame, good.protect(frame, key=key, release_name="good"), targets=500)
     # Each rate is outside of its margin once in a million releases, by Bernstein's bound.
     assert all(guess.rate.agrees for guess in found.guesses)
     assert len(found.guesses) == len(names)
@@ -268,7 +267,7 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
         assert link.first.agrees
         assert link.five.agrees
     assert not any(g.beats_reported_value for g in found.giveaways if g.column == "education")
-    caught = bs.audit(frame, bad.protect(frame, key=key, release_name="bad"), bad, targets=500)
+    caught = bs.audit(frame, bad.protect(frame, key=key, release_name="bad"), targets=500)
     worst = caught.giveaways[0]
     assert (worst.seen, worst.column) == ("education-num", "education")
     assert worst.rate.observed == 1.0
@@ -289,7 +288,7 @@ def test_columns_without_repetitions_give_nothing_away() -> None:
     table["name"] = [f"{SECRET} {i}" for i in range(300)]
     table["copy"] = table["job"]
     plan = plan_of(SEX, JOB)
-    found = bs.audit(table, plan.protect(table), plan)
+    found = bs.audit(table, plan.protect(table))
     by = {(g.seen, g.column): g for g in found.giveaways}
     # Names that few records share reveal nothing unless these records are pooled.
     assert ("name", "job") not in by
@@ -305,8 +304,8 @@ def test_the_order_of_rows_is_a_column_in_clear() -> None:
     order = np.argsort(table["job"], kind="stable")
     sorted_table = {name: [column[i] for i in order] for name, column in table.items()}
     plan = plan_of(SEX, JOB, INCOME, drop=["age", "town"])
-    plain = bs.audit(table, plan.protect(table), plan)
-    told = bs.audit(sorted_table, plan.protect(sorted_table), plan)
+    plain = bs.audit(table, plan.protect(table))
+    told = bs.audit(sorted_table, plan.protect(sorted_table))
     at = {n.columns[0]: n for n in told.neighbours}
     assert at["job"].observed > 0.99
     assert at["job"].is_telling
@@ -361,7 +360,7 @@ def test_repeats_are_counted_and_redrawn_ones_told() -> None:
     twice = {name: [column[i - i % 2] for i in range(400)] for name, column in table.items()}
     twice["id"] = ids
     plan = plan_of(SEX, JOB, keep=["id"], drop=["age", "town", "income"])
-    by_row = bs.audit(twice, plan.protect(twice), plan, id_column="id")
+    by_row = bs.audit(twice, plan.protect(twice), id_column="id")
     assert by_row.repeats is not None
     assert (by_row.repeats.people, by_row.repeats.repeated, by_row.repeats.most_rows) == (
         200,
@@ -372,23 +371,25 @@ def test_repeats_are_counted_and_redrawn_ones_told() -> None:
     assert by_row.repeats.redrawn > 50
     assert by_row.repeats.visible
     often = {name: [column[i - i % 8] for i in range(400)] for name, column in twice.items()}
-    eight = bs.audit(often, plan.protect(often), plan, id_column="id")
+    eight = bs.audit(often, plan.protect(often), id_column="id")
     [pooled] = [f for f in eight.findings if f.kind == "pooled" and f.columns == ("job",)]
     # Eight reported values leave less than one wrong guess in a hundred.
     assert pooled.found > 0.95
     assert pooled.fix == "protect by ids, or drop `id`"
-    again = plan.protect(twice, key=own_key(), id_column="id", after="first", max_rows_per_id=2)
-    memoised = bs.audit(twice, again, plan)
+    again = plan.protect(twice, key=own_key(), ids=bs.Wave("id", after="first", max_rows=2))
+    memoised = bs.audit(twice, again)
     assert memoised.repeats is not None
     assert memoised.repeats.redrawn == 0
     assert memoised.matched == "id"
     assert not any(finding.kind == "pooled" for finding in memoised.findings)
-    assert bs.audit(table, plan_of(SEX).protect(table), plan_of(SEX)).repeats is None
+    assert bs.audit(table, plan_of(SEX).protect(table)).repeats is None
 
 
 def test_what_has_another_law_or_was_missing_was_not_redrawn() -> None:
     def redrawn(plan: bs.Plan, original: dict[str, Any], said: list[str | None]) -> int:
-        found = bs.audit(original, {**original, "sex": said}, plan, id_column="id").repeats
+        found = bs.audit(
+            original, bs.Release({**original, "sex": said}, plan), id_column="id"
+        ).repeats
         assert found is not None
         return found.redrawn
 
@@ -410,7 +411,7 @@ def test_numbers_are_attacked_by_interval_and_distance() -> None:
         INCOME, bs.Numeric("hours", "k_anonymous", k=10), drop=["sex", "job", "town", "age"]
     )
     release = plan.protect(table)
-    found = bs.audit(table, release, plan)
+    found = bs.audit(table, release)
     true = np.array([table["income"], table["hours"]])
     said = np.array([release.data["income"], release.data["hours"]], dtype=float)
     scale = true.std(axis=1)
@@ -439,19 +440,19 @@ def test_the_unit_of_numbers_does_not_matter() -> None:
     table = people(200)
     plan = plan_of(INCOME, drop=["sex", "job", "town"])
     released = {name: np.asarray(c, float) for name, c in plan.protect(table).data.items()}
-    found = bs.audit(table, released, plan)
+    found = bs.audit(table, bs.Release(released, plan))
     for unit in (2.0**-1000, 2.0**-40, 2.0**1000):
         ours = {**table, **{name: np.array(table[name]) * unit for name in ("income", "age")}}
         theirs = {name: column * unit for name, column in released.items()}
-        assert bs.audit(ours, theirs, plan) == found
+        assert bs.audit(ours, bs.Release(theirs, plan)) == found
 
 
 def test_permuted_numbers_join_the_posterior() -> None:
     table = people(600)
     plan = plan_of(SEX, INCOME, drop=["job", "town", "age"])
     release = plan.protect(table)
-    found = bs.audit(table, release, plan)
-    alone = bs.audit(table, {"sex": release.data["sex"]}, plan_of(SEX))
+    found = bs.audit(table, release)
+    alone = bs.audit(table, bs.Release({"sex": release.data["sex"]}, plan_of(SEX)))
     first = found.linkages[0].first
     assert first.observed > 3 * alone.linkages[0].first.observed
     # Classes of twenty: the posterior knows about one in twenty of a class. Rows of a permutation
@@ -466,12 +467,12 @@ def test_marginals_are_those_of_estimate() -> None:
     by_town = bs.Categorical("job", list("abcde"), groups=("town", law))
     plan = plan_of(SEX, by_town, keep=["town"], drop=["age", "income"])
     release = plan.protect(table)
-    found = bs.audit(table, release, plan)
+    found = bs.audit(table, release)
     for marginal in found.marginals:
         (column,) = marginal.columns
         shares = [table[column].count(level) / 800 for level in marginal.categories]
         assert list(marginal.true) == pytest.approx(shares)
-        told = plan.estimate(release.data, column).frequencies
+        told = bs.Release(release.data, plan).estimate(column).frequencies
         assert list(marginal.estimated or ()) == pytest.approx(list(told))
         reported = [list(release.data[column]).count(level) / 800 for level in marginal.categories]
         assert list(marginal.reported) == pytest.approx(reported)
@@ -485,35 +486,37 @@ def test_rows_are_matched_by_id_and_by_pseudonym() -> None:
     key = own_key()
     plan = plan_of(SEX, JOB, keep=["age", "person"], drop=["town", "income"])
     kept = plan.protect(table, shuffle=True)
-    found = bs.audit(table, kept, plan, id_column="person")
+    found = bs.audit(table, kept, id_column="person")
     assert found.matched == "id"
     assert all(guess.rate.agrees for guess in found.guesses)
     # Whoever is named in clear is found.
     assert found.linkages[1].first.observed == 1.0
     hidden = plan_of(SEX, JOB, keep=["age"], drop=["town", "income"])
-    options: Any = {"key": key, "id_column": "person", "after": "first", "pseudonym": "who"}
+    options: Any = {"key": key, "ids": bs.Wave("person", after="first", pseudonym="who")}
     release = hidden.protect(table, shuffle=True, **options)
-    told = bs.audit(table, release, hidden, key=key)
+    told = bs.audit(table, release, key=key)
     assert told.matched == "pseudonym"
     assert all(guess.rate.agrees for guess in told.guesses)
     assert told.repeats is not None
     assert told.repeats.visible
     # The same from a table alone, and the same numbers whatever the order.
-    alone = bs.audit(table, release.data, hidden, id_column="person", pseudonym="who", key=key)
+    alone = bs.audit(
+        table, bs.Release(release.data, hidden), id_column="person", pseudonym="who", key=key
+    )
     assert alone.guesses == told.guesses
-    unshuffled = bs.audit(table, hidden.protect(table, **options), hidden)
+    unshuffled = bs.audit(table, hidden.protect(table, **options))
     assert unshuffled.guesses == told.guesses
     assert unshuffled.linkages == told.linkages
     assert unshuffled.marginals == told.marginals
     with pytest.raises(ValueError, match="`key` must be given to read the pseudonyms"):
-        bs.audit(table, release, hidden)
+        bs.audit(table, release)
     with pytest.raises(ValueError, match="column `who`: must hold the same ids in both tables"):
-        bs.audit(table, release, hidden, key=bs.Key.insecure(1))
+        bs.audit(table, release, key=bs.Key.insecure(1))
 
 
-def refused(pattern: str, *given: Any, **options: Any) -> None:
+def refused(pattern: str, original: Any, given: Any, plan: Any = None, **options: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=pattern) as error:
-        bs.audit(*given, **options)
+        bs.audit(original, given if plan is None else bs.Release(given, plan), **options)
     assert SECRET not in str(error.value)
     assert re.search(r" must .*; got .*[^.]$", str(error.value)), str(error.value)
 
@@ -524,31 +527,34 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     plan = plan_of(SEX, JOB)
     release = plan.protect(table)
     data = release.data
-    on_engine = Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
-    assert bs.audit(table, on_engine, plan).matched == "columns"
-    assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
+    on_engine = bs.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    assert bs.audit(table, on_engine).matched == "columns"
+    assert bs.audit(table, on_engine, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
-    refused("column `town`: must be the same in `original` and `released`", table, backwards, plan)
+    refused("column `town`: must be the same in `original` and `release`", table, backwards, plan)
     bare = plan_of(SEX, JOB, keep=[], drop=["age", "town", "income", "name"])
     turned = {name: list(bare.protect(table).data[name])[::-1] for name in ("sex", "job")}
     refused("column `(sex|job)`: must hold reports of `original` under this plan, row by row",
             table, turned, bare)  # fmt: skip
     truthful = plan_of(bs.Categorical("sex", ["F", "M"], "identity"), JOB)
     refused("column `sex`: must hold reports of `original`", table, data, truthful)
-    refused("`plan` must be the one that protected the table", table, release, plan_of(SEX))
-    refused("`released` must have as many rows as `original`", table,
+    refused("`plan` must be a Plan, or the certificate of the table; got str", table, data, "plan")
+    refused("`release` must be a Release; got dict", table, data)
+    refused("`release` must have as many rows as `original`", table,
             {name: column[:5] for name, column in data.items()}, plan)  # fmt: skip
-    refused("column `sex`: must be in `released`", table, {"job": data["job"]}, plan)
+    refused("`original` must be a pandas", [1], data, plan)
+    refused("`release` must be a pandas", table, 3, plan)
+    refused("column `sex`: must be in `release`", table, {"job": data["job"]}, plan)
     refused("column `job`: must be in `original`", {"sex": table["sex"]}, data, plan)
     refused("column `id`: must be in `original`", table, data, plan, id_column="id")
     secret = {**data, "sex": [SECRET, *list(data["sex"])[1:]]}
-    refused("must hold declared categories only in `released`; got 1", table, secret, plan)
+    refused("must hold declared categories only in `release`; got 1", table, secret, plan)
     refused("must hold declared categories only in `original`; got 1",
             {**table, "sex": [SECRET, *table["sex"][1:]]}, data, plan)  # fmt: skip
     refused("`original` must be the table before it was protected; got a Release: are the two",
-            release, table, plan)  # fmt: skip
+            release, release)  # fmt: skip
     less = {name: column for name, column in data.items() if name != "town"}
-    refused("`original` must have `town`, which the plan leaves out; got it in `released` alone",
+    refused("`original` must have `town`, which the plan leaves out; got it in `release` alone",
             less, table, plan_of(SEX, JOB, drop=["town"]))  # fmt: skip
     moved = plan_of(INCOME, drop=["sex", "job"])
     other = {**moved.protect(table).data, "income": np.zeros(300)}
@@ -564,9 +570,9 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
     plan = plan_of(bs.Categorical("sex", ["F", "M"], "uniform"), JOB, keep=["age"],
                    drop=["town", "income"])  # fmt: skip
     release = plan.protect(table)
-    assert bs.audit(table, release, plan).unforeseen == ()
-    copied = Release({**release.data, "sx": list(table["sex"])}, release.certificate)
-    found = bs.audit(table, copied, plan)
+    assert bs.audit(table, release).unforeseen == ()
+    copied = bs.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
+    found = bs.audit(table, copied)
     assert found.findings[0].tried == "`sx` is in the release, but not in the original"
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)
     assert (worst.seen, worst.rate.observed, worst.beats_reported_value) == ("sx", 1.0, True)
@@ -575,10 +581,10 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
     )
     assert str(found).count("`sx`") >= 2
     left = {**release.data, "town": list(table["town"])}
-    told = bs.audit(table, left, plan).findings[0].tried
+    told = bs.audit(table, bs.Release(left, plan)).findings[0].tried
     assert told == "`town` is in the release, though the plan leaves it out"
     silent = plan_of(*plan.attributes, keep=["age"])
-    told = bs.audit(table, left, silent).findings[0].tried
+    told = bs.audit(table, bs.Release(left, silent)).findings[0].tried
     assert told == "`town` is in the release, though the plan does not keep it"
 
 
@@ -586,7 +592,7 @@ def test_shuffled_rows_of_one_id_are_refused() -> None:
     table = {**people(300), "id": [i // 3 for i in range(300)]}
     plan = plan_of(SEX, keep=["id"], drop=["job", "town", "age", "income"])
     refused("column `id`: must tell rows apart, as they were shuffled; got 100 ids", table,
-            plan.protect(table, shuffle=True), plan, id_column="id")  # fmt: skip
+            plan.protect(table, shuffle=True), id_column="id")  # fmt: skip
 
 
 def test_tables_of_every_library_give_the_same() -> None:
@@ -594,14 +600,14 @@ def test_tables_of_every_library_give_the_same() -> None:
     plan = plan_of(SEX, JOB, INCOME)
     released = plan.protect(table).data
     plain = {name: np.asarray(column).tolist() for name, column in released.items()}
-    found = bs.audit(table, plain, plan)
+    found = bs.audit(table, bs.Release(plain, plan))
     makers: list[Any] = [
         pd.DataFrame, pl.DataFrame, pa.table,
         lambda columns: duckdb.connect().from_arrow(pa.table(columns)),
     ]  # fmt: skip
     for make in makers:
-        assert bs.audit(make(table), make(plain), plan) == found
-    assert bs.audit(pd.DataFrame(table), pl.DataFrame(plain), plan) == found
+        assert bs.audit(make(table), bs.Release(make(plain), plan)) == found
+    assert bs.audit(pd.DataFrame(table), bs.Release(pl.DataFrame(plain), plan)) == found
 
 
 def test_nothing_of_a_respondent_is_shown() -> None:
@@ -611,7 +617,7 @@ def test_nothing_of_a_respondent_is_shown() -> None:
     plan = plan_of(SEX, JOB)
     release = plan.protect(table)
     before = (repr(release), str(release.certificate), release.certificate.to_json())
-    found = bs.audit(table, release, plan, id_column="name")
+    found = bs.audit(table, release, id_column="name")
     shown = "".join(
         [str(found), repr(found), found.to_html(), found._repr_html_(), *map(str, found.findings)]
     )
@@ -625,7 +631,7 @@ def test_labels_are_escaped_and_the_page_says_what_it_is(tmp_path: Path) -> None
     levels = ["<script>alert(1)</script>", "b & c"]
     columns = {"<i>x</i>": levels * 50, "k<b>": [1, 2] * 50}
     plan = bs.Plan([bs.Categorical("<i>x</i>", levels, RR, beta=0.5)], keep=["k<b>"], name="<u>")
-    found = bs.audit(columns, plan.protect(columns), plan)
+    found = bs.audit(columns, plan.protect(columns))
     found.report(tmp_path / "audit.html")
     page = (tmp_path / "audit.html").read_text()
     assert page == found.to_html()
@@ -644,15 +650,15 @@ def test_targets_are_a_sample_that_a_seed_chooses() -> None:
     table = people(1000)
     plan = plan_of(SEX, JOB)
     release = plan.protect(table)
-    some = bs.audit(table, release, plan, targets=100, seed=1)
+    some = bs.audit(table, release, targets=100, seed=1)
     assert {link.targets for link in some.linkages} == {100}
-    assert bs.audit(table, release, plan, targets=100, seed=1) == some
-    assert bs.audit(table, release, plan, targets=100, seed=2) != some
-    every = bs.audit(table, release, plan, targets=5000)
-    assert every.linkages == bs.audit(table, release, plan).linkages
+    assert bs.audit(table, release, targets=100, seed=1) == some
+    assert bs.audit(table, release, targets=100, seed=2) != some
+    every = bs.audit(table, release, targets=5000)
+    assert every.linkages == bs.audit(table, release).linkages
     assert every.linkages[0].targets == 1000
     # The interval of the sample holds the share of all, but for once in a million.
-    close = bs.audit(table, release, plan, targets=100, seed=1, confidence=1 - 1e-6)
+    close = bs.audit(table, release, targets=100, seed=1, confidence=1 - 1e-6)
     assert close.linkages[0].first.low <= every.linkages[0].first.observed
     assert every.linkages[0].first.observed <= close.linkages[0].first.high
 
@@ -664,11 +670,11 @@ def test_pieces_of_the_list_and_logs_do_not_matter(
     table = people(400)
     for plan, frame in ((plan_of(SEX, JOB, INCOME), table), (MIXED, FEW_PEOPLE)):
         release = plan.protect(frame)
-        whole = bs.audit(frame, release, plan)
+        whole = bs.audit(frame, release)
         with monkeypatch.context() as patch:
             for name, value in setting.items():
                 patch.setattr(linkage, name, value)
-            cut = bs.audit(frame, release, plan)
+            cut = bs.audit(frame, release)
         for one, other in zip(whole.linkages, cut.linkages, strict=True):
             for a, b in ((one.first, other.first), (one.five, other.five)):
                 assert a.observed == pytest.approx(b.observed, abs=1e-12)
@@ -684,7 +690,7 @@ def test_people_are_found_by_columns_whose_chances_have_no_double() -> None:
     plan = plan_of(*(bs.Categorical(name, range(50), RR, keep=0.5) for name in table))
     heard: list[float] = []
     release = plan.protect(table)
-    found = bs.audit(table, release, plan, progress=heard.append)
+    found = bs.audit(table, release, progress=heard.append)
     rates = found.linkages[0].first
     assert rates.observed == 1.0
     assert rates.predicted == pytest.approx(1.0)
@@ -696,9 +702,7 @@ def test_large_domains_are_attacked_without_a_table() -> None:
     draw = np.random.default_rng(2)
     columns = {name: draw.integers(0, 2000, n).tolist() for name in ("a", "b")}
     plan = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)], RR, epsilon=14)])
-    found = bs.audit(
-        columns, plan.protect(columns, key=own_key(), release_name="w"), plan, targets=50
-    )
+    found = bs.audit(columns, plan.protect(columns, key=own_key(), release_name="w"), targets=50)
     (guess,) = found.guesses
     # exp(14) is a third of the 4,000,000 cells' weight: about one report in four is true.
     assert guess.rate.agrees
@@ -707,7 +711,7 @@ def test_large_domains_are_attacked_without_a_table() -> None:
     heavy = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)],
                               matrix=bs.kron(bs.geometric(2000, temperature=1),
                                              bs.identity(2000)))])  # fmt: skip
-    left = bs.audit(columns, heavy.protect(columns), heavy)
+    left = bs.audit(columns, heavy.protect(columns))
     assert left.guesses == ()
     assert "too many cells" in left.notes[0]
 

@@ -47,7 +47,7 @@ def test_ids_are_drawn_as_a_plan_draws_them(kind: Any) -> None:
     some = {name: codes[:500] for name, codes in CODES.items()}
     ids: Any = np.arange(500).astype(kind) if kind != "bytes" else [b"%d" % i for i in range(500)]
     given = list(ids) if kind == "bytes" else ids
-    data = PLAN.protect({**some, "id": given}, key=KEY, id_column="id", after="first").data
+    data = PLAN.protect({**some, "id": given}, key=KEY, ids=bs.Wave("id", after="first")).data
     held = backend.Ids(given)
     drawn = backend.draw(columns(slice(500)), KEY, plan="survey", address=held)
     assert np.array_equal(drawn[1], data["age"])

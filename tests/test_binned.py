@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import protocol as law
 from bistochastic.plan.bins import Bins
+from folded import waved
 
 RR: Literal["randomized_response"] = "randomized_response"
 GEO: Literal["geometric"] = "geometric"
@@ -191,7 +192,7 @@ def test_missing_numbers(missing: Any, output: Any) -> None:
             assert (none == pd.Series(values).isna()).all()
         else:
             assert 0 < none.sum() < 200
-        found_again = made.estimate(out, "x")
+        found_again = bs.Release(out, made).estimate("x")
         assert abs(found_again.frequencies.sum() - 1) < 1e-9
 
 
@@ -262,7 +263,7 @@ def test_every_container_batch_engine_and_client_reports_the_same(
 ) -> None:
     data = columns()
     made = plan(output, drop=[])
-    options: Any = {"key": key("bins"), "id_column": "id", "after": "first", "release_name": "w"}
+    options: Any = {"key": key("bins"), "ids": bs.Wave("id", after="first"), "release_name": "w"}
     want = pa.table(made.protect(data, **options).data).to_pydict()
     frames = (pd.DataFrame(data), pl.DataFrame(data), pa.table(data))
     for frame in frames:
@@ -282,13 +283,13 @@ def test_every_container_batch_engine_and_client_reports_the_same(
         refused = 'must have output="interval" or output="midpoint" {}; got output="number"'
         record = {name: data[name][0] for name in ("age", "wage", "born", "hid")}
         with pytest.raises(ValueError, match=refused.format("by ids on an engine")):
-            made.batch_function(key=source, id_column="id", after="first")
+            made.batch_function(key=source, ids=bs.Wave("id", after="first"))
         with pytest.raises(ValueError, match=refused.format("for one record")):
             made.respond(record, key=options["key"], id="p1")
         with pytest.raises(ValueError, match=refused.format("for a client")):
             made.client_json()
         return
-    f = made.batch_function(key=source, id_column="id", after="first")
+    f = made.batch_function(key=source, ids=bs.Wave("id", after="first"))
     parts = [f.batch(batch) for batch in pa.table(data).to_batches(max_chunksize=50)]
     assert pa.Table.from_batches(parts).to_pydict() == want
     for i in range(0, 400, 57):
@@ -309,7 +310,7 @@ def test_files(output: str, tmp_path: Path) -> None:
 
     data = pd.DataFrame(columns())
     made = plan(output)
-    options: Any = {"key": key("files"), "id_column": "id", "after": "first", "release_name": "w"}
+    options: Any = {"key": key("files"), "ids": bs.Wave("id", after="first"), "release_name": "w"}
     want = made.protect(data, **options).data
     data.assign(born=data["born"].astype(str)).to_csv(tmp_path / "in.csv", index=False)
     parquet.write_table(pa.table(columns()), tmp_path / "in.parquet")
@@ -337,7 +338,7 @@ def test_the_reported_class_is_that_of_a_categorical_column() -> None:
     codes = np.digitize(data["age"], [18, 65])
     labels = binned.attributes[0].axes[0].values
     same = bs.Plan([bs.Categorical("age", labels, GEO, epsilon=1)], name="p")
-    options: Any = {"key": key("same"), "id_column": "id", "after": "first"}
+    options: Any = {"key": key("same"), "ids": bs.Wave("id", after="first")}
     one = binned.protect({"id": data["id"], "age": data["age"]}, **options).data["age"]
     other = same.protect({"id": data["id"], "age": [labels[c] for c in codes]}, **options).data[
         "age"
@@ -362,7 +363,7 @@ def test_numbers_follow_the_law_of_ids_by_row_under_a_key_of_the_reported_class(
     data = {name: columns()[name] for name in ("id", "age")}
     breaks = [0, 18, 65, 120]
     by_ids = by == "ids"
-    ids: Any = {"id_column": "id", "after": "first"} if by_ids else {}
+    ids: Any = {"ids": bs.Wave("id", after="first")} if by_ids else {}
     drop = [] if by_ids else ["id"]
     number = bs.Plan(
         [bs.Binned("age", breaks, GEO, epsilon=1, output="number")], name="p", drop=drop
@@ -376,7 +377,7 @@ def test_numbers_follow_the_law_of_ids_by_row_under_a_key_of_the_reported_class(
         rows = np.flatnonzero(reported == place)
         inside = bs.Plan([bs.Categorical("age", range(many), "uniform")], name="p")
         some = {"row": rows, "age": np.zeros(len(rows), np.int64)}
-        drawn = inside.protect(some, key=own, id_column="row", after="first").data["age"]
+        drawn = inside.protect(some, key=own, ids=bs.Wave("row", after="first")).data["age"]
         assert (out[rows] == low + np.asarray(drawn)).all()
 
 
@@ -384,7 +385,7 @@ def test_numbers_depend_on_the_reported_class_and_never_on_the_true_one() -> Non
     """Under one key and name, a row that is reported in a class has one number there."""
     made = bs.Plan([bs.Binned("x", [0, 100, 200], RR, keep=0.5, output="number")], name="p")
     ids = [f"p{i}" for i in range(2000)]
-    options: Any = {"key": key("true"), "id_column": "id", "after": "first", "release_name": "w"}
+    options: Any = {"key": key("true"), "ids": bs.Wave("id", after="first"), "release_name": "w"}
     one, other = (
         np.asarray(made.protect({"id": ids, "x": [value] * 2000}, **options).data["x"])
         for value in (7, 150)
@@ -400,11 +401,11 @@ def test_numbers_are_uniform_on_the_multiples_of_the_step() -> None:
     n = 60_000
     every: list[Any] = [
         {"key": key("uniform"), "release_name": "x"},
-        {"key": key("uniform"), "id_column": "id", "after": "first", "release_name": "x"},
+        {"key": key("uniform"), "ids": bs.Wave("id", after="first"), "release_name": "x"},
         {},
     ]
     for options in every:
-        own = bs.Plan(made.attributes, drop=[] if "id_column" in options else ["id"])
+        own = bs.Plan(made.attributes, drop=[] if "ids" in options else ["id"])
         out = own.protect({"id": np.arange(n), "x": np.full(n, 2.0)}, **options).data["x"]
         places = np.round(np.asarray(out) / 0.25).astype(int)
         assert set(places) <= set(range(13))
@@ -426,7 +427,7 @@ def test_units_share_their_class_and_every_member_has_its_own_number() -> None:
         keep=["hid"],
     )  # fmt: skip
     frame = {name: data[name] for name in ("id", "age", "hid")}
-    by_id: Any = {"key": key("units"), "id_column": "id", "after": "first", "release_name": "w"}
+    by_id: Any = {"key": key("units"), "ids": bs.Wave("id", after="first"), "release_name": "w"}
     every: list[Any] = [{}, by_id]
     for options in every:
         own = bs.Plan(made.attributes, keep=["hid"], drop=[] if options else ["id"])
@@ -446,14 +447,14 @@ def test_a_number_is_no_pseudonym_across_waves_or_rows() -> None:
     ids = np.repeat(np.arange(n), 3)
     frame = {"id": ids, "x": random.integers(0, 2 * wide, n)[ids]}
     options: Any = {"key": key("waves"), "id_column": "id", "max_rows_per_id": 3}
-    first = made.protect(frame, **options, after="first", release_name="one")
-    second = made.protect(frame, **options, after=first.certificate, release_name="two")
+    first = made.protect(frame, **waved(options, after="first"), release_name="one")
+    second = made.protect(frame, **waved(options, after=first.certificate), release_name="two")
     one, two = (np.asarray(each.data["x"]) for each in (first, second))
     assert ((one < wide) == (two < wide)).all()
     # Equal by chance once in 10,000 rows: 15,000 rows have at most 20, but for once in 10^12.
     assert (one == two).sum() < 20
     assert (one[::3] == one[1::3]).sum() < 20
-    again = made.protect(frame, **options, after="first", release_name="one")
+    again = made.protect(frame, **waved(options, after="first"), release_name="one")
     assert (np.asarray(again.data["x"]) == one).all()
 
 
@@ -462,10 +463,10 @@ def test_a_wave_of_numbers_has_a_name_of_its_own() -> None:
     options: Any = {"key": key("waves"), "id_column": "id"}
     must = 'column `age`: `release_name` must name the wave if output="number"'
     with pytest.raises(ValueError, match=f"{must}, and no other wave; got none"):
-        made.protect(data, **options, after="first")
-    first = made.protect(data, **options, after="first", release_name="one")
+        made.protect(data, **waved(options, after="first"))
+    first = made.protect(data, **waved(options, after="first"), release_name="one")
     with pytest.raises(ValueError, match="got the name of the wave before"):
-        made.protect(data, **options, after=first.certificate, release_name="one")
+        made.protect(data, **waved(options, after=first.certificate), release_name="one")
 
 
 def test_rows_on_an_engine_have_numbers_by_their_own_columns(tmp_path: Path) -> None:
@@ -496,7 +497,7 @@ def test_the_mean_of_the_classes_is_unbiased_and_bounds_the_original() -> None:
     mean = 0.0
     for out in itertools.product(range(3), repeat=3):
         chance = math.prod(law_[t, v] for t, v in zip(codes, out, strict=True))
-        found = made.mean({"x": [middles[v] for v in out]}, "x")
+        found = bs.Release({"x": [middles[v] for v in out]}, made).mean("x")
         mean += chance * found.value
         assert found.shift == (10.0, 10.0)
     assert math.isclose(mean, np.mean(middles))
@@ -505,7 +506,7 @@ def test_the_mean_of_the_classes_is_unbiased_and_bounds_the_original() -> None:
 
 def test_open_classes_have_no_bound_and_that_is_said() -> None:
     made = bs.Plan([bs.Binned("x", [0, 10], RR, keep=0.9, open=("high",))])
-    found = made.mean({"x": ["[0, 10)"] * 30 + ["[10, inf)"] * 10}, "x")
+    found = bs.Release({"x": ["[0, 10)"] * 30 + ["[10, inf)"] * 10}, made).mean("x")
     assert found.original() == (-math.inf, math.inf)
     assert any("open" in note for note in found.notes)
     assert math.isfinite(found.interval()[0])
@@ -543,7 +544,7 @@ def test_declared_representatives_replace_the_middles() -> None:
     assert bs.Plan.from_json(plan.to_json()).attributes == plan.attributes
     assert bs.Plan.from_toml(plan.to_toml()).digest == plan.digest
     assert "representatives" not in bs.Plan([bs.Binned("age", [0, 18, 65], **given)]).to_json()
-    found = plan.mean({"age": ["[18, 65)"] * 50}, "age")
+    found = bs.Release({"age": ["[18, 65)"] * 50}, plan).mean("age")
     said = "the numbers of `age` are the declared representatives of its classes"
     assert found.notes[0].startswith(said)
     for wrong in ([9, 40], [9, 40, 200], [40, 9, 70], [9, 40, float("nan")]):

@@ -63,7 +63,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         frame = people(400)
         own = bs.Plan(plan.attributes[:2], drop=[c for c in frame if c not in ("education", "sex")])
         released = own.protect(frame)
-        bs.audit(frame, released.data, own).report(found["audit"])
+        bs.audit(frame, bs.Release(released.data, own)).report(found["audit"])
     return found
 
 

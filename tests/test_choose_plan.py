@@ -83,17 +83,20 @@ def test_a_first_plan_by_truthfulness(tmp_path: Path) -> None:
     assert bs.Plan.from_toml(done.output).attributes == plan.attributes[:1]
 
 
-def test_the_strongest_of_a_plan_is_that_of_each_column() -> None:
-    age = bs.Categorical("age", range(10), "geometric", beta=0.2)
-    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.2)
-    town = bs.Categorical("town", range(4), "blocks", sizes=[2, 2])
-    plan = bs.Plan([age, sex, town, bs.Numeric("income", "k_anonymous", k=5)])
-    found = plan.strongest(records=10_000, tolerance=0.02)
-    assert [choice.column for choice in found] == ["age", "sex", "town"]
-    assert found[0].beta == pytest.approx(0.438196, abs=1e-6)
-    assert found[1].beta == bs.strongest(2, records=10_000, tolerance=0.02)[0].beta
-    assert found[2].matrix is None
-    assert "no single parameter" in found[2].note
+def test_preview_says_what_to_expect_of_records() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plan = bs.Plan([sex, bs.Categorical("job", range(3), "blocks", sizes=[2, 1])])
+    assert "To expect" not in str(plan.preview())
+    shown = str(plan.preview(records=1000, design_effect=4))
+    expected = [line for line in shown.splitlines() if line.startswith("sex")][1].split()
+    # Half of a half: standard error sqrt(1/4 / 1000) / (2 keep - 1), twice by the design.
+    error = 2 * math.sqrt(0.25 / 1000) / 0.5
+    assert expected == ["sex", "0.75", "0.25", f"{error:.4g}", f"{1.959964 * error:.4g}", "2.95%"]
+    singular = [line for line in shown.splitlines() if line.startswith("job")][1].split()
+    assert singular[-3:] == ["-", "-", "100%"]
+    assert "To expect of 1,000 records" in plan.preview(1000)._repr_html_()
+    with pytest.raises(ValueError, match="`design_effect` must be a positive number; got 0"):
+        plan.preview(1000, design_effect=0)
 
 
 def test_false_records_move_an_estimate_by_at_most_the_bound() -> None:
@@ -173,7 +176,7 @@ def test_clusters_on_adult_are_those_of_the_paper_by_hand() -> None:
     release = plan.protect(adult, key=bs.Key.insecure(3), release_name="pilot", allow_insecure=True)
     v = {}
     for one, other in combinations(names, 2):
-        found = plan.estimate(release, one, other, method="mle")
+        found = release.estimate(one, other, method="mle")
         table = pd.crosstab(release.data[one], release.data[other])
         p = stats.chi2_contingency(table, correction=False).pvalue
         v[frozenset((one, other))] = (p < 0.01 / 28) * cramer(
@@ -291,12 +294,3 @@ def test_clusters_say_what_they_cost_the_margins() -> None:
         before = (np.linalg.inv(a.matrices[0].to_dense()) ** 2).mean() - 1 / a.size**2
         assert factor == pytest.approx(after / before, rel=0.01)
     assert factors[0] > 2
-
-
-def test_a_column_with_one_draw_per_unit_is_not_chosen_by_records() -> None:
-    roof = bs.Categorical("roof", ["tin", "tile"], "randomized_response", beta=0.3, unit="home")
-    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
-    of_roof, of_sex = bs.Plan([roof, sex], drop=["home"]).strongest(records=1000, tolerance=0.05)
-    assert of_roof.matrix is None
-    assert of_roof.note == "one draw per `home`: ask by size, with the number of these as records"
-    assert of_sex.beta == bs.strongest(2, records=1000, tolerance=0.05)[0].beta

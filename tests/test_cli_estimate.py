@@ -16,7 +16,9 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic.cli import main
-from bistochastic.tables.sheet import Design, shared_noise
+from bistochastic.tables.design import Design
+from bistochastic.tables.sheet import shared_noise
+from folded import designed, waved
 
 PLAN = bs.Plan(
     [
@@ -81,7 +83,7 @@ def test_a_file_gives_what_python_gives(
         (folder / "plan.toml").write_text(plan.to_toml())
     else:
         plan = PLAN
-    want = plan.estimate(frame, *columns, **options)
+    want = bs.Release(frame, plan).estimate(*columns, **designed(options))
     done = run(folder, file, "--plan", "plan.toml", *words)
     assert done.exit_code == 0, done.output
     # A table of a file has no frame, and the same words.
@@ -193,7 +195,7 @@ def test_a_design_gives_what_it_gives_in_python(
     folder: Path, sampled: pd.DataFrame, file: str, words: list[str], options: dict[str, Any]
 ) -> None:
     for asked, where in (("sex", None), ("edu", {"age": [20, 22]}), ("edu", {"sex": ["F"]})):
-        want = PLAN.estimate(sampled, asked, where=where, **options)
+        want = bs.Release(sampled, PLAN).estimate(asked, where=where, **designed(options))
         extra = [f"{k}={','.join(map(str, v))}" for k, v in (where or {}).items()]
         given = [word for each in extra for word in ("--where", each)]
         done = run(folder, file, "--plan", "plan.toml", "--by", asked, *words, *given)
@@ -249,20 +251,22 @@ def released(rows: int, **options: Any) -> Any:
         "w": np.linspace(1, 2, 200),
     }  # fmt: skip
     return plan, plan.protect(
-        people, key=bs.Key.insecure(1), id_column="house", after="first",
-        allow_insecure=True, **options,
-    )  # fmt: skip
+        people,
+        key=bs.Key.insecure(1),
+        allow_insecure=True,
+        **waved(options, id_column="house", after="first"),
+    )
 
 
 def test_an_estimate_from_rows_that_share_noise_says_so(tmp_path: Path) -> None:
     plan, release = released(2, max_rows_per_id=2)
     scores = {"sex": [0, 1]}
     calls: list[Any] = [
-        lambda frame, **more: plan.estimate(frame, "sex", **more),
-        lambda frame, **more: plan.count(frame, {"sex": "F"}, **more),
-        lambda frame, **more: plan.ratio(frame, {"sex": "F"}, {"w": [1.0, 2.0]}, **more),
-        lambda frame, **more: plan.mean(frame, "sex", [0, 1], **more),
-        lambda frame, **more: plan.covariance(frame, ["sex", "w"], scores, **more),
+        lambda given, **more: given.estimate("sex", **designed(more)),
+        lambda given, **more: given.count({"sex": "F"}, **designed(more)),
+        lambda given, **more: given.ratio({"sex": "F"}, {"w": [1.0, 2.0]}, **designed(more)),
+        lambda given, **more: given.mean("sex", [0, 1], **designed(more)),
+        lambda given, **more: given.covariance(["sex", "w"], scores, **designed(more)),
     ]
     for call in calls:
         assert call(release).notes == (SHARED,)
@@ -270,12 +274,12 @@ def test_an_estimate_from_rows_that_share_noise_says_so(tmp_path: Path) -> None:
         assert call(release, weights="w", population="fixed").notes == (SHARED,)
         assert call(release, cluster="house").notes == ()
         # A frame alone does not say how it was drawn.
-        assert call(release.data).notes == ()
+        assert call(bs.Release(release.data, plan)).notes == ()
     # Nothing about a column in clear was drawn.
-    assert plan.estimate(release, "house").notes == ()
+    assert release.estimate("house").notes == ()
     _, single = released(1)
     assert single.certificate.ids.rows_per_id_checked == 1
-    assert plan.estimate(single, "sex").notes == ()
+    assert single.estimate("sex").notes == ()
     # From the shell the certificate lies beside the file, or is given for the plan.
     pd.DataFrame(release.data).to_csv(tmp_path / "file.csv", index=False)
     (tmp_path / "plan.toml").write_text(plan.to_toml())

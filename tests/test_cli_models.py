@@ -72,7 +72,9 @@ def test_regress_gives_what_python_gives(folder: Path, file: str) -> None:
     formula = "job ~ `years of school` + age"
     words = ("--plan", "plan.toml", "--formula", formula, "--model", "logistic", "--weights", "w",
              "--cluster", "house")  # fmt: skip
-    found = PLAN.regress(frame, formula, model="logistic", weights="w", cluster="house")
+    found = bs.Release(frame, PLAN).regress(
+        formula, model="logistic", design=bs.Design(weights="w", cluster="house")
+    )
     done = run(folder, "regress", file, *words, "--format", "csv")
     assert done.exit_code == 0, done.output
     printed = rows(done.stdout)

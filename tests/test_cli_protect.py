@@ -229,10 +229,7 @@ def test_waves_by_ids(tmp_path: Path) -> None:
         table,
         key=key,
         release_name="2026",
-        id_column="id",
-        after="first",
-        pseudonym="person",
-        rerandomize_numeric=True,
+        ids=bs.Wave("id", after="first", pseudonym="person", rerandomize_numeric=True),
     )
     two = pq.read_table(tmp_path / "two.parquet")
     for name in ("sex", "degree", "grade", "smokes", "person"):

@@ -73,14 +73,17 @@ def test_estimates_counts_and_ratios_are_those_of_the_table() -> None:
     collector, frame = PLAN.collector(*TABLES), as_frame(reports(600, 2))
     collector.update(frame)
     for columns in (("sex",), ("sex", "age"), ("smokes",), ("a", "b"), ("vote",)):
-        got, want = collector.estimate(*columns), PLAN.estimate(frame, *columns)
+        got, want = collector.estimate(*columns), bs.Release(frame, PLAN).estimate(*columns)
         np.testing.assert_allclose(got.frequencies, want.frequencies, rtol=1e-12)
         np.testing.assert_allclose(got.interval(), want.interval(), rtol=1e-12)
         assert got.records == want.records
     where: dict[str, object] = {"sex": "F", "age": [1, None]}
     for one, other in (
-        (collector.count(where), PLAN.count(frame, where)),
-        (collector.ratio({"sex": "F"}, {"age": 2}), PLAN.ratio(frame, {"sex": "F"}, {"age": 2})),
+        (collector.count(where), bs.Release(frame, PLAN).count(where)),
+        (
+            collector.ratio({"sex": "F"}, {"age": 2}),
+            bs.Release(frame, PLAN).ratio({"sex": "F"}, {"age": 2}),
+        ),
     ):
         assert [one.value, one.standard_error] == pytest.approx([other.value, other.standard_error])
         assert one.interval() == pytest.approx(other.interval())

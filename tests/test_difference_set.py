@@ -11,7 +11,7 @@ import pytest
 
 import bistochastic as bs
 import reference
-from bistochastic import designs, measures
+from bistochastic import difference_sets, measures
 from bistochastic.estimate.planning import mean_standard_error
 
 # Numbers that came from elsewhere: closed forms in 15 digits.
@@ -32,7 +32,7 @@ def _differences(v: int, residues: np.ndarray) -> np.ndarray:
 
 
 def test_every_set_up_to_size_2000_is_a_difference_set() -> None:
-    used = {designs.best(size, eps) for size in range(2, 2001) for eps in (0.3, 1, 3)}
+    used = {difference_sets.best(size, eps) for size in range(2, 2001) for eps in (0.3, 1, 3)}
     kinds = {len(design.field) for design in used if design.k > 1}
     assert kinds == {0, 1, 3}
     # Field sizes that are powers, and dimensions above a plane, are among them.
@@ -48,11 +48,11 @@ def test_every_set_up_to_size_2000_is_a_difference_set() -> None:
 
 
 def test_all_constructions_to_2000_are_difference_sets() -> None:
-    for design in designs.designs(2, 2000):
+    for design in difference_sets.list_sets(2, 2000):
         assert len(design.residues()) == design.k
-        assert designs.overlap(design.v, design.residues()) == design.k * (design.k - 1) // (
-            design.v - 1
-        )
+        assert difference_sets.overlap(design.v, design.residues()) == design.k * (
+            design.k - 1
+        ) // (design.v - 1)
 
 
 def test_rows_and_columns_sum_to_exactly_one_on_the_grid() -> None:
@@ -136,10 +136,12 @@ def test_bits_add_in_a_kron() -> None:
 
 def test_error_is_the_closed_form_and_the_gains_are_those_known() -> None:
     for size, (v, k, gain) in GAINS.items():
-        field = next(d.field for d in designs.designs(v, v) if d.k == k and len(d.field) == 3)
-        own = (v, designs.Design(v, k, field).residues())
+        field = next(
+            d.field for d in difference_sets.list_sets(v, v) if d.k == k and len(d.field) == 3
+        )
+        own = (v, difference_sets.DifferenceSet(v, k, field).residues())
         m = bs.difference_set(size, epsilon=1, set=own)
-        closed = float(designs.error(size, 1, v, k))
+        closed = float(difference_sets.error(size, 1, v, k))
         assert size * _error(m) == pytest.approx(closed, rel=1e-8)
         plain = bs.randomized_response(size, epsilon=1)
         assert _error(plain) / _error(m) == pytest.approx(gain, abs=0.05)
@@ -153,7 +155,7 @@ def test_designs_and_channels_that_others_publish() -> None:
     for v, k, known in ((1023, 511, 4776.7), (121, 40, 447.8), (1023, 1, 355_300.2)):
         closed = (v - 1) ** 2 * (k * e + v - k) ** 2 / (v * k * (v - k) * (e - 1) ** 2)
         assert closed == pytest.approx(known, abs=0.05)
-        assert float(designs.error(v, 1, v, k)) == pytest.approx(closed, rel=1e-12)
+        assert float(difference_sets.error(v, 1, v, k)) == pytest.approx(closed, rel=1e-12)
     for size, epsilon, flip, bits in (
         (2, math.log(3), 0.5, 0.18872187554086717),
         (2925, 14, 0.0024263221679834087, 11.461727965384876),
@@ -194,8 +196,8 @@ def _subset_selection(size: int, epsilon: float) -> float:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2])
 def test_error_is_that_of_subset_selection(epsilon: float) -> None:
-    chosen = designs.best(1000, epsilon)
-    own = float(designs.error(1000, epsilon, chosen.v, chosen.k))
+    chosen = difference_sets.best(1000, epsilon)
+    own = float(difference_sets.error(1000, epsilon, chosen.v, chosen.k))
     assert own <= 1.05 * _subset_selection(1000, epsilon)
 
 
@@ -205,10 +207,10 @@ def test_large_epsilon_is_randomized_response() -> None:
         assert m == bs.randomized_response(size, epsilon=math.log(size) + 0.01)
     # The shortcut agrees with the search over all sets.
     for size in range(2, 200):
-        known = [designs.Design(size, 1), *designs.designs(size, 4 * size)]
+        known = [difference_sets.DifferenceSet(size, 1), *difference_sets.list_sets(size, 4 * size)]
         vs, ks = [d.v for d in known], [d.k for d in known]
         for factor in (1.001, 1.5, 10):
-            errors = designs.error(size, math.log(size * factor), vs, ks)
+            errors = difference_sets.error(size, math.log(size * factor), vs, ks)
             assert errors[0] <= 1.01 * errors.min()
 
 

@@ -280,7 +280,7 @@ def noted(name: str, column: Any, note: str | None) -> Any:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "by position": {"key": KEY, "release_name": "w"},
-    "by ids": {"key": KEY, "id_column": "person", "after": "first", "pseudonym": "who"},
+    "by ids": {"key": KEY, "ids": bs.Wave("person", after="first", pseudonym="who")},
     "shuffled": {"key": KEY, "release_name": "w", "shuffle": True},
 }
 
@@ -306,7 +306,7 @@ def one_shuffle(monkeypatch: pytest.MonkeyPatch) -> None:
 def released(tables: Iterable[Any], options: str) -> Any:
     """The release of the first of two tables, which is that of the second, and its rows."""
     given = OPTIONS[options]
-    plan = plan_of(keep=["kept"] if "id_column" in given else ["kept", "person"])
+    plan = plan_of(keep=["kept"] if "ids" in given else ["kept", "person"])
     made = [plan.protect(table, **given) for table in tables]
     assert serialised(made[0].data) == serialised(made[1].data)
     assert made[0].certificate == made[1].certificate
@@ -342,7 +342,7 @@ def test_batches_and_streams_leave_by_their_cells(name: str, tmp_path: Path) -> 
     assert [serialised(part) for part in parts[0]] == [serialised(part) for part in parts[1]]
     KEY.to_file(tmp_path / "key")
     f = plan.batch_function(
-        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
+        key=bs.KeySource.file(tmp_path / "key"), ids=bs.Wave("person", after="first")
     )
     batches = [table.combine_chunks().to_batches()[0] for table in tables]
     made = [f.batch(batch) for batch in batches]
@@ -527,7 +527,7 @@ def test_dicts_of_arrays_leave_by_their_cells(name: str, options: str) -> None:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_relations_leave_by_their_cells(options: str) -> None:
     given = OPTIONS[options]
-    plan = plan_of(keep=["kept", "listed"] + ["person"] * ("id_column" not in given))
+    plan = plan_of(keep=["kept", "listed"] + ["person"] * ("ids" not in given))
     first, second, _cells = dictionary_pair(*DICTIONARIES["texts"])
     entries = ", ".join(f"'{text(i)}'" for i in (6, 2, 4, 0, 1, 3))
     made = []

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from folded import designed
 
 pytestmark = pytest.mark.filterwarnings("ignore:`for_frame` leaves columns out")
 
@@ -266,9 +267,9 @@ REFUSING: dict[str, Any] = {
     "protect": lambda: UNDECIDED.protect(TABLE),
     "protect_batches": lambda: UNDECIDED.protect_batches(pa.table(TABLE)),
     "respond": lambda: UNDECIDED.respond({"sex": "F"}, key=bs.Key.insecure(1), id=1),
-    "function": lambda: UNDECIDED.batch_function(key=None, id_column="hh"),  # type: ignore[arg-type]
+    "function": lambda: UNDECIDED.batch_function(key=None),  # type: ignore[arg-type]
     "report": lambda: UNDECIDED.report("report.html"),
-    "audit": lambda: bs.audit(TABLE, TABLE, UNDECIDED),
+    "audit": lambda: bs.audit(TABLE, bs.Release(TABLE, UNDECIDED)),
     "require": lambda: UNDECIDED.require(beta=0.1),
 }
 
@@ -286,15 +287,15 @@ def test_nothing_is_done_by_a_plan_with_undecided_columns(name: str) -> None:
 
 
 def test_estimates_raise_for_undecided_columns_alone() -> None:
-    assert UNDECIDED.estimate(TABLE, "sex").records == 10
+    assert bs.Release(TABLE, UNDECIDED).estimate("sex").records == 10
     for columns, options in [
         (["sex", "hh"], {}), (["sex"], {"where": {"hh": [1]}}), (["sex"], {"weights": "w"}),
         (["sex"], {"cluster": "hh"}),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=r"columns that the plan decides; got `(hh|w)`, which"):
-            UNDECIDED.estimate(TABLE, *columns, **options)  # type: ignore[arg-type]
+            bs.Release(TABLE, UNDECIDED).estimate(*columns, **designed(options))
     with pytest.raises(ValueError, match="columns that the plan decides; got `w`, which is"):
-        UNDECIDED.mean(TABLE, "w")
+        bs.Release(TABLE, UNDECIDED).mean("w")
 
 
 def test_undecided_columns_are_written_shown_and_read() -> None:

@@ -16,6 +16,7 @@ import pytest
 import bistochastic as bs
 from bistochastic.adapters.engines import Ordered
 from engine_failures import BAD_INPUT, SECRET, bad_input
+from folded import waved
 from test_function import people, plan
 
 ROWS = 4000
@@ -25,8 +26,10 @@ ROWS = 4000
 def options(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "survey.key"
     bs.Key.generate().to_file(path)
-    return {"key": bs.KeySource.file(path), "id_column": "person", "after": "first",
-            "pseudonym": "who"}  # fmt: skip
+    return {
+        "key": bs.KeySource.file(path),
+        "ids": bs.Wave("person", after="first", pseudonym="who"),
+    }
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def test_duckdb(options: dict[str, Any], release: pa.Table) -> None:
 
 def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
     """Two are done at a time. DuckDB hands over 131,072 rows at once."""
-    options = {**options, "pseudonym": None}
+    options = waved(options, pseudonym=None)
     votes = bs.Plan([bs.Categorical("votes", list(range(5)), "randomized_response", beta=0.4)])
 
     def rows(bad: int) -> duckdb.DuckDBPyRelation:

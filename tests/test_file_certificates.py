@@ -6,21 +6,16 @@ import contextlib
 import hashlib
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic.adapters.csv_dialect import Dialect
-from bistochastic.cli import main
 from bistochastic.files.earlier import ENDING
 from bistochastic.words import up
 from test_cli_protect import KEY, Folder, people, plan_of, write_csv
@@ -125,7 +120,7 @@ def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / f"two.parquet{ENDING}").unlink()
     said = warned(folder, "in.csv", "one.csv")
     assert said.startswith(f"Warning: one.csv{ENDING} (replaced by this run) in the same folder: ")
-    assert "convert" not in said
+    assert "name all files in one run" in said
     # A run with a key is another draw, and the same run again is none.
     assert f"one.csv{ENDING}" in warned(folder, "in.csv", "key.csv", *keyed)
     (tmp_path / f"one.csv{ENDING}").unlink()
@@ -194,29 +189,6 @@ def test_what_is_no_certificate_is_passed_over(tmp_path: Path) -> None:
     assert warned(folder, "in.csv", "two.csv") == ""
 
 
-@pytest.mark.parametrize("first", ["it's one.csv", "it's one.parquet"])
-def test_the_warning_says_how_to_convert_and_that_works(tmp_path: Path, first: str) -> None:
-    rows = 300
-    table = people(rows).append_column("code", [[f"0{i % 7}" for i in range(rows)]])
-    towns = [None if i % 9 == 0 else town for i, town in enumerate(table["town"].to_pylist())]
-    table = table.set_column(5, "town", [towns])
-    plan = plan_of(numeric=True, keep=["town", "code"])
-    folder = Folder(tmp_path, plan, table)
-    folder.run("in.parquet", first, *folder.keyed())
-    second = "two.parquet" if first.endswith(".csv") else "two.csv"
-    command = warned(folder, "in.parquet", second).splitlines()[-1].strip()
-    (tmp_path / second).unlink()
-    words = shlex.split(command)
-    assert words[0] == "python"
-    subprocess.run([sys.executable, *words[1:]], check=True)
-    # The same cells as those of one draw in memory.
-    want = plan.protect(table, key=bs.Key.from_bytes(KEY), release_name="2026").data
-    made = tmp_path / second
-    read = _cells(made, plan) if second == "two.csv" else pq.read_table(made)
-    for name in want.column_names:
-        assert read[name].to_pylist() == want[name].to_pylist(), name
-
-
 def _cells(path: Path, plan: bs.Plan) -> pa.Table:
     """The cells of a CSV file, as the package reads them."""
     from bistochastic.adapters.table_files import opened
@@ -230,32 +202,6 @@ def _cells(path: Path, plan: bs.Plan) -> pa.Table:
         source.close()
     income = table.column_names.index("income")
     return table.set_column(income, "income", table["income"].cast(pa.float64()))
-
-
-def test_a_conversion_keeps_types_and_knows_the_dialect(tmp_path: Path) -> None:
-    rows = "".join(f"{'FM'[i % 2]};{i % 4 + 1},5;0{i % 3}\n" for i in range(300))
-    (tmp_path / "in.csv").write_text("sex;weight;zip\n" + rows)
-    plan = bs.Plan(
-        [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)], keep=["weight", "zip"]
-    )
-    (tmp_path / "plan.toml").write_text(plan.to_toml())
-
-    def run(*words: str) -> Any:
-        done = CliRunner().invoke(main, [str(tmp_path / w) if "." in w[1:] else w for w in words])
-        assert done.exit_code == 0, done.output
-        return done
-
-    more = ["--plan", "plan.toml", "--separator", ";", "--decimal", ","]
-    run("protect", "in.csv", "one.csv", *more)
-    command = run("protect", "in.csv", "two.parquet", *more).stderr.splitlines()[-1].strip()
-    words = shlex.split(command)
-    subprocess.run([sys.executable, *words[1:]], check=True)
-    table = pq.read_table(tmp_path / "two.parquet")
-    assert table.schema.types == [pa.string(), pa.float64(), pa.string()]
-    shown = (tmp_path / "one.csv").read_text().splitlines()[1:]
-    assert [line.split(";")[0] for line in shown] == table["sex"].to_pylist()
-    assert table["weight"].to_pylist() == [i % 4 + 1.5 for i in range(300)]
-    run("estimate", "two.parquet", "--plan", "plan.toml", "--by", "sex", "--weights", "weight")
 
 
 def test_two_files_with_one_certificate_are_two_draws(tmp_path: Path) -> None:

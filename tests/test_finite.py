@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import bistochastic as bs
-from bistochastic.estimate.quantities import Quantity
+from bistochastic.estimate import Quantity
+from folded import designed
 
 CLEAR = bs.Plan([bs.Categorical("kind", ["E", "H", "M"], "identity")], keep="*", units=[])
 
@@ -44,7 +45,7 @@ def test_means_are_those_of_the_survey_package(
 ) -> None:
     frame = samples(name)
     plan = bs.Plan([bs.Categorical("awards", ["No", "Yes"], "identity")], keep="*", units=[])
-    found = plan.mean(frame, "api00", **design)
+    found = bs.Release(frame, plan).mean("api00", **designed(design))
     # As many digits as were printed.
     assert f"{found.value:.4f}" == f"{want[0]:.4f}"
     assert math.isclose(found.standard_error, want[1], abs_tol=6e-4 if want[1] == 23.779 else 6e-5)
@@ -88,10 +89,10 @@ def test_two_stages_follow_the_formula() -> None:
     }
     w, total = frame["w"].to_numpy(), float(frame["w"].sum())
     keys: Any = [frame[name].to_numpy() for name in ("region", "school", "room")]
-    found = CLEAR.mean(frame, "y", **design)
+    found = bs.Release(frame, CLEAR).mean("y", **designed(design))
     z = w * (frame["y"].to_numpy() - found.value) / total
     assert math.isclose(found.standard_error**2, by_hand(z, keys, 0.25, 0.5), rel_tol=1e-9)
-    table = CLEAR.estimate(frame, "kind", **design)
+    table = bs.Release(frame, CLEAR).estimate("kind", **designed(design))
     for i, kind in enumerate("EHM"):
         z = w * ((frame["kind"] == kind).to_numpy() - table.frequencies[i]) / total
         want = by_hand(z, keys, 0.25, 0.5)
@@ -100,13 +101,16 @@ def test_two_stages_follow_the_formula() -> None:
     # Sizes of the population say the same as fractions.
     sizes = frame.assign(schools=16, rooms=6)
     same: Any = {**design, "fpc": ("schools", "rooms")}
-    assert np.allclose(CLEAR.estimate(sizes, "kind", **same).standard_errors, table.standard_errors)
+    assert np.allclose(
+        bs.Release(sizes, CLEAR).estimate("kind", **designed(same)).standard_errors,
+        table.standard_errors,
+    )
     # Without fpc, the first stage is drawn with replacement, and the second one does not count.
     plain = {k: v for k, v in design.items() if k != "fpc"}
     one: Any = {**plain, "cluster": "school"}
     assert np.allclose(
-        CLEAR.estimate(frame, "kind", **plain).standard_errors,
-        CLEAR.estimate(frame, "kind", **one).standard_errors,
+        bs.Release(frame, CLEAR).estimate("kind", **designed(plain)).standard_errors,
+        bs.Release(frame, CLEAR).estimate("kind", **designed(one)).standard_errors,
     )
 
 
@@ -116,12 +120,12 @@ def test_a_finite_population_takes_no_noise_away(fpc: float) -> None:
     plan = bs.Plan([bs.Categorical("kind", ["E", "H", "M"], "randomized_response", keep=0.6)],
                    keep="*", units=[])  # fmt: skip
     frame = plan.protect(two_stages()).data
-    full = plan.estimate(frame, "kind").standard_errors ** 2
-    noise = plan.estimate(frame, "kind", population="fixed").standard_errors ** 2
-    found = plan.estimate(frame, "kind", fpc=fpc)
+    full = bs.Release(frame, plan).estimate("kind").standard_errors ** 2
+    noise = bs.Release(frame, plan).estimate("kind", population="fixed").standard_errors ** 2
+    found = bs.Release(frame, plan).estimate("kind", design=bs.Design(fpc=fpc))
     assert np.allclose(found.standard_errors**2, (1 - fpc) * full + fpc * noise, rtol=1e-9)
     assert np.allclose(np.diag(found.covariance), found.standard_errors**2, rtol=1e-9)
-    count = plan.count(frame, {"kind": "E"}, fpc=fpc).standard_error
+    count = bs.Release(frame, plan).count({"kind": "E"}, design=bs.Design(fpc=fpc)).standard_error
     assert math.isclose(count / len(frame), found.standard_errors[0], rel_tol=1e-9)
 
 
@@ -145,7 +149,7 @@ def test_designs_that_make_no_sense_are_refused(design: dict[str, Any], message:
     frame["mixed"] = np.where(np.arange(len(frame)) % 2, 0.5, 0.25)
     frame["w"] = 3.0
     with pytest.raises((ValueError, TypeError), match=message):
-        CLEAR.estimate(frame, "kind", **design)
+        bs.Release(frame, CLEAR).estimate("kind", **designed(design))
 
 
 def test_columns_drawn_by_unit_leave_the_correction_out() -> None:
@@ -153,8 +157,10 @@ def test_columns_drawn_by_unit_leave_the_correction_out() -> None:
                    keep=["hid"])  # fmt: skip
     frame = {"x": np.repeat(np.arange(50) % 2, 2), "hid": np.repeat(np.arange(50), 2)}
     out = plan.protect(frame).data
-    found = plan.estimate(out, "x", fpc=0.5)
-    assert np.array_equal(found.standard_errors, plan.estimate(out, "x").standard_errors)
+    found = bs.Release(out, plan).estimate("x", design=bs.Design(fpc=0.5))
+    assert np.array_equal(
+        found.standard_errors, bs.Release(out, plan).estimate("x").standard_errors
+    )
     assert any("fpc is left out" in note for note in found.notes)
 
 
@@ -193,17 +199,17 @@ def test_the_shell_answers_with_the_same_numbers(tmp_path: Path) -> None:
         return found
 
     cases: list[tuple[list[str], Quantity]] = [
-        (["--mean", "y", *staged], plan.mean(out, "y", **design)),
-        (["--count", "--where", "kind=E"], plan.count(out, {"kind": "E"})),
+        (["--mean", "y", *staged], bs.Release(out, plan).mean("y", **designed(design))),
+        (["--count", "--where", "kind=E"], bs.Release(out, plan).count({"kind": "E"})),
         (["--ratio", "kind=E,H", "--where", "region=1", *staged],
-         plan.ratio(out, {"kind": ["E", "H"]}, {"region": 1}, **design)),
+         bs.Release(out, plan).ratio({"kind": ["E", "H"]}, {"region": 1}, **designed(design))),
     ]  # fmt: skip
     for words, want in cases:
         [cell] = said(*words)["cells"]
         assert math.isclose(cell["value"], want.value, rel_tol=1e-9)
         assert math.isclose(cell["standard_error"], want.standard_error, rel_tol=1e-9)
     table = said("--by", "kind", *staged)["cells"]
-    want_errors = plan.estimate(out, "kind", **design).standard_errors
+    want_errors = bs.Release(out, plan).estimate("kind", **designed(design)).standard_errors
     assert np.allclose([cell["standard_error"] for cell in table], want_errors)
 
 
@@ -214,8 +220,12 @@ def test_a_regression_leaves_the_finite_population_out_and_says_so() -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)],
                    keep=["psu", "y"], units=[])  # fmt: skip
     data = plan.protect(frame).data
-    plain = plan.regress(data, "y ~ sex", model="linear", cluster="psu")
-    found = plan.regress(data, "y ~ sex", model="linear", cluster="psu", fpc=80)
+    plain = bs.Release(data, plan).regress(
+        "y ~ sex", model="linear", design=bs.Design(cluster="psu")
+    )
+    found = bs.Release(data, plan).regress(
+        "y ~ sex", model="linear", design=bs.Design(cluster="psu", fpc=80)
+    )
     assert found.coefficients.tolist() == plain.coefficients.tolist()
     assert found.standard_errors.tolist() == plain.standard_errors.tolist()
     assert any("fpc is left out" in note for note in found.notes)

@@ -113,27 +113,22 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
     "keep": KEPT.protect,
     "ids": lambda f: KEPT.protect(
-        f,
-        key=bs.Key.insecure(1),
-        allow_insecure=True,
-        id_column="x",
-        after="first",
-        max_rows_per_id=N,
+        f, key=bs.Key.insecure(1), allow_insecure=True, ids=bs.Wave("x", after="first", max_rows=N)
     ),
     "strata": lambda f: bs.Plan([bs.Categorical("y", [0, 1], groups=BY)], keep=["x"]).protect(f),
-    "where": lambda f: KEPT.estimate(f, "y", where={"x": 1}),
-    "by": lambda f: KEPT.estimate(f, "y", "x"),
-    "weights": lambda f: KEPT.estimate(f, "y", weights="x"),
-    "cluster": lambda f: KEPT.estimate(f, "y", cluster="x"),
-    "sampling strata": lambda f: KEPT.estimate(f, "y", strata="x"),
-    "audit kept": lambda f: bs.audit(f, f, KEPT),
+    "where": lambda f: bs.Release(f, KEPT).estimate("y", where={"x": 1}),
+    "by": lambda f: bs.Release(f, KEPT).estimate("y", "x"),
+    "weights": lambda f: bs.Release(f, KEPT).estimate("y", design=bs.Design(weights="x")),
+    "cluster": lambda f: bs.Release(f, KEPT).estimate("y", design=bs.Design(cluster="x")),
+    "sampling strata": lambda f: bs.Release(f, KEPT).estimate("y", design=bs.Design(strata="x")),
+    "audit kept": lambda f: bs.audit(f, bs.Release(f, KEPT)),
     "audit protected": lambda f: bs.audit(
-        f, f, bs.Plan([bs.Categorical("x", [0, 1], RR, beta=0.6)], keep=["y"])
+        f, bs.Release(f, bs.Plan([bs.Categorical("x", [0, 1], RR, beta=0.6)], keep=["y"]))
     ),
     "audit numbers": lambda f: bs.audit(
-        f, f, bs.Plan([bs.Numeric("x", "k_anonymous", k=2)], keep=["y"])
+        f, bs.Release(f, bs.Plan([bs.Numeric("x", "k_anonymous", k=2)], keep=["y"]))
     ),
-    "audit ids": lambda f: bs.audit(f, f, KEPT, id_column="x"),
+    "audit ids": lambda f: bs.audit(f, bs.Release(f, KEPT), id_column="x"),
     "for_frame": lambda f: bs.Plan.for_frame(f, beta=0.5),
     "for_frame looks": lambda f: bs.Plan.for_frame(f, beta=0.5, categories_from_data=True),
     "randomize": lambda f: bs.uniform(2).randomize(f["x"]),
@@ -186,7 +181,7 @@ def test_the_value_of_a_sparse_column_is_not_quoted() -> None:
     numbers = bs.Plan([bs.Numeric("x", "uniform")])
     for call in (
         lambda: plan.protect(frame),
-        lambda: plan.estimate(frame, "x"),
+        lambda: bs.Release(frame, plan).estimate("x"),
         lambda: numbers.protect(frame),
     ):
         with pytest.raises(TypeError) as refused:

@@ -20,6 +20,7 @@ from bistochastic.exchange import OLDER
 from bistochastic.plan import exchange as plan_json
 from bistochastic.plan import formats
 from bistochastic.plan import stored as stored_json
+from folded import waved
 
 INDEX = stored.index()
 every_plan = pytest.mark.parametrize("name", INDEX["plans"])
@@ -118,12 +119,10 @@ def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
     assert before.ids is not None
     kind = str if before.ids.kind == "texts" else int
     table: Any = stored.people(kind=kind)
-    options: Any = {"key": bs.Key.from_bytes(stored.KEY), "id_column": "person", "after": before}
+    options: Any = {"key": bs.Key.from_bytes(stored.KEY), "ids": bs.Wave("person", after=before)}
     if name == "ids numbers":
-        table, options = (
-            stored.incomes(),
-            {**options, "rerandomize_numeric": True, "release_name": "w2"},
-        )
+        options = waved(options, rerandomize_numeric=True, release_name="w2")
+        table = stored.incomes()
     if name == "ids units":
         hashed = {"unit_pseudonym": {"home": "dwelling"}, "release_name": "w2"}
         table, options = stored.dwellings(), {**options, **hashed}
@@ -132,7 +131,7 @@ def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
          for a in before.plan.attributes],
         name=before.plan.name, keep=before.plan.keep, drop=before.plan.drop,
     )  # fmt: skip
-    found = given.protect(table, **options).certificate
+    found = given.protect(table, **waved(options)).certificate
     assert found.ids is not None
     assert found.ids.after == INDEX["certificates"][name]
     assert found.ids.redrawn == ()
@@ -147,7 +146,7 @@ def test_no_wave_goes_on_from_a_release_without_ids(name: str) -> None:
     table = stored.people()
     given = bs.Plan(stored.survey().attributes, name=before.plan.name, keep=["region"])
     with pytest.raises(ValueError, match=r"of a release by ids; got one by (position|rows)"):
-        given.protect(table, key=bs.Key.from_bytes(stored.KEY), id_column="person", after=before)
+        given.protect(table, key=bs.Key.from_bytes(stored.KEY), ids=bs.Wave("person", after=before))
 
 
 def test_the_page_on_formats_names_all_that_changed() -> None:

@@ -19,6 +19,7 @@ import bistochastic as bs
 from bistochastic import _core
 from bistochastic._core import joined_ids as joined
 from bistochastic.plan import BatchFunction
+from folded import waved
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 
@@ -58,14 +59,14 @@ def key_file(tmp_path: Path) -> Path:
 
 
 def by_person(path: Path, **changes: Any) -> BatchFunction:
-    options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
-    return plan().batch_function(key=bs.KeySource.file(path), **options)
+    options: dict[str, Any] = {"ids": bs.Wave("person", after="first"), **changes}
+    return plan().batch_function(key=bs.KeySource.file(path), **waved(options))
 
 
 def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path) -> None:
     table = people(3000)
     whole = plan().protect(
-        table, key=bs.Key.from_file(key_file), id_column="person", after="first", pseudonym="who"
+        table, key=bs.Key.from_file(key_file), ids=bs.Wave("person", after="first", pseudonym="who")
     )
     f = by_person(key_file, pseudonym="who")
     assert f.table(table).equals(whole.data)
@@ -112,7 +113,7 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
         [bs.Categorical(name, values, "randomized_response", beta=0.4, missing=missing)
          for name, values in levels.items()],
     )  # fmt: skip
-    f = given.batch_function(key=bs.KeySource.file(key_file), id_column="person", after="first")
+    f = given.batch_function(key=bs.KeySource.file(key_file), ids=bs.Wave("person", after="first"))
     mask = np.zeros(2000, bool) if missing == "raise" else rng.random(2000) < 0.2
     columns: dict[str, Any] = {"person": np.arange(2000)}
     for name, values in levels.items():
@@ -140,7 +141,7 @@ def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path
     column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
                             missing="category")  # fmt: skip
     f = bs.Plan([column]).batch_function(
-        key=bs.KeySource.file(key_file), id_column="person", after="first"
+        key=bs.KeySource.file(key_file), ids=bs.Wave("person", after="first")
     )
     # With 50,000 records, none reported as missing is rarer than 1e-20.
     ids, codes = np.arange(50_000), np.arange(50_000) % 256
@@ -181,7 +182,7 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert [differ in each.published_unchanged for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # A later wave on one machine goes on from it, and finds what changed.
-    later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
+    later = {"key": bs.Key.from_file(key_file), "ids": bs.Wave("person", after=certificate)}
     assert plan().protect(table, **later).data.equals(f.table(table))  # type: ignore[arg-type]
     texts = table.set_column(0, "person", table["person"].cast(pa.string()))
     with pytest.raises(ValueError, match="ids that are texts, where they were whole numbers"):
@@ -213,9 +214,9 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     one = both.batch_function(key=source, row_columns=["person"], release_name="may")
     rows_only = one.certificate(records=400, engine="duckdb", schema=table.schema)
     with pytest.raises(ValueError, match=r"`after` must be .* by ids; got one by rows"):
-        both.batch_function(key=source, id_column="person", after=rows_only)
+        both.batch_function(key=source, ids=bs.Wave("person", after=rows_only))
     # People under the same key share no words with rows.
-    people_too = both.batch_function(key=source, id_column="person", after="first")
+    people_too = both.batch_function(key=source, ids=bs.Wave("person", after="first"))
     with pytest.raises(ValueError, match="must be in `frame`"):
         people_too.table(table.drop_columns(["file"]))
 
@@ -283,7 +284,7 @@ def test_a_temporary_key_is_gone_after_its_block(tmp_path: Path) -> None:
         [path] = tmp_path.iterdir()
         if os.name == "posix":
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        f = plan().batch_function(key=source, id_column="person", after="first")
+        f = plan().batch_function(key=source, ids=bs.Wave("person", after="first"))
         first = f.table(table)
         assert first.equals(f.table(table))
     assert list(tmp_path.iterdir()) == []
@@ -299,27 +300,49 @@ NUMERIC = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
 
 def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     source = bs.KeySource.file(key_file)
-    first = {"id_column": "person", "after": "first"}
-    by_row = {"key": source, "row_columns": ["a"]}
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"key": None, **first}, "`key` must be a KeySource; got none, so a row"),
-        ({"key": bs.Key.generate(), **first}, "would write a key into its logs"),
-        ({"key": source}, "as rows have no position on an engine; got neither"),
-        ({"key": source, "shuffle": True, **first}, "`shuffle` must be False, as no worker"),
-        ({**by_row, **first}, "got both"),
-        ({"key": source, "id_column": "person"}, "`after` must be"),
-        (by_row, "`release_name` must name the file"),
+    first = {"ids": bs.Wave("person", after="first")}
+    cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
+        (
+            plan(),
+            {"key": None, **first},
+            TypeError,
+            "`key` must be a KeySource; got none, so a row",
+        ),
+        (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
+        (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
+        (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
+        (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
+        (plan(), {"key": source, "ids": "person"}, ValueError, "`after` must be"),
+        (
+            plan(),
+            {"key": source, "row_columns": ["a"]},
+            ValueError,
+            "`release_name` must name the file",
+        ),
+        (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
+        (
+            plan(),
+            {"key": source, "row_columns": "a", "release_name": "r"},
+            TypeError,
+            "list of names",
+        ),
+        (plan(), {"key": source, "ids": 3}, TypeError, "`ids` must be a Wave or a column of ids"),
+        (
+            plan(),
+            {"key": source, "ids": bs.Wave("person", after="first", max_rows=2)},
+            ValueError,
+            "`max_rows` must be 1 on an engine",
+        ),
+        (NUMERIC, {"key": source, **first}, ValueError, "must not be numeric on an engine"),
     ]
-    for options, sentence in cases:
-        with pytest.raises((TypeError, ValueError), match=sentence):
-            plan().batch_function(**options)
-    with pytest.raises(ValueError, match="must not be numeric on an engine"):
-        NUMERIC.batch_function(key=source, id_column="person", after="first")
+    for made, options, error, sentence in cases:
+        with pytest.raises(error, match=sentence):
+            made.batch_function(**options)
 
 
 def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
     table, source = people(300), bs.KeySource.file(key_file)
-    first: dict[str, Any] = {"id_column": "person", "after": "first"}
+    first: dict[str, Any] = {"ids": bs.Wave("person", after="first")}
     plain = plan().batch_function(key=source, **first).table(table)
     f = plan().batch_function(key=source, release_name="may", **first)
     assert f.table(table).equals(plain)
@@ -339,8 +362,8 @@ def test_an_insecure_key_is_asked_for_by_name(
     monkeypatch.syspath_prepend(str(tmp_path))
     source = bs.KeySource.call("insecure_of_test:key")
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
-        plan().batch_function(key=source, id_column="person", after="first")
-    f = plan().batch_function(key=source, id_column="person", after="first", allow_insecure=True)
+        plan().batch_function(key=source, ids=bs.Wave("person", after="first"))
+    f = plan().batch_function(key=source, ids=bs.Wave("person", after="first"), allow_insecure=True)
     assert f.table(people(3)).num_rows == 3
     with pytest.raises(TypeError, match="`key` must be a Key; got int from insecure_of_test:other"):
         bs.KeySource.call("insecure_of_test:other")

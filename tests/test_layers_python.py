@@ -27,7 +27,7 @@ ROOMS = (
     "structure",
     "operators",
     "matrix",
-    "designs",
+    "difference_sets",
     "families",
     "exchange",
     "measures",

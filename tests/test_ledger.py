@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import bistochastic as bs
+from folded import waved
 
 RR: Any = "randomized_response"
 FRAME: dict[str, Any] = {"sex": ["F", "M"], "age": [1, 2]}
@@ -31,7 +32,7 @@ def plan_of(epsilon: float = 1.0, **more: Any) -> bs.Plan:
 
 
 def of(plan: bs.Plan, frame: dict[str, Any] = FRAME, **options: Any) -> bs.Certificate:
-    return plan.protect(frame, **options).certificate
+    return plan.protect(frame, **waved(options)).certificate
 
 
 def wave(plan: bs.Plan, ids: list[Any] | None = None, **options: Any) -> bs.Certificate:

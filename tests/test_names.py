@@ -26,6 +26,8 @@ SHELL = {
     "certificate": "the file that the certificate is written to",
     "data": "the file that the data of the demo are written to",
     "by": "the columns of a table",
+    "id_column": "the column of ids",
+    "max_rows_per_id": "the rows that an id may have",
     "format": "the form of a table",
     "separator": "what stands between the columns of a CSV file",
     "encoding": "the encoding of a CSV file",
@@ -63,11 +65,13 @@ def test_options_are_called_as_in_python() -> None:
         | set(parameters(bs.Plan.preview)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
-        "protect": set(parameters(bs.Plan.protect)),
-        "estimate": set(parameters(bs.Plan.estimate)) | {"mean", "ratio", "count"},
+        "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Wave)),
+        "estimate": set(parameters(bs.Release.estimate))
+        | set(parameters(bs.Design))
+        | {"mean", "ratio", "count"},
         "audit": set(parameters(bs.audit)),
         "report": set(parameters(bs.Plan.report)),
-        "regress": set(parameters(bs.Plan.regress)),
+        "regress": set(parameters(bs.Release.regress)) | set(parameters(bs.Design)),
         "verify": set(parameters(bs.open)),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

@@ -15,6 +15,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic.audit.results import Audit
+from folded import tabulated
 from returned import CLASSES
 
 NASTY = "<script>alert('x')</script>"
@@ -74,7 +75,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     """One of each class, with labels and values that would show. To show one must not change it."""
     m = bs.randomized_response(3, beta=0.6)
     by_ids = simple().protect(
-        people(), key=source.read(), id_column="person", after="first", pseudonym="who"
+        people(), key=source.read(), ids=bs.Wave("person", after="first", pseudonym="who")
     )
     strata = bs.Categorical(
         "sex", ["F", "M"], groups=(NASTY, {NASTY: bs.uniform(2), "s": bs.identity(2)})
@@ -87,17 +88,17 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
     ledger.add(released.certificate, dataset="survey")
     labels = bs.Plan([plan().attributes[0], plan().attributes[1]], keep=["town", "income"])
     waves = {name: values for name, values in table().items() if name != "name"}
-    regression = labels.regress(waves, "income ~ b", model="linear")
+    regression = bs.Release(waves, labels).regress("income ~ b", model="linear")
     return {
         "Audit": audited,
-        "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
+        "Design": bs.Design(weights=NASTY),
+        "Wave": bs.Wave(NASTY, after="first"),
+        "Counts": tabulated(plan(), [{NASTY: NASTY, "count": 5}], NASTY),
         "Finding": audited.findings[0],
         "Pooled": bs.audit(
-            waves, labels.protect(waves), labels, also=[labels.protect(waves)], targets=1
+            waves, labels.protect(waves), also=[labels.protect(waves)], targets=1
         ).pooled[0],
-        "Scenario": bs.audit(
-            waves, labels.protect(waves), labels, knows=["town"], targets=1
-        ).scenarios[0],
+        "Scenario": bs.audit(waves, labels.protect(waves), knows=["town"], targets=1).scenarios[0],
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
         "Guess": audited.guesses[0],
@@ -124,7 +125,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Displacement": bs.k_anonymous(1000, share=0.05).displacement(),
         "Entry": m.profile()["epsilon"],
         "Estimate": m.estimate(counts=[60, 20, 10], categories={NASTY: labelled()}),
-        "BatchFunction": simple().batch_function(key=source, id_column="person", after="first"),
+        "BatchFunction": simple().batch_function(key=source, ids=bs.Wave("person", after="first")),
         "Joint": plan().attributes[1],
         "Key": source.read(),
         "KeySource": source,
@@ -139,16 +140,16 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
-        "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
-        "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
+        "Quantity": bs.Release({"sex": ["F"] * 60 + ["M"] * 40}, simple()).count({"sex": "F"}),
+        "Ratio": bs.Release({"sex": ["F"] * 60 + ["M"] * 40}, simple()).ratio({"sex": "F"}),
         "Regression": regression,
         "Release": released,
         "ReverseMap": bs.masking.reverse_map(masked, masked),
         "Spent": ledger.spent[0],
         "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
-        "Transitions": labels.transitions(
-            waves, waves, columns=NASTY, id_column="town", memoised=True
+        "Transitions": bs.Release(waves, labels).transitions(
+            bs.Release(waves, labels), NASTY, id_column="town", memoised=True
         ),
         "Unit": bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform", unit=NASTY)], drop=[NASTY])
         .protect({"sex": ["F"], NASTY: [SECRET]}, count_units=True)
@@ -177,7 +178,7 @@ def audit_of_numbers() -> Audit:
         ],
         keep=["town", "person"],
     )
-    return bs.audit(frame, made.protect(frame), made, id_column="person")
+    return bs.audit(frame, made.protect(frame), id_column="person")
 
 
 every_class = pytest.mark.parametrize("name", CLASSES)
@@ -242,11 +243,38 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     page = found._repr_html_()
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
-    named = {"Audit", "Axis", "Binned", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
-             "Joint", "Linkage", "Marginal", "Measures", "Neighbours",
-             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
-             "Tradeoff", "Ledger", "Spent", "Transitions", "Unit",
-             "Collector", "Finding", "Pooled", "Scenario"}  # fmt: skip
+    named = {
+        "Audit",
+        "Axis",
+        "Binned",
+        "Categorical",
+        "Certificate",
+        "Counts",
+        "Design",
+        "Estimate",
+        "Guess",
+        "Wave",
+        "Joint",
+        "Linkage",
+        "Marginal",
+        "Measures",
+        "Neighbours",
+        "PermutationDistance",
+        "Plan",
+        "Point",
+        "Preview",
+        "Release",
+        "Groups",
+        "Tradeoff",
+        "Ledger",
+        "Spent",
+        "Transitions",
+        "Unit",
+        "Collector",
+        "Finding",
+        "Pooled",
+        "Scenario",
+    }
     assert ("&lt;script&gt;" in page) == (name in named)
 
 

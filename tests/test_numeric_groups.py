@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from folded import designed
 
 
 def key(name: str) -> bs.Key:
@@ -172,13 +173,13 @@ def test_means_of_subgroups_and_weighted_means_lie_within_their_bounds(options: 
             weights=present.query("region == 's' and sex == 'M'")["w"]))),
     ]  # fmt: skip
     for question, truth in asked:
-        found = made.mean(out, "income", **question)
+        found = bs.Release(out, made).mean("income", **designed(question))
         low, high = found.value - found.shift[0], found.value + found.shift[1]
         # Not an estimate: the mean of the sample itself is always there.
         assert low - 1e-9 <= truth <= high + 1e-9
         assert any("of permuted numbers" in note for note in found.notes)
         assert found.original()[0] <= low
-    fixed = made.mean(out, "income", where={"sex": "F"}, population="fixed")
+    fixed = bs.Release(out, made).mean("income", where={"sex": "F"}, population="fixed")
     assert fixed.standard_error == 0
 
 
@@ -186,10 +187,10 @@ def test_means_by_the_groups_themselves_are_exact() -> None:
     data, made = frame(), plan()
     out = made.protect(data).data
     for region, rows in data.groupby("region"):
-        found = made.mean(out, "income", where={"region": region})
+        found = bs.Release(out, made).mean("income", where={"region": region})
         assert math.isclose(found.value, rows["income"].mean(), rel_tol=1e-12)
         assert found.shift == (0.0, 0.0)
-    found = made.mean(out, "income")
+    found = bs.Release(out, made).mean("income")
     assert math.isclose(found.value, data["income"].mean(), rel_tol=1e-12)
 
 
@@ -199,5 +200,5 @@ def test_class_means_at_the_ends_have_no_bound() -> None:
     out = made.protect(data).data
     top = data["income"].idxmax()
     flag = pd.DataFrame(out).assign(sex=np.where(np.arange(len(data)) == top, "T", "o"))
-    found = made.mean(flag, "income", where={"sex": "T"})
+    found = bs.Release(flag, made).mean("income", where={"sex": "T"})
     assert found.shift[1] == math.inf

@@ -12,6 +12,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic.plan import Release
+from folded import tabulated
 
 KEY = bs.Key.insecure(5)
 TOWNS = [f"town {i}" for i in range(28)]
@@ -70,7 +71,7 @@ def test_a_release_holds_them_and_an_original_must_not(library: Any, missing: An
     with pytest.raises(ValueError, match=r"column `town`: must hold declared categories only"):
         protected(plan, release.data)
     for method in ("inverse", "mle", "simplex", "shrunk"):
-        found = plan.estimate(release, "town", method=method)
+        found = release.estimate("town", method=method)
         many = 29 if missing == "category" else 28
         assert found.frequencies.shape == (many,)
         assert found.axes[0].categories[:28] == tuple(TOWNS)
@@ -104,39 +105,40 @@ def test_estimates_are_those_of_the_truth(missing: Any) -> None:
     names = [*TOWNS, *([None] if missing == "category" else [])]
     shares = np.array([true.get(name, true[true.index.isna()].sum()) for name in names])
     for method in ("inverse", "mle", "simplex"):
-        found = plan.estimate(release, "town", method=method)
+        found = release.estimate("town", method=method)
         # All intervals at once, of 1e-6 together, none missed.
-        bounds = plan.estimate(release, "town").interval(1 - 1e-6, simultaneous=True)
+        bounds = release.estimate("town").interval(1 - 1e-6, simultaneous=True)
         assert ((bounds[:, 0] <= shares) & (shares <= bounds[:, 1])).all()
         assert np.abs(found.frequencies - shares).max() < 6 * found.standard_errors.max()
     # Within a subgroup, crossed with another column, and by counts.
     women = pd.Series(data["town"])[data["sex"] == "F"].value_counts(normalize=True)
-    inside = plan.estimate(release, "town", where={"sex": "F"})
+    inside = release.estimate("town", where={"sex": "F"})
     assert inside.frequencies[27] == pytest.approx(
         women[TOWNS[27]], abs=5 * inside.standard_errors[27]
     )
-    crossed = plan.estimate(release, "town", "sex")
+    crossed = release.estimate("town", "sex")
     assert crossed.shape == (len(names), 2)
-    by_region = plan.estimate(release, "town", where={"region": "n"})
+    by_region = release.estimate("town", where={"region": "n"})
     assert by_region.frequencies[27] == pytest.approx(
         women[TOWNS[27]], abs=5 * by_region.standard_errors[27]
     )
-    count = plan.count(release, {"town": TOWNS[27], "sex": "F"})
+    count = release.count({"town": TOWNS[27], "sex": "F"})
     exact = int(((data["town"] == TOWNS[27]) & (data["sex"] == "F")).sum())
     assert count.value == pytest.approx(exact, abs=6 * count.standard_error)
     rows = pd.DataFrame(release.data).groupby(["town", "sex"], dropna=False).size()
     counted = rows.rename("count").reset_index()
-    again = plan.estimate(counts=plan.tabulate(counted, "town", "sex"))
+    again = bs.Release(tabulated(plan, counted, "town", "sex"), plan).estimate(
+        *tabulated(plan, counted, "town", "sex").columns
+    )
     assert again.frequencies == pytest.approx(crossed.frequencies, abs=1e-12)
-    mean = plan.mean(release, "town", {**dict.fromkeys(TOWNS, 0), TOWNS[27]: 1}) if (
+    mean = release.mean("town", {**dict.fromkeys(TOWNS, 0), TOWNS[27]: 1}) if (
         missing == "raise") else None  # fmt: skip
     if mean is not None:
         assert mean.value == pytest.approx(shares[27], abs=6 * mean.standard_error)
-    weighted = plan.estimate(
-        {**release.data, "w": np.ones(60_000), "s": np.arange(60_000) % 2}, "town",
-        weights="w", strata="s",
-    )  # fmt: skip
-    plain = plan.estimate(release, "town")
+    weighted = bs.Release(
+        {**release.data, "w": np.ones(60_000), "s": np.arange(60_000) % 2}, plan
+    ).estimate("town", design=bs.Design(weights="w", strata="s"))
+    plain = release.estimate("town")
     assert weighted.frequencies == pytest.approx(plain.frequencies, abs=1e-12)
     assert weighted.standard_errors == pytest.approx(plain.standard_errors, rel=1e-3)
 
@@ -151,7 +153,7 @@ def test_groups_need_one_number_of_codes() -> None:
     release = protected(plan, data)
     true = pd.Series(data["town"]).value_counts(normalize=True)
     for method in ("inverse", "mle"):
-        found = plan.estimate(release, "town", method=method)
+        found = release.estimate("town", method=method)
         assert found.frequencies[27] == pytest.approx(
             true[TOWNS[27]], abs=5 * found.standard_errors[27]
         )
@@ -171,7 +173,7 @@ def test_joint_columns_numbers_and_weights_reject_it() -> None:
     with pytest.raises(ValueError, match="for numbers; got"):
         bs.Plan([bs.Numeric("income", "difference_set", epsilon=1)]).for_records(28)
     with pytest.raises(ValueError, match="`calibration_weights` must be used with codes"):
-        plan_of().calibration_weights(protected(plan_of(), table(3000)))
+        protected(plan_of(), table(3000)).calibration_weights()
     with pytest.raises(ValueError, match=r"must be distinct; got '\(unused 1\)' twice"):
         bs.Categorical("x", ["(unused 1)", *TOWNS[1:]], "difference_set", epsilon=1)
 
@@ -181,7 +183,7 @@ def test_one_record_at_a_time_and_by_ids() -> None:
     data = {name: column[:300] for name, column in table(300).items()}
     ids = [f"p{i}" for i in range(300)]
     release = bs.Plan(plan.attributes, name="survey", keep=["region"]).protect(
-        {**data, "id": ids}, key=KEY, id_column="id", after="first", allow_insecure=True
+        {**data, "id": ids}, key=KEY, ids=bs.Wave("id", after="first"), allow_insecure=True
     )
     assert "(unused 1)" in set(release.data["town"])
     for i in range(300):

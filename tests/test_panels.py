@@ -15,6 +15,7 @@ from scipy import stats
 
 import bistochastic as bs
 from bistochastic.models.panels import pair_responses
+from folded import designed
 
 RR: Any = "randomized_response"
 
@@ -61,8 +62,12 @@ def test_drawn_pairs_follow_the_pair_law() -> None:
     waves = []
     after: Any = "first"
     for values in (truth // 3, truth % 3):
-        release = plan.protect({"person": np.arange(n), "x": values}, key=key, id_column="person",
-                               after=after, allow_insecure=True)  # fmt: skip
+        release = plan.protect(
+            {"person": np.arange(n), "x": values},
+            key=key,
+            ids=bs.Wave("person", after=after),
+            allow_insecure=True,
+        )
         waves.append(np.asarray(release.data["x"]))
         after = release.certificate
     law = pair_law(plan.attributes[0].matrix)  # type: ignore[arg-type]
@@ -85,8 +90,9 @@ def test_reference_numbers() -> None:
     one, two = (matrix.randomize(each.astype(np.uint8), key=key, stream="w", ids=ids)
                 for each in (first, second))  # fmt: skip
     plan = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=matrix)], keep=["id"])
-    found = plan.transitions({"x": one, "id": ids}, {"x": two, "id": ids}, columns="x",
-                             id_column="id", memoised=True)  # fmt: skip
+    found = bs.Release({"x": one, "id": ids}, plan).transitions(
+        bs.Release({"x": two, "id": ids}, plan), "x", id_column="id", memoised=True
+    )
     reported = np.rint(found.table.reports.reshape(3, 3) * n)
     assert reported.tolist() == [[821, 133, 41], [34, 828, 118], [119, 40, 866]]
     np.testing.assert_allclose(
@@ -136,9 +142,12 @@ def two_waves(n: int, plan: bs.Plan, seed: int, *, later: bs.Plan | None = None)
     two.loc[rng.random(n) < 0.1, "town"] = "N"
     two = two.sample(frac=0.9, random_state=seed).reset_index(drop=True)
     key = bs.Key.insecure(seed)
-    first = plan.protect(one, key=key, id_column="person", after="first", allow_insecure=True)
+    first = plan.protect(one, key=key, ids=bs.Wave("person", after="first"), allow_insecure=True)
     second = (later or plan).protect(
-        two, key=key, id_column="person", after=first.certificate, redraw=True, allow_insecure=True
+        two,
+        key=key,
+        ids=bs.Wave("person", after=first.certificate, redraw=True),
+        allow_insecure=True,
     )
     return one, two, first, second
 
@@ -165,7 +174,7 @@ def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
                         keep=["person", "town"], name="panel")  # fmt: skip
     one, two, first, second = two_waves(30_000, plan, 30, later=later)
     columns = ["b", "a"] if case == "both" else ["a"]
-    found = plan.transitions(first, second, columns=columns, id_column="person")
+    found = first.transitions(second, columns, id_column="person")
     assert found.people == 27_000
     assert found.alone == (3000, 0)
     assert found.memoised == (case != "another matrix")
@@ -188,10 +197,13 @@ def test_tables_of_moves_come_back_to_the_original(case: str) -> None:
         assert wrong.reshape(3, 3).trace() > stayed + 0.1
         assert found.stayers is not None
         assert abs(found.stayers.value / found.people - stayed) < 0.02
-    weighted = plan.transitions(
-        first, second.data.assign(w=1.0), columns=columns, id_column="person", weights="w",
-        plan2=second.certificate.plan, memoised=True,
-    )  # fmt: skip
+    weighted = first.transitions(
+        bs.Release(second.data.assign(w=1.0), second.plan),
+        columns,
+        id_column="person",
+        memoised=True,
+        design=bs.Design(weights="w"),
+    )
     np.testing.assert_allclose(weighted.counts, found.counts, rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(
         weighted.table.standard_errors, found.table.standard_errors, rtol=1e-9
@@ -204,24 +216,26 @@ def test_a_change_has_the_error_of_the_difference() -> None:
                    keep=["person", "town"], name="panel")  # fmt: skip
     one, two, first, second = two_waves(20_000, plan, 50)
     truth = two["a"].mean() - one["a"].mean()
-    mean = plan.change(first, second, column="a", id_column="person")
+    mean = first.change(second, column="a", id_column="person")
     assert abs(mean.value - truth) < 6 * mean.standard_error
-    before = plan.mean(first, "a").standard_error
-    after = plan.mean(second, "a").standard_error
+    before = first.mean("a").standard_error
+    after = second.mean("a").standard_error
     assert mean.standard_error < 0.8 * math.hypot(before, after)
-    share = plan.change(first, second, where={"b": "u"}, given={"a": [0, 1]}, id_column="person")
+    share = first.change(second, where={"b": "u"}, given={"a": [0, 1]}, id_column="person")
     inside = [wave[wave["a"] < 2] for wave in (one, two)]
     truth = (inside[1]["b"] == "u").mean() - (inside[0]["b"] == "u").mean()
     assert abs(share.value - truth) < 6 * share.standard_error
-    ratios = [plan.ratio(wave, {"b": "u"}, {"a": [0, 1]}).value for wave in (first, second)]
+    ratios = [wave.ratio({"b": "u"}, {"a": [0, 1]}).value for wave in (first, second)]
     assert share.value == pytest.approx(ratios[1] - ratios[0], rel=1e-9)
     assert share.notes[0] == f"from {ratios[0]:.6g} to {ratios[1]:.6g}"
-    clustered = plan.change(first, second, column="a", id_column="person", cluster="town")
+    clustered = first.change(
+        second, column="a", id_column="person", design=bs.Design(cluster="town")
+    )
     assert clustered.degrees == 1
-    strata = plan.change(first, second, column="a", id_column="person", strata="town")
+    strata = first.change(second, column="a", id_column="person", design=bs.Design(strata="town"))
     assert strata.value == pytest.approx(mean.value)
     # People of one wave alone, and the same wave twice: no change, without an error.
-    none = plan.change(first, first, column="a", id_column="person")
+    none = first.change(first, column="a", id_column="person")
     assert none.value == 0
     assert none.standard_error == 0
 
@@ -236,13 +250,17 @@ def test_changes_and_moves_are_covered() -> None:
     for i in range(tries):
         cells = rng.choice(9, n, p=truth.ravel())
         one, two = (
-            plan.protect({"person": np.arange(n), "a": each}, key=bs.Key.insecure(1000 + i),
-                         id_column="person", after="first", allow_insecure=True)
+            plan.protect(
+                {"person": np.arange(n), "a": each},
+                key=bs.Key.insecure(1000 + i),
+                ids=bs.Wave("person", after="first"),
+                allow_insecure=True,
+            )
             for each in (cells // 3, cells % 3)
-        )  # fmt: skip
-        low, high = plan.transitions(one, two, columns="a", id_column="person").table.interval().T
+        )
+        low, high = one.transitions(two, "a", id_column="person").table.interval().T
         hits += (low <= truth.ravel()) & (truth.ravel() <= high)
-        low, high = plan.change(one, two, column="a", id_column="person").interval()
+        low, high = one.change(two, column="a", id_column="person").interval()
         change += low <= truth.sum(axis=0) @ [0, 1, 2] - truth.sum(axis=1) @ [0, 1, 2] <= high
     assert (stats.binom.cdf([*hits, change], tries, 0.95) > 1e-7).all(), (hits, change)
     assert min(hits) < tries
@@ -257,17 +275,20 @@ def test_waves_drawn_by_position_are_not_taken_for_memoised() -> None:
     waves = [plan.protect({"person": np.arange(n), "a": each}) for each in (first, second)]
     truth = int((first == second).sum())
     with pytest.raises(ValueError, match=r"^`memoised` must say whether both waves were drawn"):
-        plan.transitions(waves[0].data, waves[1].data, columns="a", id_column="person")
-    bare = plan.transitions(waves[0].data, waves[1].data, columns="a", id_column="person",
-                            memoised=False)  # fmt: skip
-    told = plan.transitions(*waves, columns="a", id_column="person")
+        bs.Release(waves[0].data, plan).transitions(
+            bs.Release(waves[1].data, plan), "a", id_column="person"
+        )
+    bare = bs.Release(waves[0].data, plan).transitions(
+        bs.Release(waves[1].data, plan), "a", id_column="person", memoised=False
+    )
+    told = waves[0].transitions(waves[1], "a", id_column="person")
     for found in (bare, told):
         assert not found.memoised
         assert found.stayers is not None
         # Six standard errors: false alarm below 1e-8.
         assert abs(found.stayers.value - truth) < 6 * found.stayers.standard_error
     with pytest.raises(ValueError, match=r"^`memoised` must agree with the certificates.*; got Tr"):
-        plan.transitions(*waves, columns="a", id_column="person", memoised=True)
+        waves[0].transitions(waves[1], "a", id_column="person", memoised=True)
 
 
 def test_the_design_of_wave_2_follows_its_rows() -> None:
@@ -286,7 +307,10 @@ def test_the_design_of_wave_2_follows_its_rows() -> None:
         {"weights": "w", "strata": "half", "fpc": "fraction"},
         {"weights": "w", "cluster": ("half", "sub"), "fpc": (4, "fraction")},
     ):
-        sorted_, other = (plan.transitions(one, wave, **options, **survey) for wave in (one, mixed))
+        sorted_, other = (
+            bs.Release(one, plan).transitions(bs.Release(wave, plan), **designed(options, **survey))
+            for wave in (one, mixed)
+        )
         np.testing.assert_allclose(other.counts, sorted_.counts, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(
             other.table.standard_errors, sorted_.table.standard_errors, rtol=1e-9
@@ -297,7 +321,9 @@ def test_tables_of_too_many_pairs_are_refused() -> None:
     plan = bs.Plan([bs.Categorical("a", range(100), RR, epsilon=4)], keep=["id"])
     wave = {"id": list(range(300)), "a": [i % 100 for i in range(300)]}
     with pytest.raises(ValueError, match=r"^`columns` must make at most 4,096 pairs .* 10,000"):
-        plan.transitions(wave, wave, columns="a", id_column="id", memoised=True)
+        bs.Release(wave, plan).transitions(
+            bs.Release(wave, plan), "a", id_column="id", memoised=True
+        )
 
 
 def _homes(plan: bs.Plan, seed: int, homes: int) -> tuple[float, list[Any]]:
@@ -312,10 +338,14 @@ def _homes(plan: bs.Plan, seed: int, homes: int) -> tuple[float, list[Any]]:
     key = bs.Key.insecure(seed)
     # Of the people that homes are drawn from: 0.4 + 0.2 (1 - 2 x 0.4) in the second wave.
     return 0.04, [
-        plan.protect(wave, key=key, id_column="person", pseudonym="who", after="first",
-                     allow_insecure=True)
+        plan.protect(
+            wave,
+            key=key,
+            ids=bs.Wave("person", pseudonym="who", after="first"),
+            allow_insecure=True,
+        )
         for wave in waves
-    ]  # fmt: skip
+    ]
 
 
 def test_a_change_of_what_is_drawn_by_unit_covers() -> None:
@@ -324,7 +354,7 @@ def test_a_change_of_what_is_drawn_by_unit_covers() -> None:
     tries, hits = 80, 0
     for i in range(tries):
         truth, waves = _homes(plan, 2000 + i, 150)
-        low, high = plan.change(*waves, where={"roof": 1}, pseudonym="who").interval()
+        low, high = waves[0].change(waves[1], where={"roof": 1}, pseudonym="who").interval()
         hits += low <= truth <= high
     # False alarm 1e-6 if intervals cover 95%; by persons alone, 60% did.
     assert stats.binom.cdf(hits, tries, 0.95) > 1e-6, hits
@@ -337,17 +367,17 @@ def test_a_unit_that_was_dropped_raises_in_every_analysis_of_errors() -> None:
     _, waves = _homes(plan, 3000, 150)
     lost = r"^column `roof`: `cluster` must be given for standard errors, as the unit `home` is not"
     with pytest.raises(ValueError, match=lost):
-        plan.change(*waves, where={"roof": 1}, pseudonym="who")
+        waves[0].change(waves[1], where={"roof": 1}, pseudonym="who")
     with pytest.raises(ValueError, match=lost):
-        plan.ratio(waves[0], {"roof": 1})
+        waves[0].ratio({"roof": 1})
     data = {**waves[0].data, "y": [float(i) for i in range(750)]}
     for model in ("linear", "logistic"):
         text = "y ~ roof" if model == "linear" else "roof ~ 1"
         with pytest.raises(ValueError, match=lost):
-            plan.regress(data, text, model=model)
+            bs.Release(data, plan).regress(text, model=model)
     drawn = r"^column `roof`: must be drawn by person for transitions; got one that is drawn by the"
     with pytest.raises(ValueError, match=drawn):
-        plan.transitions(*waves, columns="roof", pseudonym="who")
+        waves[0].transitions(waves[1], "roof", pseudonym="who")
 
 
 def test_bad_input_is_one_sentence() -> None:
@@ -360,23 +390,26 @@ def test_bad_input_is_one_sentence() -> None:
     twice = {**frame, "person": [1, 1, 2]}
     bare = {name: values for name, values in frame.items() if name != "person"}
     calls: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (frame, other, {}, "`wave2` must have ids of wave1; got 0 that match of 3 and 3"),
-        (frame, twice, {}, "`wave2` must have one row per id; got 1 more row than ids"),
-        (frame, bare, {}, "`wave2` must have the column `person` of ids; got none of that name: "),
+        (frame, other, {}, "`later` must have ids of the release; got 0 that match of 3 and 3"),
+        (frame, twice, {}, "`later` must have one row per id; got 1 more row than ids"),
+        (frame, bare, {}, "`later` must have the column `person` of ids; got none of that name: "),
         (frame, frame, {"columns": ["nobody"]}, "`columns` must name protected columns; got one"),
         (frame, frame, {"pseudonym": "person"}, "`id_column` must name the column of ids, or"),
         (frame, frame, {"columns": ["c"]}, "column `c`: `transitions` must be used with a matrix"),
         (frame, frame, {"columns": ["d"]}, "column `d`: `transitions` must be used with an inv"),
         (frame, frame, {"memoised": None}, "`memoised` must say whether both waves were drawn by "
-         "ids with one key, as wave1 has no certificate; got none"),
+         "ids with one key, as release has no certificate; got none"),
+        (frame, frame, {"memoised": 1}, "`memoised` must be True or False; got int"),
     ]  # fmt: skip
     for one, two, more, wrong in calls:
         given = {"columns": ["a"], "id_column": "person", "memoised": True, **more}
         with pytest.raises((ValueError, TypeError), match=f"^{re.escape(wrong)}"):
-            plan.transitions(one, two, **given)
+            bs.Release(one, plan).transitions(bs.Release(two, plan), **designed(given))
     with pytest.raises(bs.errors.SingularMatrixError):
-        plan.transitions(frame, frame, columns=["c"], id_column="person", memoised=True)
+        bs.Release(frame, plan).transitions(
+            bs.Release(frame, plan), ["c"], id_column="person", memoised=True
+        )
     with pytest.raises(
         TypeError, match=r"^`change` must be used with where or column; got neither"
     ):
-        plan.change(frame, frame, id_column="person")
+        bs.Release(frame, plan).change(bs.Release(frame, plan), id_column="person")

@@ -137,7 +137,7 @@ def test_texts_are_released_as_from_memory_and_stay_texts(
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     key = bs.Key.from_file(tmp_path / "key")
-    expected = plan.protect(table, key=key, id_column="person", after="first").data
+    expected = plan.protect(table, key=key, ids=bs.Wave("person", after="first")).data
     found = pq.read_table(tmp_path / "out.parquet")
     # A file of Parquet knows one type of texts.
     assert found["answer"].type == pa.string()
@@ -187,6 +187,6 @@ def test_many_pieces_are_drawn_two_at_a_time_and_written_in_order(
     done, plan = release(tmp_path, table, "out.parquet", *BY_IDS, *key)
     assert done.exit_code == 0, done.output
     held = bs.Key.from_file(tmp_path / "key")
-    expected = plan.protect(table, key=held, id_column="person", after="first").data
+    expected = plan.protect(table, key=held, ids=bs.Wave("person", after="first")).data
     assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups > 5
     assert pq.read_table(tmp_path / "out.parquet").equals(expected)

@@ -52,14 +52,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "anatomize": lambda p: bs.masking.anatomize(
         AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
     ),
-    "audit": lambda p: bs.audit(TABLE, RELEASE, PLAN, progress=p),
+    "audit": lambda p: bs.audit(TABLE, RELEASE, progress=p),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
-    "Plan.estimate": lambda p: SEARCHED.estimate(
-        {"x": [0] * 5 + [1] * 3 + [2]}, "x", method="mle", progress=p
+    "Release.estimate": lambda p: bs.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
+        "x", method="mle", progress=p
     ),
 }
 # These are told the gap of a likelihood rather than a share.
-GAPS = ("Matrix.estimate", "Plan.estimate")
+GAPS = ("Matrix.estimate", "Release.estimate")
 every_call = pytest.mark.parametrize("name", CALLS)
 
 
@@ -107,7 +107,7 @@ def test_the_calls_are_all_that_take_progress() -> None:
             members = [
                 m for m in dir(thing) if not m.startswith("_") and callable(getattr(thing, m))
             ]
-            if issubclass(thing, bs.Matrix | bs.Plan):
+            if issubclass(thing, bs.Matrix | bs.Plan | bs.Release):
                 taken |= {f"{name}.{m}" for m in members if "progress" in parameters(thing, m)}
         elif callable(thing) and "progress" in parameters(owner, name):
             taken.add(name)

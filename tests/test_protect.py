@@ -287,7 +287,7 @@ def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
     KEY.to_file(tmp_path / "survey.key")
     source = bs.KeySource.file(tmp_path / "survey.key")
     table = pa.table({**people(300), "id": range(300)})
-    by_ids: dict[str, Any] = {"id_column": "id", "after": "first"}
+    by_ids: dict[str, Any] = {"ids": bs.Wave("id", after="first")}
     by_position: dict[str, Any] = {"release_name": "w"}
     for options in (by_position, by_ids):
         given = table if options is by_ids else table.drop_columns(["id"])
@@ -340,12 +340,10 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
             {"key": bs.Key.insecure(1), "release_name": "w"},
             "allow_insecure=True be said; got one that anyone can guess",
         ),
-        ({"after": "first"}, "`after` must go with id_column"),
-        ({"pseudonym": "p"}, "`pseudonym` must go with id_column"),
-        ({"redraw": True}, "`redraw` must go with id_column"),
-        ({"rerandomize_numeric": True}, "`rerandomize_numeric` must go with id_column"),
-        ({"max_rows_per_id": 2}, "`max_rows_per_id` must go with id_column"),
-        ({"id_column": "name"}, "`key` must be given with id_column; got none"),
+        ({"shuffle": 1}, "`shuffle` must be True or False"),
+        ({"ids": bs.Wave("name", after="first")}, "`key` must be given with ids; got none"),
+        ({"ids": "name"}, '`after` must be "first" or the certificate of the wave before'),
+        ({"ids": 3}, "`ids` must be a Wave or a column of ids; got int"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], match: str) -> None:

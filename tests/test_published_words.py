@@ -226,10 +226,10 @@ def test_shared_noise_asks_for_clusters(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     key = bs.Key.from_bytes(bytes(range(32)))
     data = {"sex": ["F", "M", "F"], "id": [1, 1, 2]}
-    several = plan.protect(data, key=key, id_column="id", after="first", max_rows_per_id=2)
+    several = plan.protect(data, key=key, ids=bs.Wave("id", after="first", max_rows=2))
     assert "Estimates need cluster=" in text_of(written(several, tmp_path))
     data = {"sex": ["F", "M", "F"], "id": [1, 3, 2]}
-    single = plan.protect(data, key=key, id_column="id", after="first")
+    single = plan.protect(data, key=key, ids=bs.Wave("id", after="first"))
     assert "Estimates need cluster=" not in text_of(written(single, tmp_path))
 
 

@@ -65,14 +65,15 @@ def assert_numbers(found: Any, coefficients: Any, errors: Any = None, atol: floa
 
 def test_reference_numbers_of_the_corrected_score(adult: Any) -> None:
     _, plan, data = adult
-    found = plan.regress(data, "rich ~ `education-num` + sex + hours", model="logistic")
+    found = bs.Release(data, plan).regress("rich ~ `education-num` + sex + hours", model="logistic")
     assert_numbers(found, [-6.200563, 0.334672, 1.167291, 0.472028],
                    [0.239703, 0.021019, 0.069207, 0.021086])  # fmt: skip
-    found = plan.regress(data, "Q('salary-class') ~ Q('education-num') + sex + hours",
-                         model="logistic")  # fmt: skip
+    found = bs.Release(data, plan).regress(
+        "Q('salary-class') ~ Q('education-num') + sex + hours", model="logistic"
+    )
     assert_numbers(found, [-6.178898, 0.335324, 1.137887, 0.470654],
                    [0.277061, 0.024029, 0.080834, 0.023918])  # fmt: skip
-    found = plan.regress(data, "hours ~ `education-num` + sex", model="multinomial")
+    found = bs.Release(data, plan).regress("hours ~ `education-num` + sex", model="multinomial")
     assert_numbers(found, [0.111058, 0.061348, 0.773424, -3.439787, 0.245892, 1.544182,
                            -3.969967, 0.217062, 1.969043])  # fmt: skip
     assert found.names[3] == "2: Intercept"
@@ -80,9 +81,11 @@ def test_reference_numbers_of_the_corrected_score(adult: Any) -> None:
 
 def test_reference_numbers_of_corrected_moments(adult: Any) -> None:
     _, plan, data = adult
-    found = plan.regress(data, "`hours-per-week` ~ `education-num` + sex", model="linear")
+    found = bs.Release(data, plan).regress(
+        "`hours-per-week` ~ `education-num` + sex", model="linear"
+    )
     assert_numbers(found, [28.812610, 0.747096, 6.127384], [0.664031, 0.063751, 0.219691])
-    found = plan.regress(data, "`salary-class` ~ `education-num` + sex", model="linear")
+    found = bs.Release(data, plan).regress("`salary-class` ~ `education-num` + sex", model="linear")
     assert_numbers(found, [-0.418116, 0.052976, 0.189636], [0.029212, 0.002800, 0.009289])
     assert found.outcomes == (">50K",)
 
@@ -97,13 +100,15 @@ def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
          [0.173612, 0.013667, 0.079209, 0.023242], -119464.312090),
     ):  # fmt: skip
         text = f"{outcome} ~ `education-num` + sex + hours"
-        found = plan.regress(data, text, model="logistic", method="likelihood")
+        found = bs.Release(data, plan).regress(text, model="logistic", method="likelihood")
         assert_numbers(found, theta, errors, 2e-6)
-        assert value <= found.log_likelihood <= value + 2e-4
+        assert value <= (found.log_likelihood or 0.0) <= value + 2e-4
     # Only the outcome is protected: the likelihood of the reports, by default.
     part = bs.Plan([plan.attributes[2]], name="adult", keep="*")
     mixed = data.assign(**{name: frame[name] for name in ("education-num", "sex")})
-    found = part.regress(mixed, "`salary-class` ~ `education-num` + sex + hours", model="logistic")
+    found = bs.Release(mixed, part).regress(
+        "`salary-class` ~ `education-num` + sex + hours", model="logistic"
+    )
     assert found.method == "likelihood"
     assert_numbers(found, [-6.463492, 0.355117, 1.200700, 0.478475],
                    [0.107370, 0.008048, 0.046056, 0.019725])  # fmt: skip
@@ -112,12 +117,18 @@ def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
 def test_reported_values_taken_as_true_ones_give_the_naive_numbers(adult: Any) -> None:
     frame, plan, data = adult
     text = "rich ~ `education-num` + sex + hours"
-    naive = regress(plan, data, text, "logistic", None, {}, raw=True)
+    naive = regress(bs.Release(data, plan), text, "logistic", None, None, raw=True)
     assert_numbers(naive, [-3.289602, 0.088849, 0.622063, 0.631114])
-    original = regress(plan, frame, text, "logistic", None, {}, raw=True)
+    original = regress(bs.Release(frame, plan), text, "logistic", None, None, raw=True)
     assert_numbers(original, [-6.428275, 0.351090, 1.189960, 0.490961])
-    linear = regress(plan, frame, "`hours-per-week` ~ `education-num` + sex", "linear", None, {},
-                     raw=True)  # fmt: skip
+    linear = regress(
+        bs.Release(frame, plan),
+        "`hours-per-week` ~ `education-num` + sex",
+        "linear",
+        None,
+        None,
+        raw=True,
+    )
     assert_numbers(linear, [29.410572, 0.697486, 5.970891])
 
 
@@ -163,7 +174,7 @@ def test_identity_matrices_give_what_statsmodels_gives(rest: str) -> None:
         ("logistic", "bit", sm.Logit),
         ("multinomial", "three", sm.MNLogit),
     ):
-        found = plan.regress(data, f"{outcome} ~ {rest}", model=kind)  # type: ignore[arg-type]
+        found = bs.Release(data, plan).regress(f"{outcome} ~ {rest}", model=kind)  # type: ignore[arg-type]
         assert found.terms == tuple(design.columns)
         options = {} if kind == "linear" else {"disp": 0, "method": "newton", "tol": 1e-14}
         theirs = peer(frame[outcome], design).fit(cov_type="HC0", **options)
@@ -183,7 +194,7 @@ def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
     plan = plan_of(frame, bs.identity)
     text = "bit ~ C(x) * town"
     theirs = sm.Logit(frame["bit"], model_matrix("C(x) * town", frame)).fit(disp=0)
-    found = plan.regress(frame, text, model="logistic", method="likelihood")
+    found = bs.Release(frame, plan).regress(text, model="logistic", method="likelihood")
     np.testing.assert_allclose(found.coefficients, theirs.params, atol=1e-6)
     np.testing.assert_allclose(found.standard_errors, theirs.bse, rtol=1e-5)
 
@@ -191,7 +202,7 @@ def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
 def fitted(plan: bs.Plan, frame: Any, text: str) -> tuple[records.Records, Any, Any]:
     """Rows of a table with the functions of both sides of a formula."""
     sides = formula.parse(text)
-    rows = records.read_records(plan, frame, sides.outcome, sides.covariates, {})
+    rows = records.read_records(bs.Release(frame, plan), sides.outcome, sides.covariates, None)
     right = formula.terms_of(rows, sides.right, records.UNPROTECTED)
     return rows, right, formula.terms_of(rows, sides.left, records.OUTCOME)
 
@@ -296,9 +307,9 @@ def test_batches_give_what_the_whole_table_gives(monkeypatch: pytest.MonkeyPatch
     plan = plan_of(frame, lambda size: bs.randomized_response(size, keep=0.8))
     data = plan.protect(frame).data
     text = "bit ~ x + s + z + s:z"
-    whole = plan.regress(data, text, model="logistic")
+    whole = bs.Release(data, plan).regress(text, model="logistic")
     monkeypatch.setattr(cells, "_HELD", 100)
-    parts = plan.regress(data, text, model="logistic")
+    parts = bs.Release(data, plan).regress(text, model="logistic")
     np.testing.assert_allclose(parts.coefficients, whole.coefficients, rtol=1e-9)
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-7)
 
@@ -326,11 +337,11 @@ def test_every_kind_of_column_comes_back_to_the_original() -> None:
         ("logistic", "bit ~ x * town + s + z"),
         ("multinomial", "three ~ x + s"),
     ):
-        found = plan.regress(data, text, model=kind)  # type: ignore[arg-type]
-        truth = regress(plan, frame, text, kind, None, {}, raw=True).coefficients
+        found = bs.Release(data, plan).regress(text, model=kind)  # type: ignore[arg-type]
+        truth = regress(bs.Release(frame, plan), text, kind, None, None, raw=True).coefficients
         away = np.abs(found.coefficients - truth) / found.standard_errors
         assert away.max() < 6, (text, away)
-        naive = regress(plan, data, text, kind, None, {}, raw=True).coefficients
+        naive = regress(bs.Release(data, plan), text, kind, None, None, raw=True).coefficients
         assert np.abs(naive - truth).max() > 3 * np.abs(found.coefficients - truth).max(), text
 
 
@@ -358,7 +369,7 @@ def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() ->
     data = plan.protect(frame).data
     middle = pd.cut(frame["age"], [0, 30, 60, 90], right=False, labels=False)
     known = frame.assign(age=middle * 30 + 15)
-    found = plan.regress(data, "y ~ age + own + x", model="linear")
+    found = bs.Release(data, plan).regress("y ~ age + own + x", model="linear")
     assert found.terms == ("Intercept", "age", "own[T.yes]", "x")
     # Noise is drawn once per house, so houses are the clusters.
     assert found.degrees == n // 3 - 1
@@ -368,12 +379,14 @@ def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() ->
     labels = np.array(age.categories)[middle]
     known = known.assign(age=pd.Categorical(labels, age.categories))
     design = model_matrix("age + own + x", known)
-    found = plan.regress(data, "bit ~ age + own + x", model="logistic")
+    found = bs.Release(data, plan).regress("bit ~ age + own + x", model="logistic")
     truth = sm.Logit(known["bit"], design).fit(disp=0).params
     assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
-    likely = plan.regress(data, "bit ~ age + own", model="logistic", method="likelihood")
+    likely = bs.Release(data, plan).regress(
+        "bit ~ age + own", model="logistic", method="likelihood"
+    )
     assert likely.log_likelihood is not None
-    only = plan.regress(data, "y ~ C(x)", model="linear")
+    only = bs.Release(data, plan).regress("y ~ C(x)", model="linear")
     assert len(only.coefficients) == 5
 
 
@@ -385,7 +398,9 @@ def test_weights_strata_and_clusters() -> None:
     frame["half"] = frame["village"] % 2
     plan = plan_of(frame, bs.identity)
     design = model_matrix("x + z", frame)
-    found = plan.regress(frame, "bit ~ x + z", model="logistic", weights="w", cluster="village")
+    found = bs.Release(frame, plan).regress(
+        "bit ~ x + z", model="logistic", design=bs.Design(weights="w", cluster="village")
+    )
     # The estimating equations of weights, and clusters by hand: m / (m - 1) sum of z z^T.
     theirs = sm.GLM(frame["bit"], design, sm.families.Binomial(), freq_weights=frame["w"]).fit(
         tol=1e-14
@@ -404,12 +419,14 @@ def test_weights_strata_and_clusters() -> None:
         stats.t.ppf(0.95, 59) * found.standard_errors[1], rel=1e-6
     )
     assert found.without_noise is None
-    likely = plan.regress(
-        frame, "bit ~ x + town", model="logistic", method="likelihood", cluster="village",
-        strata="half",
-    )  # fmt: skip
-    score = plan.regress(
-        frame, "bit ~ x + town", model="logistic", cluster="village", strata="half"
+    likely = bs.Release(frame, plan).regress(
+        "bit ~ x + town",
+        model="logistic",
+        method="likelihood",
+        design=bs.Design(cluster="village", strata="half"),
+    )
+    score = bs.Release(frame, plan).regress(
+        "bit ~ x + town", model="logistic", design=bs.Design(cluster="village", strata="half")
     )
     assert likely.degrees == 58
     np.testing.assert_allclose(likely.coefficients, score.coefficients, atol=1e-6)
@@ -417,8 +434,9 @@ def test_weights_strata_and_clusters() -> None:
     # A weight of two is two records, and records outside of the answers are none.
     twice = pd.concat([frame, frame[frame["w"] == 2], *[frame[frame["w"] == 3]] * 2])
     for kind, outcome in (("linear", "number"), ("logistic", "bit")):
-        one = plan.regress(frame, f"{outcome} ~ x + z", model=kind, weights="w")  # type: ignore[arg-type]
-        other = plan.regress(twice, f"{outcome} ~ x + z", model=kind)  # type: ignore[arg-type]
+        asked: Any = {"formula": f"{outcome} ~ x + z", "model": kind}
+        one = bs.Release(frame, plan).regress(**asked, design=bs.Design(weights="w"))
+        other = bs.Release(twice, plan).regress(**asked)
         np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9)
 
 
@@ -428,16 +446,16 @@ def test_missing_values_are_left_out_with_a_note() -> None:
     plan = bs.Plan([bs.Categorical("x", [0, 1, 2, 3], RR, keep=0.9, missing="keep")], keep="*")
     frame["x"] = frame["x"].astype("Int64")
     frame.loc[5, "x"] = None
-    found = plan.regress(frame, "number ~ x + z", model="linear")
+    found = bs.Release(frame, plan).regress("number ~ x + z", model="linear")
     assert found.records == 298
     assert found.notes == ("2 records with missing values left out",)
-    alone = plan.regress(frame.drop([3, 5]), "number ~ x + z", model="linear")
+    alone = bs.Release(frame.drop([3, 5]), plan).regress("number ~ x + z", model="linear")
     np.testing.assert_allclose(found.coefficients, alone.coefficients, rtol=1e-12)
     np.testing.assert_allclose(found.covariance, alone.covariance, rtol=1e-10)
     kind = bs.Plan(
         [bs.Categorical("x", [0, 1, 2, 3], matrix=bs.identity(5), missing="category")], keep="*"
     )
-    found = kind.regress(frame, "number ~ x", model="linear")
+    found = bs.Release(frame, kind).regress("number ~ x", model="linear")
     assert found.terms == ("Intercept", "x[T.1]", "x[T.2]", "x[T.3]", "x[T.(missing)]")
 
 
@@ -475,17 +493,19 @@ def test_bad_input_is_one_sentence() -> None:
         ("bit ~ z + I(2 * z)", "logistic", "`regress` must find a maximum at which"),
     ):  # fmt: skip
         if wrong is None:
-            assert plan.regress(frame, text, model=model).terms == ("Intercept",)  # type: ignore[arg-type]
+            assert bs.Release(frame, plan).regress(text, model=model).terms == ("Intercept",)  # type: ignore[arg-type]
             continue
         with pytest.raises(ValueError, match=f"^{wrong}") as error:
-            plan.regress(frame, text, model=model)  # type: ignore[arg-type]
+            bs.Release(frame, plan).regress(text, model=model)  # type: ignore[arg-type]
         assert "secret" not in str(error.value)
         assert "hidden" not in str(error.value)
         assert "\n" not in str(error.value)
     with pytest.raises(
         ValueError, match=r"^`method` must be corrected for a linear model; got like"
     ):
-        plan.regress(frame, "number ~ x", model="linear", method="likelihood")
+        bs.Release(frame, plan).regress("number ~ x", model="linear", method="likelihood")
+    with pytest.raises(TypeError, match=r"^`formula` must be "):
+        bs.Release(frame, plan).regress(3, model="linear")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -510,7 +530,7 @@ def test_a_formula_runs_no_python(
     # Refused before formulaic reads it.
     monkeypatch.setattr("formulaic.Formula", lambda text: pytest.fail("formulaic saw it"))
     with pytest.raises(ValueError, match=r"^`formula` must hold only names of columns, numb"):
-        plan.regress(frame, text, model="linear")
+        bs.Release(frame, plan).regress(text, model="linear")
     assert not path.exists()
 
 
@@ -525,7 +545,7 @@ def test_every_listed_function_is_one_of_formulaic() -> None:
     for rest in ("0 + `x` + bs(z, df=4)", "I((z > 1) | (x == 2))", "poly(z, degree=2, raw=True)",
                  "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2", "Q('x') + log(x + 1)",
                  "bs(z, include_intercept=False, df=4)"):  # fmt: skip
-        found = plan.regress(frame, f"number ~ {rest}", model="linear")
+        found = bs.Release(frame, plan).regress(f"number ~ {rest}", model="linear")
         assert np.isfinite(found.coefficients).all()
 
 
@@ -533,7 +553,7 @@ def test_separated_outcomes_are_refused() -> None:
     frame = {"x": [0] * 50 + [1] * 50, "y": [0] * 50 + [1] * 50}
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
     with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
-        plan.regress(frame, "y ~ x", model="logistic")
+        bs.Release(frame, plan).regress("y ~ x", model="logistic")
 
 
 def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
@@ -545,16 +565,19 @@ def test_numbers_of_classes_are_noted_and_categories_are_not() -> None:
     data = plan.protect(frame).data
     said = "the numbers of `income` are the middles of its classes, not the original ones"
     for found in (
-        plan.regress(data, "y ~ income", model="linear"),
-        plan.regress(data, "income ~ y", model="linear"),
-        plan.regress(data, "y ~ C(income > 2500)", model="linear"),
-        plan.covariance(data, ["income", "y"]),
-        plan.correlation(data, ["income", "y"]),
+        bs.Release(data, plan).regress("y ~ income", model="linear"),
+        bs.Release(data, plan).regress("income ~ y", model="linear"),
+        bs.Release(data, plan).regress("y ~ C(income > 2500)", model="linear"),
+        bs.Release(data, plan).covariance(["income", "y"]),
+        bs.Release(data, plan).correlation(["income", "y"]),
     ):
         assert any(note.startswith(said) for note in found.notes), found
-    assert "middles of classes" in plan.mean(data, "income").notes[0]
-    assert plan.covariance(data, ["income", "y"], scores={"income": [1, 2, 3, 4]}).notes == ()
-    found = plan.regress(data, "y ~ C(income)", model="linear")
+    assert "middles of classes" in bs.Release(data, plan).mean("income").notes[0]
+    assert (
+        bs.Release(data, plan).covariance(["income", "y"], scores={"income": [1, 2, 3, 4]}).notes
+        == ()
+    )
+    found = bs.Release(data, plan).regress("y ~ C(income)", model="linear")
     assert found.notes == ()
     # The class as a category is right: six standard errors, false alarm below 1e-7.
     at = np.digitize(income, [1000, 3000, 8000])
@@ -572,7 +595,7 @@ def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     for method in ("corrected", "likelihood"):
         for text in ("y ~ x", "y ~ c", "y ~ c + x"):
             try:
-                found = plan.regress(frame, text, model="logistic", method=method)
+                found = bs.Release(frame, plan).regress(text, model="logistic", method=method)
             except ValueError as error:
                 assert str(error).startswith("`regress` must find a maximum")  # noqa: PT017
             else:

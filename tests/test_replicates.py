@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import bistochastic as bs
+from folded import designed
 
 LAWS: dict[str, Any] = {
     "identity": (bs.identity(2), bs.identity(3)),
@@ -72,7 +73,7 @@ def test_each_replicate_divides_by_its_own_total(law: str) -> None:
         return (g * w).sum(axis=1) / w.sum()
 
     options: dict[str, Any] = {"weights": "w", "replicates": NAMES}
-    found = plan(law).estimate(data, "job", **options)
+    found = bs.Release(data, plan(law)).estimate("job", **designed(options))
     each = [shares(data[name]) for name in NAMES]
     want = spread(each, shares(data["w"]))
     assert found.standard_errors == pytest.approx(want, rel=1e-9)
@@ -82,7 +83,7 @@ def test_each_replicate_divides_by_its_own_total(law: str) -> None:
     low = found.interval()[:, 0]
     # Student's 97.5 % point with 19 degrees of freedom.
     assert low == pytest.approx(np.clip(shares(data["w"]) - 2.093024054408263 * want, 0, 1))
-    jack = plan(law).estimate(data, "job", **options, replicate_scale=19 / 20)
+    jack = bs.Release(data, plan(law)).estimate("job", **designed(options, replicate_scale=19 / 20))
     assert jack.standard_errors == pytest.approx(found.standard_errors * math.sqrt(19))
 
 
@@ -101,18 +102,20 @@ def test_domains_ratios_and_moments_are_computed_again_by_each_replicate(law: st
     # A domain in clear, and a protected one.
     for chosen, where in ((inside * 1.0, {"age": 30}), (sex, {"sex": "F"})):
         value, error = by_each(lambda w, d=chosen: (w * d * job).sum(axis=1) / (w * d * job).sum())
-        found = plan(law).estimate(data, "job", where=where, **options)
+        found = bs.Release(data, plan(law)).estimate("job", where=where, **designed(options))
         assert found.frequencies == pytest.approx(value)
         assert found.standard_errors == pytest.approx(error, rel=1e-9)
-        ratio = plan(law).ratio(data, {"job": "y"}, where, **options)
+        ratio = bs.Release(data, plan(law)).ratio({"job": "y"}, where, **designed(options))
         assert ratio.value == pytest.approx(value[1])
         assert ratio.standard_error == pytest.approx(error[1], rel=1e-9)
     scores = np.array([0.0, 1.0, 5.0]) @ job
     value, error = by_each(lambda w: (w * inside * scores).sum() / (w * inside).sum())
-    mean = plan(law).mean(data, "job", [0, 1, 5], where={"age": 30}, **options)
+    mean = bs.Release(data, plan(law)).mean(
+        "job", [0, 1, 5], where={"age": 30}, **designed(options)
+    )
     assert [mean.value, mean.standard_error] == pytest.approx([value, error])
     value, error = by_each(lambda w: (w * sex).sum())
-    count = plan(law).count(data, {"sex": "F"}, **options)
+    count = bs.Release(data, plan(law)).count({"sex": "F"}, **designed(options))
     assert [count.value, count.standard_error] == pytest.approx([value, error])
 
     def covariance(w: Any, x: Any, y: Any, xy: Any) -> Any:
@@ -122,8 +125,8 @@ def test_domains_ratios_and_moments_are_computed_again_by_each_replicate(law: st
 
     income = data["income"]
     value, error = by_each(lambda w: covariance(w, sex, income, sex * income))
-    asked = (data, ["sex", "income"], {"sex": [1, 0]})
-    second = plan(law).covariance(*asked, **options)
+    asked = (["sex", "income"], {"sex": [1, 0]})
+    second = bs.Release(data, plan(law)).covariance(*asked, **designed(options))
     assert [second.value, second.standard_error] == pytest.approx([value, error])
 
     def correlation(w: Any) -> Any:
@@ -133,7 +136,7 @@ def test_domains_ratios_and_moments_are_computed_again_by_each_replicate(law: st
         return top / math.sqrt(below)
 
     value, error = by_each(correlation)
-    second = plan(law).correlation(*asked, **options)
+    second = bs.Release(data, plan(law)).correlation(*asked, **designed(options))
     assert [second.value, second.standard_error] == pytest.approx([value, error])
 
 
@@ -144,16 +147,16 @@ def test_a_replicate_without_weight_in_the_domain_leaves_the_error_unknown() -> 
     }  # fmt: skip
     options: dict[str, Any] = {"weights": "w", "replicates": ["r0", "r1"], "where": {"age": 20}}
     note = "a replicate has no positive total in the domain: the standard error is not known"
-    found = plan("identity").estimate(data, "sex", **options)
+    found = bs.Release(data, plan("identity")).estimate("sex", **designed(options))
     assert np.isinf(found.standard_errors).all()
     assert found.interval().tolist() == [[0, 1], [0, 1]]
     assert note in found.notes
-    mean = plan("identity").mean(data, "sex", [0, 1], **options)
+    mean = bs.Release(data, plan("identity")).mean("sex", [0, 1], **designed(options))
     assert (mean.standard_error, mean.interval()) == (math.inf, (-math.inf, math.inf))
     assert note in mean.notes
     # Of everyone each replicate has half.
     del options["where"]
-    found = plan("identity").estimate(data, "sex", **options)
+    found = bs.Release(data, plan("identity")).estimate("sex", **designed(options))
     assert found.standard_errors.tolist() == [0, 0]
     assert note not in found.notes
 
@@ -174,8 +177,10 @@ def test_the_jackknife_of_clusters_is_that_of_r() -> None:
     # As the manual of R's survey prints them for as.svrepdesign(dclus1): api00, api99, then stype.
     printed = [(644.169399, 26.3294), (606.978142, 26.9985)]
     printed += [(0.786885, 0.0514), (0.076503, 0.0278), (0.136612, 0.0332)]
-    table = given.estimate(data, "stype", **options)
-    found = [given.mean(data, column, **options) for column in ("api00", "api99")]
+    table = bs.Release(data, given).estimate("stype", **designed(options))
+    found = [
+        bs.Release(data, given).mean(column, **designed(options)) for column in ("api00", "api99")
+    ]
     pairs = [(each.value, each.standard_error) for each in found]
     pairs += zip(table.frequencies.tolist(), table.standard_errors.tolist(), strict=True)
     columns = [data["api00"], data["api99"], *(data["stype"] == level for level in "EHM")]

@@ -16,6 +16,7 @@ import bistochastic as bs
 from bistochastic.cli import main
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan.exchange import schema
+from folded import waved
 
 PEOPLE: dict[str, Any] = {"person": [1, 2, 3], "sex": ["F", "M", "M"]}
 WEAK = r"column `sex`: `beta` must be at least 0.7; got 0.6"
@@ -76,14 +77,14 @@ def protected_somehow(made: bs.Plan, way: str, folder: Path) -> None:
     if way == "memory":
         made.protect({"sex": PEOPLE["sex"]})
     elif way == "ids":
-        made.protect(PEOPLE, key=key, id_column="person", after="first")
+        made.protect(PEOPLE, key=key, ids=bs.Wave("person", after="first"))
     elif way == "batches":
         made.protect_batches(pa.table({"sex": PEOPLE["sex"]}).to_reader())
     elif way == "respond":
         made.respond({"sex": "F"}, key=key, id=1)
     elif way == "engine":
         with bs.KeySource.temporary(folder) as source:
-            made.batch_function(key=source, id_column="person", after="first")
+            made.batch_function(key=source, ids=bs.Wave("person", after="first"))
     else:
         (folder / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
         (folder / "in.csv").write_text("sex\nF\nM\n", encoding="utf-8")
@@ -131,8 +132,8 @@ def test_numbers_are_checked_for_the_records_that_come(tmp_path: Path) -> None:
 def test_it_changes_no_noise() -> None:
     key = bs.Key.from_bytes(bytes(range(32)))
     ids: Any = {"key": key, "id_column": "person"}
-    first = plan().protect(PEOPLE, **ids, after="first")
-    again = plan(min_beta=0.6).protect(PEOPLE, **ids, after=first.certificate)
+    first = plan().protect(PEOPLE, **waved(ids, after="first"))
+    again = plan(min_beta=0.6).protect(PEOPLE, **waved(ids, after=first.certificate))
     assert list(again.data["sex"]) == list(first.data["sex"])
 
 

@@ -87,9 +87,9 @@ def test_a_release_is_read_by_its_categories() -> None:
     made = bs.Plan([bs.Categorical("x", ["a", "b"], RR, keep=0.8, recode={"b": "a", "c": "b"})])
     out = made.protect({"x": ["b", "c", "a"] * 40}).data
     assert set(out["x"]) <= {"a", "b"}
-    assert made.estimate(out, "x").records == 120
+    assert bs.Release(out, made).estimate("x").records == 120
     # A `b` of the release is a `b`, though one of the original is an `a`.
-    assert made.estimate({"x": ["b"] * 10}, "x").reports.tolist() == [0.0, 1.0]
+    assert bs.Release({"x": ["b"] * 10}, made).estimate("x").reports.tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("options", "message"), [

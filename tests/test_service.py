@@ -51,9 +51,9 @@ def test_two_workers_and_a_restart_count_everything(service: Any, tmp_path: Path
         for record in reported[300:]:
             restarted.post("/report", json=record)
         found = restarted.get("/estimate", params={"columns": "smokes,age"}).json()
-    want = service.PLAN.estimate(
-        {name: [record[name] for record in reported] for name in ("smokes", "age")}, "smokes", "age"
-    )
+    want = bs.Release(
+        {name: [record[name] for record in reported] for name in ("smokes", "age")}, service.PLAN
+    ).estimate("smokes", "age")
     assert found == json.loads(json.dumps(want.to_dict()))
     assert found["records"] == 600
 

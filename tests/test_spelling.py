@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 from bistochastic.adapters.results import levels, opened
 from bistochastic.labels import Labels, spelled_as, spelling
+from folded import waved
 from tables import TABLES, values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -132,7 +133,7 @@ def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -
     with bs.KeySource.temporary(tmp_path) as source:
         for kind in SPELLED:
             some = pa.record_batch({**people(kind), "person": list(range(ROWS))})
-            f = plan(declared).batch_function(key=source, id_column="person", after="first")
+            f = plan(declared).batch_function(key=source, ids=bs.Wave("person", after="first"))
             reports[kind] = f.batch(some).column("job")
     assert reports[held].type == table["job"].type
     assert plainly(reports[held].to_pylist()) == plainly(reports["integer"].to_pylist())
@@ -174,18 +175,21 @@ def test_estimates_conditions_and_audits(held: str, declared: str) -> None:
     plain = pl.DataFrame(people("integer", missing=False))
     other = plan("integer").protect(plain, key=KEY, release_name="w")
     for where in ({"job": [make(2), make(0)]}, {"region": make(1)}):
-        one = plan(declared).estimate(release, "job", where=where)
-        two = plan("integer").estimate(other, "job", where={
+        one = release.estimate("job", where=where)
+        two = other.estimate("job", where={
             k: [int(x) for x in (v if isinstance(v, list) else [v])] for k, v in where.items()
         })  # fmt: skip
         assert np.array_equal(one.frequencies, two.frequencies)
         assert plainly(list(one.axes[0].categories)) == plainly(list(two.axes[0].categories))
-    share = plan(declared).ratio(release, where={"job": make(2)}, given={"region": make(2)})
-    assert share == plan("integer").ratio(other, where={"job": 2}, given={"region": 2})
+    share = release.ratio(where={"job": make(2)}, given={"region": make(2)})
+    assert share == other.ratio(where={"job": 2}, given={"region": 2})
     scores = {make(code): code for code in (2, -3, 12, 0, 1)}
-    assert plan(declared).mean(release, "job", scores) == plan("integer").mean(other, "job")
-    found = bs.audit(table, other.data, plan(declared), targets=50)
-    assert found.guesses == bs.audit(plain, other.data, plan("integer"), targets=50).guesses
+    assert release.mean("job", scores) == other.mean("job")
+    found = bs.audit(table, bs.Release(other.data, plan(declared)), targets=50)
+    assert (
+        found.guesses
+        == bs.audit(plain, bs.Release(other.data, plan("integer")), targets=50).guesses
+    )
 
 
 @every_category
@@ -195,9 +199,11 @@ def test_waves_are_not_drawn_again(held: str, declared: str) -> None:
         return {**people(kind, missing=False), "person": list(range(ROWS))}
 
     first = plan("integer").protect(
-        with_ids("integer"), key=KEY, id_column="person", after="first")  # fmt: skip
+        with_ids("integer"), key=KEY, ids=bs.Wave("person", after="first")
+    )
     second = plan(declared).protect(
-        with_ids(held), key=KEY, id_column="person", after=first.certificate)  # fmt: skip
+        with_ids(held), key=KEY, ids=bs.Wave("person", after=first.certificate)
+    )
     assert second.certificate.ids is not None
     assert second.certificate.ids.redrawn == ()
     assert plainly(second.data["job"]) == plainly(first.data["job"])
@@ -210,8 +216,8 @@ def test_impossible_combinations_between_waves() -> None:
 
     data = {"a": [0, 1], "b": [0, 1], "person": [1, 2]}
     options: dict[str, Any] = {"key": KEY, "id_column": "person"}
-    first = joint(int).protect(data, after="first", **options)
-    second = joint(str).protect(data, after=first.certificate, **options)
+    first = joint(int).protect(data, **waved(options, after="first"))
+    second = joint(str).protect(data, **waved(options, after=first.certificate))
     assert second.data == first.data
 
 
@@ -256,11 +262,11 @@ def test_the_rule(one: Any, other: Any, equal: bool) -> None:
             with pytest.raises((TypeError, ValueError)):
                 own.protect(frame)
     if equal:
-        one_level = own.estimate({"a": [other] * 2}, "a", where={"a": other})
+        one_level = bs.Release({"a": [other] * 2}, own).estimate("a", where={"a": other})
         assert one_level.axes[0].categories == (category,)
     else:
         with pytest.raises(ValueError, match="`where` must hold declared categories"):
-            own.estimate({"a": [category]}, "a", where={"a": [other]})
+            bs.Release({"a": [category]}, own).estimate("a", where={"a": [other]})
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

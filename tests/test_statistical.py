@@ -18,7 +18,6 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.files.convert import convert
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")
 
@@ -174,15 +173,8 @@ def test_a_file_with_labels_makes_a_round_trip(tmp_path: Path, form: str) -> Non
         "estimate", tmp_path / f"one.{form}", "--plan", tmp_path / "plan.toml", "--by", "sex"
     )
     assert (done.exit_code, done.stderr) == (0, ""), done.output
-    table = pq.read_table(_converted(tmp_path, f"one.{form}"))
+    table = bs.open(tmp_path / f"one.{form}").data
     assert table["roof"].to_pylist() == same["roof"].tolist()
-
-
-def _converted(folder: Path, name: str) -> Path:
-    convert(str(folder / name), str(folder / "converted.parquet"))
-    convert(str(folder / name), str(folder / "converted.sav"))
-    assert pyreadstat.read_sav(folder / "converted.sav")[1].variable_value_labels == VALUES
-    return folder / "converted.parquet"
 
 
 def test_labels_leave_from_the_plan_alone(tmp_path: Path) -> None:
@@ -318,7 +310,11 @@ def test_booleans_dates_and_missing_strings_are_read_as_written(tmp_path: Path) 
     pq.write_table(table, tmp_path / "in.parquet")
     (tmp_path / "plan.toml").write_text(plan.to_toml())
     protected(tmp_path, "in.parquet", "out.parquet", "out.sav", "out.dta")
-    want = plan.estimate(pq.read_table(tmp_path / "out.parquet"), "smokes", "town").frequencies
+    want = (
+        bs.Release(pq.read_table(tmp_path / "out.parquet"), plan)
+        .estimate("smokes", "town")
+        .frequencies
+    )
     for name in ("out.sav", "out.dta"):
         args = ["--plan", tmp_path / "plan.toml", "--by", "smokes,town", "--format", "json"]
         done = run("estimate", tmp_path / name, *args)

@@ -110,9 +110,7 @@ def test_pieces_by_ids_make_the_release_of_the_whole(
 ) -> None:
     table, own = people(rows, ids=True), plan()
     cuts = [min(cut, rows) for cut in cuts]
-    options: dict[str, Any] = {
-        "key": KEY, "id_column": "id", "after": "first", "pseudonym": pseudonym,
-    }  # fmt: skip
+    options: dict[str, Any] = {"key": KEY, "ids": bs.Wave("id", after="first", pseudonym=pseudonym)}
     want = own.protect(table, **options)
     got = own.protect_batches(in_pieces(table, cuts), **options)
     assert values_of(got.read_all()) == values_of(want.data)
@@ -158,7 +156,7 @@ def test_what_is_wrong_is_named_by_its_row_in_the_whole() -> None:
     sex = table["sex"].cast(pa.string()).to_pylist()
     sex[FULL + 99] = "planted"
     broken = table.set_column(1, "sex", pa.array(sex))
-    options: dict[str, Any] = {"key": KEY, "id_column": "id", "after": "first"}
+    options: dict[str, Any] = {"key": KEY, "ids": bs.Wave("id", after="first")}
     must = "^column `sex`: must hold declared categories only; got 1 other value, the first in row "
     with pytest.raises(ValueError, match=f"{must}{FULL + 99}$") as caught:
         list(own.protect_batches(broken, **options))

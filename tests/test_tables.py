@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from folded import designed
 from worlds import expected, samples, worlds
 
 RESPONSE = bs.randomized_response(2, keep=0.75)
@@ -89,7 +90,7 @@ def test_estimated_shares_are_right_on_average(
     names: dict[str, list[Any]] = {**LEVELS, "race": ["a", "b"], "edu": [0, 1, 2]}
     total = np.zeros([len(names[column]) for column in columns])
     for p, released in worlds(plan, small):
-        found = plan.estimate(released, *columns)
+        found = bs.Release(released, plan).estimate(*columns)
         assert found.shape == total.shape
         total += float(p) * found.counts.reshape(total.shape)
     want = np.zeros_like(total)
@@ -105,7 +106,7 @@ def test_counts_and_their_variances_are_right_on_average(where: dict[str, Any]) 
         all(SMALL[k][i] in (v if isinstance(v, list) else [v]) for k, v in where.items())
         for i in range(3)
     ]
-    found = [(p, PLAN.count(released, where, population="fixed"))
+    found = [(p, bs.Release(released, PLAN).count(where, population="fixed"))
              for p, released in worlds(PLAN, SMALL)]  # fmt: skip
     mean = sum(p * Fraction(c.value) for p, c in found)
     assert float(mean) == pytest.approx(sum(met), abs=1e-12)
@@ -113,7 +114,9 @@ def test_counts_and_their_variances_are_right_on_average(where: dict[str, Any]) 
     # The estimated variance may be negative, and its root is then cut: here it never is.
     squares = sum(p * Fraction(c.standard_error) ** 2 for p, c in found)
     assert float(squares) >= float(variance) - 1e-12
-    weighted = expected(PLAN, SMALL, lambda t: PLAN.count(t, where, weights="w").value)
+    weighted = expected(
+        PLAN, SMALL, lambda t: bs.Release(t, PLAN).count(where, design=bs.Design(weights="w")).value
+    )
     want = sum(w for w, yes in zip(SMALL["w"], met, strict=True) if yes)
     assert weighted == pytest.approx(want, abs=1e-12)
 
@@ -122,7 +125,7 @@ def test_the_variance_of_a_count_of_a_sample_is_right_on_average() -> None:
     plan = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=bs.tridiagonal(0.25, size=3))])
     people = {"x": [0, 0, 1, 2]}
     found = [
-        (p * q, plan.count(released, {"x": [1, 2]}))
+        (p * q, bs.Release(released, plan).count({"x": [1, 2]}))
         for p, drawn in samples(people, 3)
         for q, released in worlds(plan, drawn)
     ]
@@ -144,7 +147,9 @@ def test_means_are_right_on_average() -> None:
     for options, want in every:
         total = 0.0
         for p, released in worlds(PLAN, SMALL):
-            total += float(p) * PLAN.mean(released, "job", scores, **options).value
+            total += (
+                float(p) * bs.Release(released, PLAN).mean("job", scores, **designed(options)).value
+            )
         assert total == pytest.approx(want, abs=1e-12)
 
 
@@ -160,13 +165,15 @@ def test_covariances_are_right_on_average(columns: tuple[str, str]) -> None:
     want = np.mean(x * y) - np.mean(x) * np.mean(y)
     found = expected(
         JOINT, PAIR,
-        lambda t: JOINT.covariance(t, columns, given, population="fixed").value,
+        lambda t: bs.Release(t, JOINT).covariance(columns, given, population="fixed").value,
     )  # fmt: skip
     assert found == pytest.approx(want, abs=1e-12)
     # A sample of two of the same people, divided by the records less 1.
     total = 0.0
     for p, drawn in samples(PAIR, 2):
-        each = expected(JOINT, drawn, lambda t: JOINT.covariance(t, columns, given).value)
+        each = expected(
+            JOINT, drawn, lambda t: bs.Release(t, JOINT).covariance(columns, given).value
+        )
         total += float(p) * each
     assert total == pytest.approx(want, abs=1e-12)
 
@@ -187,8 +194,10 @@ def test_a_number_permuted_by_randomized_response_is_undone_on_average() -> None
         for u, v in enumerate(shift):
             moved[v] = incomes[u]
         frame = {"income": moved, "age": ages, "sex": ["F", "M", "F", "M"]}
-        total += p * Fraction(plan.covariance(frame, ["income", "age"], population="fixed").value)
-        inside += p * Fraction(plan.mean(frame, "income", where={"age": [1, 2]}).value)
+        total += p * Fraction(
+            bs.Release(frame, plan).covariance(["income", "age"], population="fixed").value
+        )
+        inside += p * Fraction(bs.Release(frame, plan).mean("income", where={"age": [1, 2]}).value)
     want = np.mean(np.array(incomes) * ages) - np.mean(incomes) * np.mean(ages)
     assert float(total) == pytest.approx(want, rel=1e-12)
     assert float(inside) == pytest.approx((10 + 60) / 2, rel=1e-12)
@@ -199,21 +208,23 @@ def test_what_a_permutation_keeps_is_told_as_it_is() -> None:
     plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)], keep=["age"])
     values = rng.lognormal(3, 1, 300)
     data = plan.protect({"income": values, "age": rng.integers(20, 60, 300)}).data
-    found = plan.mean(data, "income", population="fixed")
+    found = bs.Release(data, plan).mean("income", population="fixed")
     assert found.value == pytest.approx(values.mean())
     assert found.standard_error == 0
-    assert plan.mean(data, "income").standard_error == pytest.approx(
+    assert bs.Release(data, plan).mean("income").standard_error == pytest.approx(
         values.std(ddof=1) / math.sqrt(300)
     )
-    assert plan.covariance(data, ["income", "income"]).value == pytest.approx(values.var(ddof=1))
-    fixed = plan.covariance(data, ["income", "income"], population="fixed")
+    assert bs.Release(data, plan).covariance(["income", "income"]).value == pytest.approx(
+        values.var(ddof=1)
+    )
+    fixed = bs.Release(data, plan).covariance(["income", "income"], population="fixed")
     assert fixed.value == pytest.approx(values.var())
     assert sorted(data["income"]) == sorted(values)
     sentence = r"column `income`: .*; got k_anonymous, which cannot"
     with pytest.raises(ValueError, match=sentence):
-        plan.covariance(data, ["income", "age"])
+        bs.Release(data, plan).covariance(["income", "age"])
     # A mean of some of them is within the classes that numbers were exchanged in.
-    assert plan.mean(data, "income", where={"age": 30}).shift[0] > 0
+    assert bs.Release(data, plan).mean("income", where={"age": 30}).shift[0] > 0
 
 
 # Weights: with identity matrices, the results of survey statistics, computed by hand.
@@ -258,7 +269,7 @@ def test_weighted_shares_in_clear_are_those_of_survey_statistics(name: str) -> N
     frame = large()
     options, strata, clusters, degrees = designs(frame)[name]
     w = frame["w"]
-    found = CLEAR.estimate(frame, "sex", "job", **options)
+    found = bs.Release(frame, CLEAR).estimate("sex", "job", **designed(options))
     assert found.degrees == degrees
     assert found.counts.sum() == pytest.approx(w.sum())
     for cell, (sex, job) in enumerate((s, j) for s in "FM" for j in "xyz"):
@@ -287,24 +298,24 @@ def test_weighted_domains_counts_ratios_and_means_are_those_of_survey_statistics
     def error(z: Any) -> float:
         return math.sqrt(linearised(z, strata, clusters))
 
-    total = CLEAR.count(frame, {"sex": "F", "age": 30}, **options)
+    total = bs.Release(frame, CLEAR).count({"sex": "F", "age": 30}, **designed(options))
     assert total.value == pytest.approx((w * d * y).sum())
     assert total.standard_error == pytest.approx(error(w * d * y), rel=1e-9)
     p = (w * d * y).sum() / (w * d).sum()
     linear = error(w * d * (y - p) / (w * d).sum())
-    share = CLEAR.ratio(frame, {"sex": "F"}, {"age": 30}, **options)
+    share = bs.Release(frame, CLEAR).ratio({"sex": "F"}, {"age": 30}, **designed(options))
     assert share.value == pytest.approx(p)
     assert share.standard_error == pytest.approx(linear, rel=1e-9)
-    domain = CLEAR.estimate(frame, "sex", where={"age": 30}, **options)
+    domain = bs.Release(frame, CLEAR).estimate("sex", where={"age": 30}, **designed(options))
     assert domain.frequencies[0] == pytest.approx(p)
     assert domain.standard_errors[0] == pytest.approx(linear, rel=1e-9)
     s = np.array([{"x": 0.0, "y": 1.0, "z": 5.0}[j] for j in frame["job"]])
     m = (w * d * s).sum() / (w * d).sum()
-    found = CLEAR.mean(frame, "job", [0, 1, 5], where={"age": 30}, **options)
+    found = bs.Release(frame, CLEAR).mean("job", [0, 1, 5], where={"age": 30}, **designed(options))
     assert found.value == pytest.approx(m)
     assert found.standard_error == pytest.approx(error(w * d * (s - m) / (w * d).sum()), rel=1e-9)
     # A domain among categories: the same numbers, since the matrix is the identity.
-    inner = CLEAR.estimate(frame, "job", where={"sex": "F"}, **options)
+    inner = bs.Release(frame, CLEAR).estimate("job", where={"sex": "F"}, **designed(options))
     p = (w * y * (frame["job"] == "z")).sum() / (w * y).sum()
     linear = error(w * y * ((frame["job"] == "z") - p) / (w * y).sum())
     assert inner.frequencies[2] == pytest.approx(p)
@@ -316,14 +327,16 @@ def test_equal_weights_are_records() -> None:
     frame["one"] = np.ones(600)
     for columns in (("sex",), ("job",), ("sex", "job", "region")):
         plain, weighted = (
-            PLAN.estimate(frame, *columns),
-            PLAN.estimate(frame, *columns, weights="one"),
+            bs.Release(frame, PLAN).estimate(*columns),
+            bs.Release(frame, PLAN).estimate(*columns, design=bs.Design(weights="one")),
         )
         assert np.allclose(plain.frequencies, weighted.frequencies)
         assert np.allclose(plain.standard_errors, weighted.standard_errors)
         assert np.allclose(plain.covariance, weighted.covariance)
-        fixed = PLAN.estimate(frame, *columns, population="fixed")
-        same = PLAN.estimate(frame, *columns, population="fixed", weights="one")
+        fixed = bs.Release(frame, PLAN).estimate(*columns, population="fixed")
+        same = bs.Release(frame, PLAN).estimate(
+            *columns, population="fixed", design=bs.Design(weights="one")
+        )
         assert np.allclose(fixed.standard_errors, same.standard_errors)
         assert np.allclose(fixed.covariance, same.covariance)
         assert np.allclose(np.diag(fixed.covariance), fixed.standard_errors**2)
@@ -340,14 +353,18 @@ def test_other_methods_give_distributions_and_say_whose_errors_stand_there() -> 
     frame = large(rows=60)
     for method in ("mle", "simplex", "shrunk"):
         for options in ({}, {"where": {"job": ["x", "y"]}}, {"weights": "w"}):
-            found = PLAN.estimate(frame, "job", "sex", method=method, **options)
+            found = bs.Release(frame, PLAN).estimate(
+                "job", "sex", method=method, **designed(options)
+            )
             assert found.frequencies.sum() == pytest.approx(1)
             assert (found.frequencies >= 0).all()
             assert "from the method inverse" in repr(found)
     # Where the inverse is a distribution in every stratum, it is the likeliest.
     frame = large(rows=5000)
-    likely = PLAN.estimate(frame, "job", method="mle")
-    assert np.allclose(likely.frequencies, PLAN.estimate(frame, "job").frequencies, atol=1e-8)
+    likely = bs.Release(frame, PLAN).estimate("job", method="mle")
+    assert np.allclose(
+        likely.frequencies, bs.Release(frame, PLAN).estimate("job").frequencies, atol=1e-8
+    )
 
 
 # Labels and libraries.
@@ -380,8 +397,8 @@ def test_a_table_is_the_same_from_every_library(kind: str) -> None:
     frame = {k: v for k, v in large().items() if k != "stratum"}
     frame = {"sex": frame["sex"], "job": frame["job"], "region": frame["region"], **frame}
     given = makers(frame)[kind]
-    found = PLAN.estimate(given, "region", "sex", "age")
-    plain = PLAN.estimate(frame, "region", "sex", "age")
+    found = bs.Release(given, PLAN).estimate("region", "sex", "age")
+    plain = bs.Release(frame, PLAN).estimate("region", "sex", "age")
     assert np.array_equal(found.frequencies, plain.frequencies)
     assert [axis.name for axis in found.axes] == ["region", "sex", "age"]
     assert found.axes[2].categories == (20, 30, 40)
@@ -398,18 +415,18 @@ def test_missing_values_are_a_level_or_left_out() -> None:
     law = bs.randomized_response(3, keep=0.8)
     plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=law, missing="category")], keep=["b"])
     frame = {"a": ["x", None, "y", "x", None] * 20, "b": ["u", None, "u", "v", "v"] * 20}
-    found = plan.estimate(frame, "a", "b")
+    found = bs.Release(frame, plan).estimate("a", "b")
     assert [axis.categories for axis in found.axes] == [("x", "y", None), ("u", "v", None)]
     assert "(missing)" in repr(found)
-    only = plan.estimate(frame, "a", where={"a": [None, "x"]})
+    only = bs.Release(frame, plan).estimate("a", where={"a": [None, "x"]})
     assert only.axes[0].categories == ("x", None)
     whole = found.counts.reshape(3, 3).sum(axis=1)
     assert only.counts == pytest.approx(whole[[0, 2]])
     kept = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=RESPONSE, missing="keep")])
-    found = kept.estimate({"a": frame["a"]}, "a")
+    found = bs.Release({"a": frame["a"]}, kept).estimate("a")
     assert (found.records, found.counts.sum()) == (60, pytest.approx(60))
     assert "40 records without an answer left out" in repr(found)
-    assert kept.count({"a": frame["a"]}, {"a": "x"}).records == 60
+    assert bs.Release({"a": frame["a"]}, kept).count({"a": "x"}).records == 60
 
 
 def test_categories_of_a_matrix() -> None:
@@ -437,7 +454,9 @@ def test_weighted_sums_are_not_taken_for_records() -> None:
 
 
 def test_a_picture_shows_reported_and_estimated() -> None:
-    found = PLAN.estimate(large(), "sex", "job", weights="w", method="mle")
+    found = bs.Release(large(), PLAN).estimate(
+        "sex", "job", design=bs.Design(weights="w"), method="mle"
+    )
     figure = found.plot()
     (ax,) = figure.axes
     assert [text.get_text() for text in ax.get_yticklabels()][:2] == ["F, x", "F, y"]
@@ -458,7 +477,7 @@ def test_fieller_is_unbounded_where_the_denominator_may_be_zero() -> None:
                     bs.Categorical("b", [0, 1], "randomized_response", keep=0.55)])  # fmt: skip
     rng = np.random.default_rng(1)
     frame = {"a": rng.integers(0, 2, 50), "b": rng.integers(0, 2, 50)}
-    found = plan.ratio(frame, {"a": 1}, {"b": 1})
+    found = bs.Release(frame, plan).ratio({"a": 1}, {"b": 1})
     assert not found.is_bounded()
     assert found.interval() == (-math.inf, math.inf)
     assert "unbounded: what it is a share of may be 0" in repr(found)
@@ -491,27 +510,27 @@ def test_fieller_covers_near_zero_denominators() -> None:
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])
 def test_raking_weights_have_the_likeliest_margins(kind: str) -> None:
     frame = large()
-    found = np.asarray(PLAN.calibration_weights(makers(frame)[kind]), dtype=float)
+    found = np.asarray(bs.Release(makers(frame)[kind], PLAN).calibration_weights(), dtype=float)
     assert found.sum() == pytest.approx(600)
     assert (found >= 0).all()
     for name in ("sex", "job"):
-        likely = PLAN.estimate(frame, name, method="mle")
+        likely = bs.Release(frame, PLAN).estimate(name, method="mle")
         sums = [found[frame[name] == level].sum() for level in likely.axes[0].categories]
         assert sums == pytest.approx(likely.counts, rel=1e-6)
     # Within the strata, each of which has a law of its own.
-    cells = PLAN.estimate(frame, "region", "job", method="mle").counts.reshape(2, 3)
+    cells = bs.Release(frame, PLAN).estimate("region", "job", method="mle").counts.reshape(2, 3)
     south = found[(frame["region"] == "S") & (frame["job"] == "z")].sum()
     assert south == pytest.approx(cells[1, 2], rel=1e-6)
-    weighted = PLAN.calibration_weights(frame, weights="w")
+    weighted = bs.Release(frame, PLAN).calibration_weights(weights="w")
     assert weighted.sum() == pytest.approx(frame["w"].sum())
     share = weighted[frame["sex"] == "F"].sum() / weighted.sum()
-    again = PLAN.estimate(frame, "sex", method="mle", weights="w")
+    again = bs.Release(frame, PLAN).estimate("sex", method="mle", design=bs.Design(weights="w"))
     assert share == pytest.approx(again.frequencies[0], rel=1e-6)
 
 
 def test_raking_leaves_alone_who_did_not_answer() -> None:
     plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=RESPONSE, missing="keep")])
-    found = plan.calibration_weights({"a": ["x"] * 60 + ["y"] * 40 + [None] * 10})
+    found = bs.Release({"a": ["x"] * 60 + ["y"] * 40 + [None] * 10}, plan).calibration_weights()
     assert found[100:] == pytest.approx(np.ones(10))
     assert found[:60].sum() == pytest.approx(70)
 
@@ -547,43 +566,73 @@ def test_a_search_ends_at_its_gap_or_its_time_and_says_how_far_it_came() -> None
 FRAME = large(rows=40)
 
 
+ANY: list[Any] = [3, "sex"]
+D: Any = bs.Design
+
+
+def given(**changes: Any) -> bs.Release[Any]:
+    return bs.Release({**FRAME, **changes}, PLAN)
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: PLAN.estimate(FRAME, "sex", "sex"),
+        (lambda: given().estimate(), "`columns` must name one or more; got none"),
+        (lambda: given().estimate("sex", "sex"),
          "`columns` must be different; got `sex` twice"),
-        (lambda: PLAN.count(FRAME, {"sex": "X"}),
+        (lambda: given().estimate("tail"), "`frame` must have the column `tail`; got none"),
+        (lambda: given().estimate(*ANY), "`columns` must be a string; got int"),
+        (lambda: given().count({"tail": 1}), "`frame` must have the column `tail`"),
+        (lambda: given().count({"sex": "X"}),
          "`where` must hold declared categories of `sex`; got 'X'"),
-        (lambda: PLAN.count(FRAME, {"sex": ["F", None]}), "declared categories of `sex`; got None"),
-        (lambda: PLAN.estimate(FRAME, "sex", where={"age": None}),
+        (lambda: given().count({"sex": ["F", None]}), "declared categories of `sex`; got None"),
+        (lambda: given().count(ANY[1]),
+         "`where` must be a dict from columns to lists .*; got str"),
+        (lambda: given().count({"sex": []}), "`where` must .*; got none for `sex`"),
+        (lambda: given().count({}), "`where` must hold one or more conditions; got none"),
+        (lambda: given().estimate("sex", where={"age": None}),
          "`where` must leave at least one"),
-        (lambda: PLAN.estimate(FRAME, "sex", where={"age": 99}),
+        (lambda: given().estimate("sex", where={"age": 99}),
          "categories that occur in column `age`"),
-        (lambda: PLAN.estimate(FRAME, "sex", weights="sex"),
+        (lambda: given().estimate("sex", design=D(weights="sex")),
          "`weights` must name unprotected columns"),
-        (lambda: PLAN.estimate({**FRAME, "w": -FRAME["w"]}, "sex", weights="w"),
+        (lambda: given().estimate("sex", design=D(weights="none")),
+         "`weights` must have the column `none`"),
+        (lambda: given(w=-FRAME["w"]).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold non-negative numbers; got a negative .* row 0"),
-        (lambda: PLAN.estimate({**FRAME, "w": FRAME["w"] * np.inf}, "sex", weights="w"),
+        (lambda: given(w=FRAME["w"] * np.inf).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold .*; got one that is missing or infinite in row 0"),
-        (lambda: PLAN.estimate({**FRAME, "w": FRAME["w"] * np.nan}, "sex", weights="w"),
+        (lambda: given(w=FRAME["w"] * np.nan).estimate("sex", design=D(weights="w")),
          "column `w`: `weights` must hold non-negative numbers; got 40 missing, the first in"),
-        (lambda: PLAN.estimate({**FRAME, "w": FRAME["w"] * 0}, "sex", weights="w"),
+        (lambda: given(w=FRAME["region"]).estimate("sex", design=D(weights="w")),
+         "column `w`: `weights` must hold non-negative numbers; got dtype"),
+        (lambda: given(w=FRAME["w"] * 0).estimate("sex", design=D(weights="w")),
          "`weights` must have a positive one inside the domain; got none"),
-        (lambda: PLAN.estimate(FRAME, "sex", replicates=["w", "age"]),
+        (lambda: given().estimate("sex", design=D(replicates=["w", "age"])),
          "`replicates` must come with"),
-        (lambda: PLAN.estimate({**FRAME, "r": [1.0]}, "sex", weights="w", replicates=["r", "w"]),
+        (lambda: given().estimate("sex", design=D(weights="w", replicates="w")),
+         "must be a list of two"),
+        (lambda: given().estimate("sex", design=D(weights="w", replicates=["w"])),
+         "two or more .*; got 1"),
+        (lambda: given(r=[1.0]).estimate("sex", design=D(weights="w", replicates=["r", "w"])),
          "`frame` must hold columns of one length; got 1, 40"),
-        (lambda: PLAN.estimate(FRAME, "sex", cluster="psu", population="fixed"),
+        (lambda: given().estimate("sex", design=D(replicate_scale=1)), "must come with replicates"),
+        (lambda: given().estimate("sex", design=bs.Design(cluster="psu"), population="fixed"),
          "must be sampled if strata, cluster, replicates or fpc are given; got fixed"),
-        (lambda: PLAN.estimate({**FRAME, "s": list(range(40))}, "sex", strata="s"),
+        (lambda: given(s=list(range(40))).estimate("sex", design=D(strata="s")),
          "`strata` must have two or more records each; got 40 with one"),
-        (lambda: PLAN.mean(FRAME, "job", [1, 2]), "`scores` must hold a number .*; got 2"),
-        (lambda: PLAN.mean(FRAME, "job", {"x": 1, "q": 2, "z": 1}),
+        (lambda: given().estimate("sex", gap=1e-3), "`gap` must go with the method mle"),
+        (lambda: given().mean("job"),
+         "column `job`: `scores` must hold a number for each of 3"),
+        (lambda: given().mean("job", [1, 2]), "`scores` must hold a number .*; got 2"),
+        (lambda: given().mean("job", {"x": 1, "q": 2, "z": 1}),
          "`scores` must .*; got 1 names that are none"),
-        (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given only for columns of cat"),
-        (lambda: PLAN.mean(FRAME, "age", where={"age": None}),
+        (lambda: given().mean("age", [1]), "`scores` must be given only for columns of cat"),
+        (lambda: given().mean("region"), "column `region`: must hold finite numbers"),
+        (lambda: given().mean("age", where={"age": None}),
          "with a subgroup with records; got none"),
-        (lambda: PLAN.covariance(FRAME, ["age", "w"], {"sex": [0, 1]}),
+        (lambda: given().covariance(["age"]), "`columns` must be two names; got 1"),
+        (lambda: given().covariance(["age", "w"], {"sex": [0, 1]}),
          "`scores` must be of the requested columns; got some for `sex`"),
         (lambda: RESPONSE.estimate([0, 1], weights=[1]),
          "`weights` must .*one for each of 2 records"),
@@ -605,12 +654,12 @@ def test_columns_that_hold_something_else_than_the_plan_says_are_refused_without
     None
 ):
     with pytest.raises(ValueError, match="column `sex`: must hold declared categories only; got 1"):
-        PLAN.estimate({**FRAME, "sex": np.array(["F"] * 39 + ["secret"])}, "sex")
+        bs.Release({**FRAME, "sex": np.array(["F"] * 39 + ["secret"])}, PLAN).estimate("sex")
     classes = bs.Plan([bs.Categorical("a", [0, 1, 2, 3], "k_anonymous", k=2)])
     with pytest.raises(bs.errors.SingularMatrixError, match="only the totals of its 2 classes"):
-        classes.estimate({"a": [0, 1, 2, 3]}, "a")
+        bs.Release({"a": [0, 1, 2, 3]}, classes).estimate("a")
     with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be used with an inv"):
-        classes.count({"a": [0, 1, 2, 3]}, {"a": 0})
+        bs.Release({"a": [0, 1, 2, 3]}, classes).count({"a": 0})
 
 
 ON_THREADS = """
@@ -624,7 +673,7 @@ plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 table = {"sex": np.array(["F", "M"])[rng.integers(0, 2, n)], "town": rng.integers(0, 9, n),
          "w": rng.lognormal(0, 1, n)}
 data = plan.protect(table, key=bs.Key.insecure(1), release_name="r", allow_insecure=True).data
-found = plan.estimate(data, "sex", "town", weights="w")
+found = bs.Release(data, plan).estimate("sex", "town", design=bs.Design(weights="w"))
 seen = b"".join(x.tobytes() for x in (*map(np.asarray, data.values()), found.frequencies,
                                       found.standard_errors))
 print(hashlib.sha256(seen).hexdigest())
@@ -653,13 +702,16 @@ def test_weights_whose_squares_no_number_holds_are_refused(weight: float) -> Non
     frame["w"][3] = weight
     said = r"must hold 0 or numbers from 1e-50 to 1e\+50; got one outside of that"
     calls: list[Any] = [
-        lambda: PLAN.estimate(frame, "sex", weights="w"),
-        lambda: PLAN.estimate(frame, "sex", weights="w", where={"job": "x"}),
-        lambda: PLAN.mean(frame, "age", weights="w"),
-        lambda: PLAN.calibration_weights(frame, weights="w"),
-        lambda: PLAN.estimate({**frame, "v": np.ones(40)}, "sex", weights="v",
-                              replicates=["w", "v"]),
-    ]  # fmt: skip
+        lambda: bs.Release(frame, PLAN).estimate("sex", design=bs.Design(weights="w")),
+        lambda: bs.Release(frame, PLAN).estimate(
+            "sex", design=bs.Design(weights="w"), where={"job": "x"}
+        ),
+        lambda: bs.Release(frame, PLAN).mean("age", design=bs.Design(weights="w")),
+        lambda: bs.Release(frame, PLAN).calibration_weights(weights="w"),
+        lambda: bs.Release({**frame, "v": np.ones(40)}, PLAN).estimate(
+            "sex", design=bs.Design(weights="v", replicates=["w", "v"])
+        ),
+    ]
     for call in calls:
         with pytest.raises(ValueError, match=rf"^column `w`: `\w+` {said} in row 3$"):
             call()
@@ -674,8 +726,10 @@ def test_errors_do_not_depend_on_the_unit_of_weights(scale: float) -> None:
         {}, {"where": {"age": 30}}, {"where": {"job": "x"}}, {"cluster": "psu"},
     ]  # fmt: skip
     for options in every:
-        want = PLAN.estimate(frame, "sex", weights="w", **options)
-        found = PLAN.estimate({**frame, "w": frame["w"] * scale}, "sex", weights="w", **options)
+        want = bs.Release(frame, PLAN).estimate("sex", **designed(options, weights="w"))
+        found = bs.Release({**frame, "w": frame["w"] * scale}, PLAN).estimate(
+            "sex", **designed(options, weights="w")
+        )
         assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-9)
         assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
     want = RESPONSE.estimate([0, 1, 1, 0, 1], weights=[1, 2, 3, 4, 5])

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
-from bistochastic.estimate import Estimate
-from bistochastic.estimate.counts import Axis, Counts
+from bistochastic.estimate import Axis, Counts, Estimate
+from folded import designed, tabulated
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 LAW = {"n": bs.randomized_response(2, beta=0.7), "s": bs.randomized_response(2, beta=0.4)}
@@ -80,7 +80,7 @@ ASKED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("sex",), ("race",)),
     (("votes",), ("region",)),
     (("region", "votes"), ()),
-    (("town", "sex", "votes"), ("region", "race")),
+    (("sex", "votes"), ("region", "race")),
     (("smokes",), ()),
     (("pet", "smokes"), ()),
 ]
@@ -92,25 +92,30 @@ def test_an_estimate_from_counts_is_that_of_the_frame(
 ) -> None:
     table = protected()
     rows = counted(table, *asked, *beside)
-    found = plan().tabulate(rows, *asked)
+    found = tabulated(plan(), rows, *asked)
     assert found.columns == asked
     assert [axis.name for axis in found.axes][: len(asked)] == list(asked)
     assert found.records + found.unanswered == 500
     for method in ("inverse", "mle"):
         options: dict[str, Any] = {"method": method}
-        same(plan().estimate(counts=found, **options), plan().estimate(table, *asked, **options))
-    same(plan().estimate(counts=found, columns=list(asked)), plan().estimate(table, *asked))
+        same(
+            bs.Release(found, plan()).estimate(*found.columns, **designed(options)),
+            bs.Release(table, plan()).estimate(*asked, **designed(options)),
+        )
+    same(
+        bs.Release(found, plan()).estimate(*list(asked)), bs.Release(table, plan()).estimate(*asked)
+    )
 
 
 def test_a_table_can_be_asked_for_less_and_inside_a_domain() -> None:
     table = protected()
-    columns = ("race", "sex", "votes", "region", "town")
-    found = plan().tabulate(counted(table, *columns), *columns)
-    same(plan().estimate(counts=found, columns=["sex"]), plan().estimate(table, "sex"))
-    for where in ({"town": [3, 4]}, {"votes": True}, {"region": "n", "race": ["a", "b"]}):
+    columns = ("race", "sex", "votes", "region")
+    found = tabulated(plan(), counted(table, *columns), *columns)
+    same(bs.Release(found, plan()).estimate("sex"), bs.Release(table, plan()).estimate("sex"))
+    for where in ({"region": "s"}, {"votes": True}, {"region": "n", "race": ["a", "b"]}):
         same(
-            plan().estimate(counts=found, columns=["sex", "town"], where=where),
-            plan().estimate(table, "sex", "town", where=where),
+            bs.Release(found, plan()).estimate("sex", "region", where=where),
+            bs.Release(table, plan()).estimate("sex", "region", where=where),
         )
 
 
@@ -121,26 +126,22 @@ def test_cells_are_in_their_declared_places() -> None:
         {"sex": "M", "race": "c", "count": 1},
         {"sex": "F", "race": "a", "count": 0},
     ]
-    found = plan().tabulate(rows, "sex", "race")
+    found = tabulated(plan(), rows, "sex", "race")
     # Rows of a cell are added up; the impossible cell is there, and empty.
     assert found.counts.tolist() == [[0, 2, 0], [0, 0, 6]]
     assert [axis.categories for axis in found.axes] == [("F", "M"), ("a", "b", "c")]
     assert repr(found) == "<Counts of 8 records: sex 2 x race 3>"
-    # A level in clear of which there is nobody does not occur.
-    towns = plan().tabulate({"town": [4, 3], "smokes": [7, 1], "count": [0, 2]}, "town", "smokes")
-    assert towns.axes[0].categories == (3,)
-    assert towns.counts.tolist() == [[0, 2, 0]]
 
 
 def test_tables_are_equal_where_all_their_numbers_are() -> None:
     rows = [{"sex": "M", "race": "c", "count": 5}, {"sex": "F", "race": "b", "count": 2}]
-    found = plan().tabulate(rows, "sex", "race")
-    assert found == plan().tabulate(rows[::-1], "sex", "race")
+    found = tabulated(plan(), rows, "sex", "race")
+    assert found == tabulated(plan(), rows[::-1], "sex", "race")
     assert found == pickle.loads(pickle.dumps(found))
     others = [
-        plan().tabulate(rows[:1], "sex", "race"),
-        plan().tabulate(rows, "race", "sex"),
-        plan().tabulate(rows, "sex"),
+        tabulated(plan(), rows[:1], "sex", "race"),
+        tabulated(plan(), rows, "race", "sex"),
+        tabulated(plan(), rows, "sex"),
         dataclasses.replace(found, unanswered=1),
         None,
         found.counts.tolist(),
@@ -151,8 +152,8 @@ def test_tables_are_equal_where_all_their_numbers_are() -> None:
     # Levels of another kind are other levels.
     truths = bs.Plan([bs.Categorical("x", [False, True], "randomized_response", keep=0.75)])
     digits = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)])
-    one = truths.tabulate({"x": [True], "count": [3]}, "x")
-    assert one != digits.tabulate({"x": [1], "count": [3]}, "x")
+    one = tabulated(truths, {"x": [True], "count": [3]}, "x")
+    assert one != tabulated(digits, {"x": [1], "count": [3]}, "x")
 
 
 Pair = namedtuple("Pair", ["smokes", "count"])
@@ -186,31 +187,9 @@ FORMS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_may_come_in_whatever_engines_return(form: str) -> None:
-    found = plan().tabulate(FORMS[form](), "smokes")
+    found = tabulated(plan(), FORMS[form](), "smokes")
     assert found.counts.tolist() == [2, 0, 3]
     assert found.unanswered in (0, 1)
-
-
-def test_counts_may_be_an_array_of_declared_levels() -> None:
-    own = bs.Plan(
-        [
-            bs.Categorical("sex", SEXES, "randomized_response", keep=0.75),
-            bs.Categorical("votes", [True, False], groups=("region", LAW)),
-        ],
-        keep=["region"],
-    )
-    frame = {"sex": ["F"] * 60 + ["M"] * 40}
-    for given in ([60, 40], np.array([60, 40]), np.array([60.0, 40.0])):
-        same(own.estimate(counts=given, columns=["sex"]), own.estimate(frame, "sex"))
-    cells = np.array([[10, 20], [30, 40]])
-    rows = [
-        {"region": r, "votes": v, "count": int(cells[i, j])}
-        for i, r in enumerate(("n", "s"))
-        for j, v in enumerate((True, False))
-    ]
-    table = own.tabulate(rows, "region", "votes")
-    assert table.counts.tolist() == cells.tolist()
-    same(own.estimate(counts=cells, columns=["region", "votes"]), own.estimate(counts=table))
 
 
 SECRET = "planted value"
@@ -221,47 +200,98 @@ def rows(**changes: Any) -> dict[str, Any]:
 
 
 def of(**changes: Any) -> Callable[[], Any]:
-    return lambda: plan().tabulate(rows(**changes), "race", "sex")
+    return lambda: tabulated(plan(), rows(**changes), "race", "sex")
 
 
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (of(race=["a", SECRET]), ValueError,
-     "column `race`: must hold declared categories only; got 1 other value, the first in row 1"),
-    (of(sex=["F", "M"]), ValueError,
-     "must hold no combination declared impossible; got 1, the first in row 1"),
-    (lambda: plan().tabulate({"sex": ["F"], "count": [1]}, "sex"), ValueError,
-     "`rows` must have the column `race`, as it is protected together with `sex`; got none"),
-    (lambda: plan().tabulate({"votes": [True], "count": [1]}, "votes"), ValueError,
-     "`rows` must have the column `region`, as it chooses the matrix of `votes`; got none"),
-    (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,
-     "`count` must name the column of counts; got `sex`"),
-    (of(count=[1, -2]), ValueError,
-     "column `count`: `count` must hold integers .*; got one that is not, in row 1"),
+    (
+        of(race=["a", SECRET]),
+        ValueError,
+        "column `race`: must hold declared categories only; got 1 other value, the first in row 1",
+    ),
+    (
+        of(sex=["F", "M"]),
+        ValueError,
+        "must hold no combination declared impossible; got 1, the first in row 1",
+    ),
+    (
+        lambda: tabulated(plan(), {"sex": ["F"], "count": [1]}, "sex"),
+        ValueError,
+        "`rows` must have the column `race`, as it is protected together with `sex`; got none",
+    ),
+    (
+        lambda: tabulated(plan(), {"votes": [True], "count": [1]}, "votes"),
+        ValueError,
+        "`rows` must have the column `region`, as it chooses the matrix of `votes`; got none",
+    ),
+    (
+        lambda: tabulated(plan(), rows(), "race", "sex", count="n"),
+        ValueError,
+        "`rows` must have the column `n`; got none of that name",
+    ),
+    (
+        lambda: tabulated(plan(), rows(), "race", "sex", count="sex"),
+        ValueError,
+        "`count` must name the column of counts; got `sex`",
+    ),
+    (
+        of(count=[1, -2]),
+        ValueError,
+        "column `count`: `count` must hold integers .*; got one that is not, in row 1",
+    ),
     (of(count=[1, 0.5]), ValueError, "row 1"),
     (of(count=np.array([2**53, 1])), ValueError, "row 0"),
     (of(count=np.array([2**52, 2**52])), ValueError, "less than 2\\^53 in all; got 9.0072e\\+15"),
     (of(count=np.array([np.nan, 1])), ValueError, "got a missing one in row 0"),
-    (lambda: plan().tabulate([], "sex"), ValueError, "`rows` must hold at least one row"),
-    (lambda: plan().tabulate([(SECRET, 1)], "sex"), TypeError,
-     "`rows` must hold dicts, named tuples or rows of Spark, .*; got tuple in row 0"),
-    (lambda: plan().estimate(counts=[1, 1], columns=["smokes"]), ValueError,
-     "of shape \\(3,\\); got \\(2,\\)"),
-    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError,
-     "must hold integers"),
-    (lambda: plan().estimate(counts=[0, 0, 0], columns=["smokes"]), ValueError,
-     "`counts` must hold at least one record; got none"),
-    (lambda: plan().estimate(counts=[1, 1], columns=["town"]), ValueError,
-     "got `town`, whose categories are not declared: plan.tabulate finds them"),
-    (lambda: plan().estimate(counts=[1, 1, 1], columns=["race"]), ValueError,
-     "`columns` must hold `sex`, as it is protected together with `race`"),
-    (lambda: plan().estimate(rows(), counts=plan().tabulate(rows(), "race", "sex")), TypeError,
-     "`counts` must be given without frame"),
-    (lambda: plan().estimate(counts=plan().tabulate(rows(), "sex"), columns=["votes"]), ValueError,
-     "`columns` must be columns of the table; got `votes`, which it lacks"),
-    (lambda: bs.Plan([bs.Categorical("sex", ["M", "F"], "uniform")], keep=["race"]).estimate(
-        counts=plan().tabulate(rows(), "sex")), ValueError,
-     "`counts` must be a table of plan `plan`; got other categories of `sex`"),
-]  # fmt: skip
+    (of(count=["1", "2"]), TypeError, "`count` must"),
+    (lambda: tabulated(plan(), [], "sex"), ValueError, "`rows` must hold at least one row"),
+    (
+        lambda: tabulated(plan(), [(SECRET, 1)], "sex"),
+        TypeError,
+        "`rows` must hold dicts, named tuples or rows of Spark, .*; got tuple in row 0",
+    ),
+    (
+        lambda: tabulated(plan(), [{"smokes": 1, "count": 1}, {"smokes": 0}], "smokes"),
+        ValueError,
+        "`rows` must have the column `count` in every row; got none in row 1",
+    ),
+    (lambda: tabulated(plan(), 7, "sex"), TypeError, "`rows` must be a frame, .*; got int"),
+    (
+        lambda: tabulated(plan(), pl.LazyFrame(rows()), "sex"),
+        TypeError,
+        "got LazyFrame, of which collect\\(\\) makes rows",
+    ),
+    (
+        lambda: tabulated(plan(), {"town": [3], "count": [1]}, "town"),
+        ValueError,
+        "`tables` must hold columns with declared categories; got `town`",
+    ),
+    (
+        lambda: bs.Release(tabulated(plan(), rows(count=[0, 0]), "race"), plan()).estimate("race"),
+        ValueError,
+        "`counts` must hold at least one record; got none",
+    ),
+    (
+        lambda: bs.Release(tabulated(plan(), rows(), "race"), plan()).estimate(
+            "race", design=bs.Design(weights="w")
+        ),
+        TypeError,
+        "`data` must be a table if weights, strata or cluster are given; got Counts",
+    ),
+    (
+        lambda: bs.Release(tabulated(plan(), rows(), "sex"), plan()).estimate("votes"),
+        ValueError,
+        "`columns` must be columns of the table; got `votes`, which it lacks",
+    ),
+    (
+        lambda: bs.Release(
+            tabulated(plan(), rows(), "sex"),
+            bs.Plan([bs.Categorical("sex", ["M", "F"], "uniform")], keep=["race"]),
+        ).estimate(*tabulated(plan(), rows(), "sex").columns),
+        ValueError,
+        "`counts` must be a table of plan `plan`; got other categories of `sex`",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "kind", "sentence"), BAD)
@@ -329,40 +359,46 @@ def test_counts_made_by_hand_are_checked(
 
 
 def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
-    one = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
-    other = FOUR.tabulate({"q": ["b", "c"], "count": [10, 5]}, "q")
+    one = tabulated(FOUR, {"q": ["a", "c"], "count": [50, 20]}, "q")
+    other = tabulated(FOUR, {"q": ["b", "c"], "count": [10, 5]}, "q")
     assert one.digest == FOUR.digest
-    whole = FOUR.tabulate({"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
+    whole = tabulated(FOUR, {"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
     for cells in (one.counts + other.counts, (one.counts + other.counts).astype(float)):
         by_hand = Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
         assert by_hand == whole
         assert by_hand.counts.dtype == np.int64
-        same(FOUR.estimate(counts=by_hand), FOUR.estimate(counts=whole))
+        same(
+            bs.Release(by_hand, FOUR).estimate(*by_hand.columns),
+            bs.Release(whole, FOUR).estimate(*whole.columns),
+        )
         # Without a digest any plan with these levels takes them.
         loose = Counts(("q",), (AXIS,), cells)
         assert loose.digest is None
         assert loose != whole
-        same(FOUR.estimate(counts=loose), FOUR.estimate(counts=whole))
+        same(
+            bs.Release(loose, FOUR).estimate(*loose.columns),
+            bs.Release(whole, FOUR).estimate(*whole.columns),
+        )
     assert pickle.loads(pickle.dumps(whole)).digest == FOUR.digest
 
 
 def test_a_plan_refuses_the_counts_of_another() -> None:
-    counts = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
+    counts = tabulated(FOUR, {"q": ["a", "c"], "count": [50, 20]}, "q")
     weaker = bs.Plan(
         [bs.Categorical("q", list("abcd"), "randomized_response", epsilon=0.5)], name="four"
     )
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
-        weaker.estimate(counts=counts)
+        bs.Release(counts, weaker).estimate(*counts.columns)
     assert str(caught.value) == (
         f"`counts` must be those of plan `four`, digest {weaker.digest[:12]}; "
         f"got digest {FOUR.digest[:12]}"
     )
-    same(weaker.estimate(counts=dataclasses.replace(counts, digest=None)),
-         weaker.estimate(counts=counts.counts, columns=["q"]))  # fmt: skip
+    loose = dataclasses.replace(counts, digest=None)
+    assert bs.Release(loose, weaker).estimate("q").records == counts.records
 
 
 def test_counts_that_were_written_to_are_checked_again() -> None:
-    counts = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
+    counts = tabulated(FOUR, {"q": ["a", "c"], "count": [50, 20]}, "q")
     counts.counts[1] = -5
     with pytest.raises(ValueError, match="must hold integers that are not negative"):
-        FOUR.estimate(counts=counts)
+        bs.Release(counts, FOUR).estimate(*counts.columns)

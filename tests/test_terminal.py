@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import bistochastic as bs
 from bistochastic.cli import main
 from bistochastic.words import shown, table, visible
+from folded import tabulated
 
 # ESC, BEL, a backspace, a C1 control, marks of direction, an isolate, a zero-width space and
 # joiner, the Arabic letter mark, a soft hyphen, line and paragraph separators, a tag.
@@ -88,24 +89,24 @@ def everything() -> Iterator[tuple[str, Any]]:
     release = plan.protect(rows(), key=KEY, release_name=EVIL)
     yield "release", release
     yield "certificate", release.certificate
-    options: dict[str, Any] = {"id_column": f"{EVIL}id", "after": "first", "pseudonym": f"{EVIL}p"}
+    options: dict[str, Any] = {"ids": bs.Wave(f"{EVIL}id", after="first", pseudonym=f"{EVIL}p")}
     by_ids = bs.Plan(plan.attributes, name=EVIL, keep=[f"{EVIL}k"], drop=plan.drop)
     wave = by_ids.protect(rows(), key=KEY, **options)
     yield "wave", wave
     yield "ids", wave.certificate.ids
-    audit = bs.audit(rows(), release, plan)
+    audit = bs.audit(rows(), release)
     yield "audit", audit
     for name in type(audit).__dataclass_fields__:
         part = getattr(audit, name)
         for each in part if isinstance(part, tuple) else (part,):
             if not isinstance(each, str):
                 yield f"audit.{name}", each
-    estimate = plan.estimate(release.data, f"{EVIL}c", f"{EVIL}k", method="mle")
+    estimate = bs.Release(release.data, plan).estimate(f"{EVIL}c", f"{EVIL}k", method="mle")
     yield "estimate", estimate
     yield "estimate", estimate.to_text()
-    counts = plan.tabulate({f"{EVIL}c": ["b"], "count": [3]}, f"{EVIL}c")
+    counts = tabulated(plan, {f"{EVIL}c": ["b"], "count": [3]}, f"{EVIL}c")
     yield "counts", counts
-    yield "count", plan.count(release.data, where={f"{EVIL}c": EVIL})
+    yield "count", bs.Release(release.data, plan).count(where={f"{EVIL}c": EVIL})
     yield "source", bs.KeySource.env(EVIL, fingerprint="0" * 16)
 
 
@@ -119,7 +120,7 @@ def test_reprs_and_pages_of_foreign_text_are_harmless(tmp_path: Path) -> None:
     release = plan.protect(rows())
     release.report(tmp_path / "r.html")
     plan.report(tmp_path / "p.html")
-    bs.audit(rows(), release, plan).report(tmp_path / "a.html")
+    bs.audit(rows(), release).report(tmp_path / "a.html")
     for path in tmp_path.iterdir():
         harmless(path.read_text(encoding="utf-8"), path.name)
 
@@ -271,8 +272,8 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
     calls: list[Any] = [
         lambda: plan.protect({EVIL: [1]}),
         lambda: plan.protect(rows() | {f"{EVIL}c": ["?"] * 300}),
-        lambda: plan.estimate(rows(), EVIL),
-        lambda: plan.estimate(rows(), f"{EVIL}c", where={EVIL: 1}),
+        lambda: bs.Release(rows(), plan).estimate(EVIL),
+        lambda: bs.Release(rows(), plan).estimate(f"{EVIL}c", where={EVIL: 1}),
         lambda: plan.respond({EVIL: 1}, key=KEY, id=1),
         lambda: bs.Plan([*plan.attributes, *plan.attributes]),
         lambda: bs.Plan.from_json(json.dumps({"version": 1, EVIL: 1})),
@@ -283,7 +284,7 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
         lambda: bs.Categorical("a", ["x"], "uniform", **strange),
         lambda: bs.Matrix.from_json(json.dumps({EVIL: 1})),
         lambda: bs.Key.from_file(EVIL),
-        lambda: plan.tabulate({f"{EVIL}c": [EVIL, "?"], "count": [1, 1]}, f"{EVIL}c"),
+        lambda: tabulated(plan, {f"{EVIL}c": [EVIL, "?"], "count": [1, 1]}, f"{EVIL}c"),
         lambda: plan.report(f"x.{EVIL}"),
     ]
     for call in calls:

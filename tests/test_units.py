@@ -19,6 +19,7 @@ import bistochastic as bs
 import protocol as law
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan.definitions import pooled
+from folded import designed, tabulated, waved
 
 RR: Literal["randomized_response"] = "randomized_response"
 KEY = bytes(range(32))
@@ -64,7 +65,7 @@ def whole(data: dict[str, Any]) -> bool:
 
 
 def ids(name: str) -> dict[str, Any]:
-    return {"key": key(name), "id_column": "person", "after": "first"}
+    return {"key": key(name), "ids": bs.Wave("person", after="first")}
 
 
 # The law.
@@ -78,20 +79,30 @@ def unit_key(raw: bytes, name: str, column: str) -> bytes:
 @pytest.mark.parametrize("kind", [int, str])
 def test_draws_and_pseudonyms_follow_the_law_of_ids_under_the_key_of_the_unit(kind: Any) -> None:
     data = homes(kind=kind)
-    made = plan(keep=[], drop=["person", "hid"]).protect(
-        data, key=bs.Key.from_bytes(KEY), id_column="person", after="first",
-        unit_pseudonym={"hid": "home"},
-    ).data  # fmt: skip
+    made = (
+        plan(keep=[], drop=["person", "hid"])
+        .protect(
+            data,
+            key=bs.Key.from_bytes(KEY),
+            ids=bs.Wave("person", after="first"),
+            unit_pseudonym={"hid": "home"},
+        )
+        .data
+    )
     own = bs.Key.from_bytes(unit_key(KEY, "homes", "hid"))
-    same = plan(None, keep=[], drop=["person"], units=[]).protect(
-        data, key=own, id_column="hid", after="first", pseudonym="home", max_rows_per_id=9
-    ).data  # fmt: skip
+    same = (
+        plan(None, keep=[], drop=["person"], units=[])
+        .protect(data, key=own, ids=bs.Wave("hid", after="first", pseudonym="home", max_rows=9))
+        .data
+    )
     for column in (*SHARED, "home"):
         assert list(made[column]) == list(same[column]), column
     # The person's own column is what it was.
-    plain = plan(None).protect(
-        data, key=bs.Key.from_bytes(KEY), id_column="person", after="first"
-    ).data  # fmt: skip
+    plain = (
+        plan(None)
+        .protect(data, key=bs.Key.from_bytes(KEY), ids=bs.Wave("person", after="first"))
+        .data
+    )
     assert list(made["sex"]) == list(plain["sex"])
 
 
@@ -104,7 +115,7 @@ def test_person_7_household_7_and_village_7_share_nothing() -> None:
             [bs.Categorical("x", [0, 1], RR, keep=0.5, unit=unit)],
             keep=["hid", "village"],
         )
-        options: Any = {"key": key("share nothing"), "id_column": "id", "after": "first"}
+        options: Any = {"key": key("share nothing"), "ids": bs.Wave("id", after="first")}
         found[unit] = np.asarray(made.protect(data, **options).data["x"])
     for one, other in itertools.combinations(found.values(), 2):
         # Fair coins agree in half of 3,000 rows: 5 standard errors, false alarm 1e-6.
@@ -127,9 +138,7 @@ def test_the_law_of_a_file_of_two_households_is_the_product_over_units_and_peopl
     hid = (np.arange(many)[:, None] * 2 + np.array([0, 0, 1])).ravel()
     roof, sex = np.tile([0, 0, 1], many), np.tile([0, 1, 1], many)
     data = {"person": np.arange(3 * many), "hid": hid, "roof": roof, "sex": sex}
-    out = made.protect(
-        data, key=key("two households"), id_column="person", after="first"
-    ).data  # fmt: skip
+    out = made.protect(data, key=key("two households"), ids=bs.Wave("person", after="first")).data
     roofs, sexes = np.asarray(out["roof"]).reshape(many, 3), np.asarray(out["sex"]).reshape(many, 3)
     assert (roofs[:, 0] == roofs[:, 1]).all()
     cell = (((roofs[:, 0] * 2 + roofs[:, 2]) * 2 + sexes[:, 0]) * 2 + sexes[:, 1]) * 2 + sexes[:, 2]
@@ -155,8 +164,8 @@ def test_tables_of_units_and_people_are_unbiased_over_all_releases() -> None:
     for r1, r2, *s in itertools.product((0, 1), repeat=5):
         chance = a[0, r1] * a[1, r2] * math.prod(b[t, v] for t, v in zip(sex, s, strict=True))
         frame = {"hid": hid, "roof": [r1, r1, r2], "sex": s}
-        mean += chance * made.estimate(frame, "roof", "sex").counts
-        mean_of_both += chance * made.count(frame, {"roof": 0, "sex": 1}).value
+        mean += chance * bs.Release(frame, made).estimate("roof", "sex").counts
+        mean_of_both += chance * bs.Release(frame, made).count({"roof": 0, "sex": 1}).value
     truth = np.zeros(4)
     for r, v in zip(roof, sex, strict=True):
         truth[2 * r + v] += 1
@@ -202,10 +211,10 @@ def test_every_container_batch_and_engine_reports_the_same(tmp_path: Path) -> No
     )
     options["key"].to_file(tmp_path / "key")
     source = bs.KeySource.file(tmp_path / "key")
-    f = made.batch_function(key=source, id_column="person", after="first")
+    f = made.batch_function(key=source, ids=bs.Wave("person", after="first"))
     parts = [f.batch(batch) for batch in table.to_batches(max_chunksize=50)]
     assert pa.Table.from_batches(parts).to_pydict() == want
-    lazy = made.on(pl.LazyFrame(data), key=source, id_column="person", after="first")
+    lazy = made.on(pl.LazyFrame(data), key=source, ids=bs.Wave("person", after="first"))
     assert as_lists(lazy.collect()) == want
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
@@ -263,9 +272,7 @@ def test_without_a_key_units_are_whole_and_counted(tmp_path: Path) -> None:
 def test_a_unit_may_be_the_id_column() -> None:
     made = bs.Plan([bs.Categorical("roof", ROOFS, RR, beta=0.6, unit="hid")])
     data = {name: homes()[name] for name in ("hid", "roof")}
-    out = made.protect(
-        data, key=key("own"), id_column="hid", after="first", max_rows_per_id=9
-    )  # fmt: skip
+    out = made.protect(data, key=key("own"), ids=bs.Wave("hid", after="first", max_rows=9))
     assert list(out.data) == ["roof"]
     frame = pd.DataFrame({"hid": data["hid"], "roof": list(out.data["roof"])})
     assert frame.groupby("hid")["roof"].nunique().max() == 1
@@ -338,10 +345,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: bs.Categorical("a", [0, 1], RR, beta=0.6, unit="a"), "`unit` must be an unprotected"),
     (lambda: plan(keep=[], drop=["hid"]).protect(
         homes(), key=key("r"), release_name="x"),
-     "`id_column` must be given with a key to draw by unit"),
+     "`ids` must be given with a key to draw by unit"),
     (lambda: plan(None, keep=[], drop=["hid", "person"], units=["hid"]).protect(
         homes(), key=key("r"), release_name="x", unit_pseudonym={"hid": "h"}),
-     "`id_column` must be given with a key"),
+     "`ids` must be given with a key"),
     (lambda: bs.Plan([bs.Categorical("a", [0, 1], RR, beta=0.6),
                       bs.Categorical("b", [0, 1], RR, beta=0.6, unit="a")]),
      "`units` must name unprotected"),
@@ -373,7 +380,7 @@ def test_what_makes_no_sense_is_refused(call: Callable[[], object], message: str
 def test_waves_by_unit() -> None:
     data, options = homes(kind=int), ids("waves")
     first = plan().protect(data, **options)
-    again = plan().protect(data, **{**options, "after": first.certificate})
+    again = plan().protect(data, **waved(options, after=first.certificate))
     assert as_lists(again.data) == as_lists(first.data)
     assert again.certificate.ids is not None
     assert again.certificate.ids.redrawn == ()
@@ -383,16 +390,16 @@ def test_waves_by_unit() -> None:
     }
     for said, other in changes.items():
         frame = {**data, "hid": [str(h) for h in data["hid"]]} if "texts" in said else data
-        after = {**options, "after": first.certificate}
+        after = waved(options, after=first.certificate)
         with pytest.raises(ValueError, match=said):
             other.protect(frame, **after)
-        redrawn = other.protect(frame, **after, redraw=True).certificate
+        redrawn = other.protect(frame, **waved(after, redraw=True)).certificate
         assert redrawn.ids is not None
         assert any(said in phrase for phrase in redrawn.ids.redrawn)
     # A unit whose columns are carried keeps the kind of its ids.
     fewer = bs.Plan([plan().attributes[2]], name="homes", keep=["hid"],
                     drop=["person", "roof", "water", "wall"])  # fmt: skip
-    carried = fewer.protect(data, **{**options, "after": first.certificate}).certificate
+    carried = fewer.protect(data, **waved(options, after=first.certificate)).certificate
     assert [(u.column, u.kind) for u in carried.units] == [("hid", "whole numbers")]
     assert bs.Certificate.from_json(carried.to_json()) == carried
     texts = {**data, "hid": [str(h) for h in data["hid"]]}
@@ -448,58 +455,79 @@ def test_a_certificate_whose_units_do_not_fit_is_refused(change: Callable[[Any],
 def test_analyses_take_units_as_clusters_and_say_so() -> None:
     out = plan().protect(homes(), **ids("analyses"))
     for call in (
-        lambda **more: plan().estimate(out.data, "roof", **more).standard_errors,
         lambda **more: (
-            plan().estimate(out.data, "roof", "sex", where={"wall": "a"}, **more).standard_errors
+            bs.Release(out.data, plan()).estimate("roof", **designed(more)).standard_errors
         ),
-        lambda **more: plan().count(out.data, {"roof": "tin", "sex": "F"}, **more).standard_error,
-        lambda **more: plan().mean(out.data, "water", **more).standard_error,
-        lambda **more: plan().ratio(out.data, {"sex": "F"}, {"roof": "tin"}, **more).standard_error,
+        lambda **more: (
+            bs.Release(out.data, plan())
+            .estimate("roof", "sex", where={"wall": "a"}, **designed(more))
+            .standard_errors
+        ),
+        lambda **more: (
+            bs.Release(out.data, plan())
+            .count({"roof": "tin", "sex": "F"}, **designed(more))
+            .standard_error
+        ),
+        lambda **more: bs.Release(out.data, plan()).mean("water", **designed(more)).standard_error,
+        lambda **more: (
+            bs.Release(out.data, plan())
+            .ratio({"sex": "F"}, {"roof": "tin"}, **designed(more))
+            .standard_error
+        ),
     ):
         assert np.array_equal(call(), call(cluster="hid"))
-    found = plan().estimate(out, "roof")
+    found = out.estimate("roof")
     assert found.notes == ("records of one `hid` share noise: they are taken as clusters",)
     assert found.degrees == 199
     # A column of people needs no clusters.
-    assert plan().estimate(out, "sex").notes == ()
+    assert out.estimate("sex").notes == ()
     with pytest.raises(ValueError, match="`population` must be sampled"):
-        plan().estimate(out.data, "roof", population="fixed")
+        bs.Release(out.data, plan()).estimate("roof", population="fixed")
     with pytest.raises(ValueError, match="`population` must be sampled"):
-        plan().count(out.data, {"roof": "tin"}, population="fixed")
+        bs.Release(out.data, plan()).count({"roof": "tin"}, population="fixed")
 
 
 def test_without_the_column_of_the_unit_there_are_shares_but_no_errors() -> None:
     out = pd.DataFrame(plan().protect(homes(), **ids("gone")).data)
     gone = out.drop(columns="hid")
-    found = plan().estimate(gone, "roof")
-    assert np.array_equal(found.frequencies, plan().estimate(out, "roof").frequencies)
+    found = bs.Release(gone, plan()).estimate("roof")
+    assert np.array_equal(found.frequencies, bs.Release(out, plan()).estimate("roof").frequencies)
     assert "standard_error" not in str(found).split("note")[0]
     assert "no standard errors: column `roof`: `cluster` must be given" in str(found)
     for ask in (lambda: found.standard_errors, found.interval, lambda: found.covariance,
-                lambda: plan().count(gone, {"roof": "tin"})):  # fmt: skip
+                lambda: bs.Release(gone, plan()).count({"roof": "tin"})):  # fmt: skip
         with pytest.raises(ValueError, match="`cluster` must be given for standard errors"):
             ask()
-    counted = plan().tabulate(out.groupby("roof").size().reset_index(name="count"), "roof")
+    counted = tabulated(plan(), out.groupby("roof").size().reset_index(name="count"), "roof")
     with pytest.raises(ValueError, match="`cluster` must be given for standard errors"):
-        _ = plan().estimate(counts=counted).standard_errors
+        _ = bs.Release(counted, plan()).estimate(*counted.columns).standard_errors
     home = out["hid"].rename("home")
-    with_cluster = plan().estimate(gone.assign(home=home), "roof", cluster="home")
+    with_cluster = bs.Release(gone.assign(home=home), plan()).estimate(
+        "roof", design=bs.Design(cluster="home")
+    )
     assert np.array_equal(
-        with_cluster.standard_errors, plan().estimate(out, "roof").standard_errors
+        with_cluster.standard_errors, bs.Release(out, plan()).estimate("roof").standard_errors
     )
 
 
 def test_clusters_and_strata_must_hold_whole_units() -> None:
     out = pd.DataFrame(plan().protect(homes(kind=int), **ids("whole")).data)
     coarse = out.assign(village=out["hid"] // 10, half=np.arange(len(out)) % 2)
-    errors = plan().estimate(coarse, "roof", cluster="village").standard_errors
+    errors = (
+        bs.Release(coarse, plan())
+        .estimate("roof", design=bs.Design(cluster="village"))
+        .standard_errors
+    )
     assert np.isfinite(errors).all()
     split: list[Any] = [{"cluster": "half"}, {"strata": "half"}]
     for options in split:
         with pytest.raises(ValueError, match="column `half`: must hold whole"):
-            plan().estimate(coarse, "roof", **options)
+            bs.Release(coarse, plan()).estimate("roof", **designed(options))
     stratified = coarse.assign(region=out["hid"] % 2)
-    assert plan().estimate(stratified, "roof", strata="region").degrees == 198
+    assert (
+        bs.Release(stratified, plan()).estimate("roof", design=bs.Design(strata="region")).degrees
+        == 198
+    )
 
 
 def test_units_of_two_columns_must_be_nested() -> None:
@@ -513,10 +541,10 @@ def test_units_of_two_columns_must_be_nested() -> None:
     frame = {"hid": data["hid"], "village": village, "roof": data["roof"],
              "road": [v % 2 for v in village]}  # fmt: skip
     out = made.protect(frame).data
-    assert made.estimate(out, "roof", "road").degrees == 19
+    assert bs.Release(out, made).estimate("roof", "road").degrees == 19
     split = {**out, "village": [i % 7 for i in range(len(village))]}
     with pytest.raises(ValueError, match="column `village`: must hold whole units of `hid`"):
-        made.estimate(split, "roof", "road")
+        bs.Release(split, made).estimate("roof", "road")
 
 
 # A real household survey.

@@ -30,6 +30,7 @@ FRAME = (
     "{'u': ['a', 'b', 'b'] * 8, 'v': ['a', 'b', 'a', 'b'] * 6, 'w': ['b'] * 9 + ['a'] * 15, "
     "'ash': [1, 2] * 12, 'birch': [1, 1, 2] * 8, 'cedar': [2, 1, 1, 1] * 6, 'id': list(range(24))}"
 )
+RELEASE = f"bs.Release({FRAME}, {PLAN})"
 MATRICES = "{bs.uniform(2), bs.identity(2), bs.randomized_response(2, keep=0.75)}"
 KEYED = "key=bs.KeySource.env('TRIED_KEY')"
 
@@ -48,11 +49,8 @@ REFUSED = {
     "Plan.for_frame.codebook": (
         f"bs.Plan.for_frame({{'x': str}}, codebook={{'x': frozenset({NAMES})}}, beta=0.6)"
     ),
-    "Plan.estimate.columns": f"{PLAN}.estimate(counts=[[1, 2], [3, 4]], columns={{'u', 'v'}})",
-    "Plan.mean.scores": f"{PLAN}.mean({FRAME}, 'u', {{0, 1}})",
-    "Plan.change.scores": (
-        f"{PLAN}.change({FRAME}, {FRAME}, column='u', scores={{0, 1}}, id_column='id')"
-    ),
+    "Release.mean.scores": f"{RELEASE}.mean('u', {{0, 1}})",
+    "Release.change.scores": f"{RELEASE}.change({RELEASE}, 'u', {{0, 1}}, id_column='id')",
     "Matrix.estimate.categories": "bs.uniform(2).estimate(counts=[1, 2], categories={'a', 'b'})",
     "allocate.sizes": "bs.allocate({2, 3}, epsilon=1)",
     "allocate.weights": "bs.allocate([2, 3], epsilon=1, weights={1, 2})",
@@ -63,8 +61,8 @@ REFUSED = {
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
     "plot.heatmap.categories": "bs.plot.heatmap(bs.uniform(2), categories={'a', 'b'})",
-    "Plan.regress.cluster": f"{PLAN}.mean({FRAME}, 'u', [0, 1], cluster={{'ash', 'birch'}})",
-    "Plan.regress.fpc": f"{PLAN}.mean({FRAME}, 'u', [0, 1], cluster='id', fpc={{'ash', 'birch'}})",
+    "Design.cluster": "bs.Design(cluster={'ash', 'birch'})",
+    "Design.fpc": "bs.Design(cluster='id', fpc={'ash', 'birch'})",
     "Plan.require.pooled": f"{PLAN}.require(pooled={{2, 3.0}})",
 }
 # The order does not matter: names are sorted, conditions and cells have an order of their own.
@@ -96,20 +94,21 @@ SORTED = {
         "release_name='r').row_columns"
     ),
     "Plan.collector.tables": f"{PLAN}.collector({{'u', 'v', 'w'}}).tables",
-    "Plan.covariance.columns": (
-        f"{PLAN}.covariance({FRAME}, {{'u', 'v'}}, {{'u': [0, 1], 'v': [0, 1]}}).value"
+    "Release.covariance.columns": (
+        f"{RELEASE}.covariance({{'u', 'v'}}, {{'u': [0, 1], 'v': [0, 1]}}).value"
     ),
-    "Plan.correlation.columns": (
-        f"{PLAN}.correlation({FRAME}, {{'u', 'v'}}, {{'u': [0, 1], 'v': [0, 1]}}).value"
+    "Release.correlation.columns": (
+        f"{RELEASE}.correlation({{'u', 'v'}}, {{'u': [0, 1], 'v': [0, 1]}}).value"
     ),
-    "Plan.transitions.columns": (
-        f"{PLAN}.transitions({FRAME}, {FRAME}, columns={{'u', 'v'}}, id_column='id',"
+    "Release.transitions.columns": (
+        f"{RELEASE}.transitions({RELEASE}, {{'u', 'v'}}, id_column='id',"
         " memoised=False).counts.shape"
     ),
-    "Plan.estimate.replicates": (
-        f"{PLAN}.estimate({FRAME}, 'u', weights='id', replicates={{'ash', 'birch', 'cedar'}})"
+    "Design.replicates": (
+        f"{RELEASE}.estimate('u', design=bs.Design(weights='id', "
+        "replicates={'ash', 'birch', 'cedar'}))"
     ),
-    "Plan.estimate.where": f"{PLAN}.count({FRAME}, {{'u': {{'a', 'b'}}, 'ash': {{1, 2}}}}).value",
+    "Release.estimate.where": f"{RELEASE}.count({{'u': {{'a', 'b'}}, 'ash': {{1, 2}}}}).value",
     "strongest.family": (
         "bs.strongest(3, records=9999, tolerance=0.1, family={'geometric', 'randomized_response', "
         "'k_anonymous'})"
@@ -125,12 +124,8 @@ SORTED = {
 }  # fmt: skip
 # Other arguments are read by the same function as one above, or have an order of their own.
 LIKE = {
-    r".*\.(where|given)": "Plan.estimate.where",
-    r".*\.replicates": "Plan.estimate.replicates",
-    r".*\.cluster": "Plan.regress.cluster",
-    r".*\.fpc": "Plan.regress.fpc",
+    r".*\.(where|given)": "Release.estimate.where",
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
-    r"Plan\.tabulate\.columns": "Plan.attributes",
     r"audit\.(knows|wants|also)": "Plan.keep",
     r"plot\.tradeoff\.families": "tradeoff.families",
     r"plot\.(choices|tradeoff)\.(betas|epsilons|against)": "tradeoff.betas",
@@ -140,7 +135,7 @@ LIKE = {
 }
 # Arrays, which NumPy does not make from a set; tables, whose columns have names; dicts; results.
 OTHER = re.compile(
-    r".*\.(frame|wave1|wave2|original|released|release|rows|record|obj|observation|reader|X|x|y|"
+    r".*\.(frame|data|later|original|release|rows|record|obj|observation|reader|X|x|y|"
     r"values|order|codes|counts|weights|cost|prior|width|low|high|top|bottom|axes|parameters|"
     r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores)"
     r"|Certificate\..*|masking\.([A-Z].*|\w+\.columns)|theory\.[A-Z].*"

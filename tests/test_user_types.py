@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
 import subprocess
@@ -12,10 +11,8 @@ from typing import get_args
 
 import pytest
 
-import bistochastic as bs
 import typed_user
 from bistochastic import _core, families
-from bistochastic.plan import EngineOptions, ReleaseOptions, Survey
 
 ROOT = Path(__file__).parents[1]
 USER = ROOT / "tests" / "typed_user.py"
@@ -25,10 +22,10 @@ import bistochastic as bs
 import polars as pl
 plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomised_response", beta=0.6)])
 release: Release[int] = plan.protect(pl.DataFrame({"sex": ["F"]}))
-plan.count(release, {"sex": "F"}, weight="w")
+release.count({"sex": "F"}, design=bs.Design(weight="w"))
 plan.protect(release.data, relase="a")
 plan.on(pl.LazyFrame(), id_column="person")
-plan.estimate(release, "sex").to_frame("pandas")
+release.estimate("sex").to_frame("pandsa")
 """
 
 
@@ -59,20 +56,6 @@ def test_a_checker_sees_the_mistakes_and_nothing_else(name: str, tmp_path: Path)
     errors = [line for line in said.splitlines() if "error: " in line]
     assert all("wrong.py:" in line for line in errors), said
     assert {int(line.split(":")[1]) for line in errors} == set(range(5, 11)), said
-
-
-@pytest.mark.parametrize(
-    ("call", "bundle"),
-    [(bs.Plan.count, Survey), (bs.Plan.estimate, Survey), (bs.Plan.protect, ReleaseOptions),
-     (bs.Plan.protect_batches, ReleaseOptions), (bs.Plan.on, EngineOptions)],
-)  # fmt: skip
-def test_help_lists_what_a_bundle_holds(call: object, bundle: type) -> None:
-    assert callable(call)
-    known = inspect.signature(call).parameters
-    assert set(bundle.__annotations__) <= set(known)
-    assert not [p for p in known.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
-    for name in bundle.__annotations__:
-        assert known[name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_the_families_are_those_of_the_core() -> None:

@@ -12,6 +12,7 @@ import pytest
 import bistochastic as bs
 from bistochastic import _core, backend
 from bistochastic.plan import waves
+from folded import waved
 from tables import TABLES, Columns, values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -69,8 +70,8 @@ def people(rows: int, *, seed: int = 1, ids: str = "integer") -> Columns:
 
 
 def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> Any:
-    options = {"key": KEY, "id_column": "person", "after": "first", **options}
-    return (given or plan()).protect(table, **options)
+    options = {"key": KEY, "ids": bs.Wave("person", after="first"), **options}
+    return (given or plan()).protect(table, **waved(options))
 
 
 def test_the_same_person_with_the_same_value_has_the_same_report() -> None:
@@ -165,12 +166,12 @@ def test_another_category_of_an_unchanged_value_is_a_new_draw(
 ) -> None:
     table: Any = {"x": values, "id": [1, 2]}
     by: Any = {"key": bs.Key.generate(), "id_column": "id"}
-    wave = first.protect(table, after="first", **by)
+    wave = first.protect(table, **waved(by, after="first"))
     if not match:
-        assert second.protect(table, after=wave.certificate, **by).data == wave.data
+        assert second.protect(table, **waved(by, after=wave.certificate)).data == wave.data
         return
     with pytest.raises(ValueError, match=f"{match} in column `x`: redraw=True"):
-        second.protect(table, after=wave.certificate, **by)
+        second.protect(table, **waved(by, after=wave.certificate))
 
 
 def test_another_key_or_kind_of_id_would_draw_anew() -> None:
@@ -346,7 +347,7 @@ def test_it_is_said_that_rows_can_be_linked_and_by_how_many_reported_records() -
                 for each in made.preview().to_dict()["published_unchanged"]]  # fmt: skip
         assert sum(said) == 1
     rows = people(300)
-    found = plan().protect(rows, key=KEY, id_column="person", after="first").certificate
+    found = plan().protect(rows, key=KEY, ids=bs.Wave("person", after="first")).certificate
     linked = (
         "which rows may be of one person, in this release and in others by ids under its key: "
         "unchanged values have the same reported values, and 12 different records can be reported"
@@ -383,7 +384,7 @@ def test_groups_in_another_order_draw_nobody_anew() -> None:
         ({"after": "second"}, "got a string beyond these"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),
-        ({"max_rows_per_id": 0}, "`max_rows_per_id` must be an integer of at least 1"),
+        ({"max_rows_per_id": 0}, "`max_rows` must be an integer of at least 1"),
         ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
     ],
 )
@@ -632,7 +633,7 @@ def test_a_client_answers_over_possible_cells_alone() -> None:
         "name": ["x"] * rows,
         "id": list(range(rows)),
     }
-    whole = one.protect(columns, key=KEY, id_column="id", after="first").data
+    whole = one.protect(columns, key=KEY, ids=bs.Wave("id", after="first")).data
     reports = set()
     for i in range(rows):
         record = {"a": columns["a"][i], "b": columns["b"][i], "name": "x"}
@@ -693,7 +694,7 @@ def test_columns_at_odd_addresses_are_read() -> None:
     wide = np.zeros(8 * 300 + 1, np.uint8)[1:].view(np.int64)
     levels = list(range(700))
     given = bs.Plan([bs.Categorical("code", levels, "uniform")])
-    release = given.protect({"id": ids, "code": wide}, key=KEY, id_column="id", after="first")
+    release = given.protect({"id": ids, "code": wide}, key=KEY, ids=bs.Wave("id", after="first"))
     same = {"id": np.arange(300), "code": np.zeros(300, np.int64)}
-    again = given.protect(same, key=KEY, id_column="id", after="first")
+    again = given.protect(same, key=KEY, ids=bs.Wave("id", after="first"))
     assert values_of(release.data) == values_of(again.data)

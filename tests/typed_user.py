@@ -16,17 +16,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic.estimate import Estimate
-from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate import Counts, Estimate, Quantity, Ratio
 from bistochastic.permutations.decomposition import Decomposition
-from bistochastic.plan import BatchFunction, ProtectedBatches, Release, ReleaseOptions, Survey
+from bistochastic.plan import BatchFunction, ProtectedBatches, Release
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WAVE: ReleaseOptions = {"id_column": "person", "after": "first"}
-DESIGN: Survey = {"weights": "w", "strata": "region"}
+WAVE = bs.Wave("person", after="first")
+DESIGN = bs.Design(weights="w", strata="region")
 SEX = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
 PLAN = bs.Plan([SEX], keep=["region", "w"], drop=["person"])
 PEOPLE = pl.DataFrame(
@@ -65,7 +63,7 @@ def protected(people: pl.DataFrame) -> bs.Certificate:
     assert_type(release.data, pl.DataFrame)
     assert_type(release.data["sex"], pl.Series)
     assert_type(PLAN.protect(by_column(people)).data, dict[str, list[object]])
-    by_ids = PLAN.protect(people, key=bs.Key.generate(), max_rows_per_id=1, **WAVE)
+    by_ids = PLAN.protect(people, key=bs.Key.generate(), ids=WAVE)
     assert_type(by_ids.certificate.beta, float)
     assert_type(by_ids.certificate.epsilon, float)
     assert_type(by_ids.certificate.bits, float)
@@ -74,24 +72,26 @@ def protected(people: pl.DataFrame) -> bs.Certificate:
 
 
 def on_engines(source: bs.KeySource, lazy: pl.LazyFrame, relation: duckdb.DuckDBPyRelation) -> None:
-    made = PLAN.on(lazy, key=source, **WAVE)
+    made = PLAN.on(lazy, key=source, ids=WAVE)
     assert_type(made, pl.LazyFrame)
-    assert_type(PLAN.on(relation, key=source, id_column="person", after="first"),
+    assert_type(PLAN.on(relation, key=source, ids=bs.Wave("person", after="first")),
                 duckdb.DuckDBPyRelation)  # fmt: skip
-    assert_type(PLAN.batch_function(key=source, **WAVE), BatchFunction)
+    assert_type(PLAN.batch_function(key=source, ids=WAVE), BatchFunction)
     assert made.collect().height == 3
 
 
 def analysed(release: Release[pl.DataFrame]) -> Counts:
-    assert_type(PLAN.estimate(release, "sex", method="mle"), Estimate)
-    weighted = PLAN.estimate(release, "sex", **DESIGN)
+    assert_type(release.estimate("sex", method="mle"), Estimate)
+    weighted = release.estimate("sex", design=DESIGN)
     assert framed(weighted).height == 2
-    assert_type(PLAN.count(release, {"sex": "F"}, population="fixed"), Quantity)
-    share = PLAN.ratio(release, where={"sex": "F"}, given={"region": "n"}, weights="w")
+    assert_type(release.count({"sex": "F"}, population="fixed"), Quantity)
+    share = release.ratio(where={"sex": "F"}, given={"region": "n"}, design=bs.Design(weights="w"))
     assert_type(share, Ratio)
     assert_type(share.interval(0.9), tuple[float, float])
-    assert_type(PLAN.mean(release, "sex", [0, 1], **DESIGN).value, float)
-    return PLAN.tabulate({"sex": ["F", "M"], "count": [2, 1]}, "sex")
+    assert_type(release.mean("sex", [0, 1], design=DESIGN).value, float)
+    collector = PLAN.collector("sex")
+    collector.add_counts({"sex": ["F", "M"], "count": [2, 1]})
+    return collector.counts("sex")
 
 
 def main() -> None:

@@ -49,25 +49,36 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.files.opened import open
     from bistochastic.models.ledger import Ledger
-    from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.plan import (
+        Binned,
+        Categorical,
+        Certificate,
+        Joint,
+        Numeric,
+        Plan,
+        Release,
+        Wave,
+    )
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
     from bistochastic.tables.cluster import cluster
+    from bistochastic.tables.design import Design
 
     __version__: str
 
 __all__ = [
-    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
-    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "cluster",
-    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors",
-    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "open", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "strongest",
-    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "Binned", "Categorical", "Certificate", "Design", "Joint", "Key", "KeySource", "Ledger",
+    "Matrix", "Numeric", "Plan", "Release", "Wave", "allocate", "audit", "balance", "blocks",
+    "build", "circulant", "cluster", "compare", "decompose_all", "dense", "difference_set",
+    "entropy_rate", "errors", "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking",
+    "mix", "open", "optimal", "permutation", "plot", "randomized_response", "reflected",
+    "strongest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
-    "plan": ("Binned", "Categorical", "Certificate", "Joint", "Numeric", "Plan"),
+    "plan": ("Binned", "Categorical", "Certificate", "Joint", "Numeric", "Plan", "Release", "Wave"),
+    "tables.design": ("Design",),
     "sources": ("KeySource",),
     "models.ledger": ("Ledger",),
     "tables.cluster": ("cluster",),

@@ -310,7 +310,7 @@ def difference_set(
     if counts is not None:
         given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
         return _core.build("difference_set", {**given, "epsilon": epsilon, "beta": beta})
-    from bistochastic import designs
+    from bistochastic import difference_sets
 
     many = _core.as_whole("size", size, 1)
     asked = {name: x for name, x in (("epsilon", epsilon), ("beta", beta)) if x is not None}
@@ -321,11 +321,11 @@ def difference_set(
     # Randomized response checks the arguments and raises its own errors.
     plain = _core.build("randomized_response", {"size": many, **asked})
     if set is not None:
-        v, members = designs.given(many, set)
+        v, members = difference_sets.given(many, set)
     elif beta is not None:
         raise ValueError("`beta` must come with a set of your own; got none")
     else:
-        chosen = designs.best(many, plain.requested["epsilon"])
+        chosen = difference_sets.best(many, plain.requested["epsilon"])
         if chosen.k == 1:
             return plain
         v, members = chosen.v, chosen.residues()
@@ -340,7 +340,7 @@ def difference_set(
         return _core.build("circulant", {"first_row": [inside, outside]}).epsilon <= limit
 
     (limit,) = (float(plain.requested[name]) for name in asked)
-    return made(*designs.counts(v, len(members), holds))
+    return made(*difference_sets.counts(v, len(members), holds))
 
 
 @_family

@@ -130,6 +130,11 @@ def of_certificate(c: Any, rng: Random) -> None:
     hold(type(c).from_json(c.to_json()) == c, "JSON gives another certificate")
 
 
+def of_release(r: Any, rng: Random) -> None:
+    if r._certificate is not None:
+        of_certificate(r._certificate, rng)
+
+
 OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
     "Decomposition": of_decomposition,
     "Estimate": of_estimate,
@@ -137,5 +142,5 @@ OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
     "TTransforms": of_transforms,
     "Plan": of_plan,
     "Certificate": of_certificate,
-    "Release": lambda r, rng: of_certificate(r.certificate, rng),
+    "Release": of_release,
 }

@@ -122,10 +122,10 @@ def points(s: Scene) -> str:
 
 
 def audited(s: Scene, which: int) -> str:
-    """A table, its release or the plan of both."""
+    """A table, or its release."""
     if "audited" not in s.drawn:
-        s.drawn |= dict(zip(("audited", "1", "2"), plans.audited(s.rng), strict=True))
-    return s.drawn[("audited", "1", "2")[which]]
+        s.drawn |= dict(zip(("audited", "1"), plans.audited(s.rng), strict=True))
+    return s.drawn[("audited", "1")[which]]
 
 
 def _of(*sources: str) -> Callable[[Scene], str]:
@@ -138,11 +138,6 @@ path = _of("path('new')", "str(path('new.npz'))", "path('.')", "path('no/such/fo
 page = _of("path('page.html')", "path('page.html')", "str(path('page.HTM'))", "path('.')",
            "path('no/such/folder/x.html')", "'\\ud800.html'", "'a\\0.html'", "folder('a.html')",
            "path('key')")  # fmt: skip
-# Methods of plans that make tables of a frame.
-_TABLES = (
-    "estimate", "count", "ratio", "mean", "covariance", "correlation", "regress", "transitions",
-    "change",
-)  # fmt: skip
 DRAW: dict[str, Callable[[Scene], str]] = {
     "size": lambda s: str(s.size),
     "epsilon": _of("0", "0.1", "1", "2.5", "Fraction(7, 2)", "30", "36.8", "800", "math.inf"),
@@ -284,7 +279,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "regress.method": _of("'corrected'", "'likelihood'", "None", "'x'"),
     "transitions.columns": _of("'sex'", "['sex', 'year']", "[]", "'region'"),
     "memoised": _of("None", "True", "False", "1"),
-    "plan2": lambda s: s.rng.choice(["None", plans.plan(s.rng), "7"]),
     "change.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "change.column": _of("'sex'", "'year'", "'income'", "None"),
     "certificate": lambda s: f"{plans.release(s.rng)}.certificate",
@@ -317,8 +311,14 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "value_labels": _of("None", "{'sex': {'F': 'f'}}", "{'sex': {'F': 'f', 'M': 'f'}}", "{'x': 1}"),
     "budget": _of("1", "0.5", "math.inf", "0", "None"),
     "original": lambda s: audited(s, 0),
-    "released": lambda s: audited(s, 1),
-    "audit.plan": lambda s: audited(s, 2),
+    "audit.release": lambda s: audited(s, 1),
+    "later": lambda s: plans.panel(s.rng),
+    "Release.plan": lambda s: s.rng.choice([plans.plan(s.rng), plans.PANEL, "7"]),
+    "Release.data": lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng), "7"]),
+    "design": _of(
+        "None", "bs.Design()", "bs.Design(weights='income')", "bs.Design(strata='region')", "7",
+        "bs.Design(cluster='town', fpc=5000)", "bs.Design(weights='income', replicates=['a', 'z'])",
+    ),
     "keys": _of("['sex']", "['sex', 'town']", "[]", "'sex'", "['x']", "7"),
     "household": _of("None", "'region'", "'x'", "7"),
     "knows": _of("None", "['sex']", "{'year': 1}", "[['sex'], []]", "'sex'", "['x']", "7"),
@@ -328,7 +328,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "audit.targets": _of("None", "1", "5", "10**30"),
     "shuffled": _of("None", "False", "True"),
     **dict.fromkeys(("columns", "names"), _of("'sex'", "'town'", "'region'", "'no such column'")),
-    "estimate.columns": _of("None", "['sex']", "['sex', 'town']", "'sex'"),
     **dict.fromkeys(("covariance.columns", "correlation.columns"),
                     _of("['town', 'year']", "['year', 'income']", "['income', 'income']")),
     "where": _of(
@@ -341,8 +340,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "mean.column": _of("'sex'", "'year'", "'income'"),
     "scores": _of("[0, 1]", "{'F': 0, 'M': 1}", "{'town': [1, 2, 3]}", "None"),
     "calibration_weights.weights": _of("'income'", "None", "'region'"),
-    **{f"{name}.weights": _of("'income'", "None", "[1, 2, 3]") for name in _TABLES},
-    **{f"{name}.strata": _of("'region'", "None") for name in _TABLES},
+    "Design.weights": _of("'income'", "None", "[1, 2, 3]"),
+    "strata": _of("'region'", "None"),
     "fpc": _of("5000", "0.5", "'n'", "(9, 0.5)", "0", "None"),
     "cluster": _of("'region'", "'town'", "None"),
     "replicates": _of("['income', 'income']", "None"),
@@ -363,14 +362,18 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "undecided": _of("[]", "['income']", "'*'"),
     "for_frame.name": _of("'survey'"),
     "for_frame.missing": _of("'keep'", "'category'", "{'sex': 'keep'}", "{'x': 'keep'}", "{}"),
+    **dict.fromkeys(
+        ("protect.ids", "protect_batches.ids", "batch_function.ids", "on.ids"),
+        _of(plans.WAVE, "'id'", "None", "7", "bs.Wave('no such column', after='first')"),
+    ),
     "row_columns": _of("['id']", "None", "[]"),
     **dict.fromkeys(("batch", "table"), lambda s: plans.arrow(s.rng)),
     "batches": lambda s: f"[{plans.arrow(s.rng)}]",
     "schema": lambda s: f"{plans.arrow(s.rng)}.schema",
     "engine": _of("'spark 4.3'", "'x'"),
     "obj": lambda s: s.rng.choice([f"pl.LazyFrame({plans.TABLE})", "7", "None", "pa.table({})"]),
-    "tabulate.rows": lambda s: plans.counts(s.rng),
-    "tabulate.count": _of("'count'", "'n'", "'sex'"),
+    "add_counts.rows": lambda s: plans.counts(s.rng),
+    "add_counts.count": _of("'count'", "'n'", "'sex'"),
     "rows_per_id": _of("1", "2", "None", "0"),
     **dict.fromkeys(("function.function", "call.function"), _of("'no_such:key'", "'x'")),
     "fingerprint": _of("'0' * 16", "None", "'x'"),
@@ -381,7 +384,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "id_column": _of("'id'", "'id'", "'no such column'"),
     "after": _of("'first'", f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate"),
     "pseudonym": _of("'person'", "None", "'sex'"),
-    "max_rows_per_id": _of("1", "2", "2**40"),
+    "max_rows": _of("1", "2", "2**40"),
     "allow_insecure": _of("True", "True", "False"),
     "record": lambda s: plans.record(s.rng),
     "attributes": lambda s: f"[{plans.attribute(s.rng)}, {plans.numeric(s.rng)}]",
@@ -428,10 +431,10 @@ TOGETHER: dict[str, list[tuple[str, ...]]] = {
     },
     "protect": [
         ("key", "release_name", "allow_insecure"),
-        ("key", "id_column", "after", "allow_insecure"),
+        ("key", "ids", "allow_insecure"),
         (),
     ],
-    "protect_batches": [("key", "id_column", "after", "allow_insecure"), ()],
+    "protect_batches": [("key", "ids", "allow_insecure"), ()],
     "transitions": [("id_column", "memoised"), ("pseudonym",)],
     "change": [("id_column", "where"), ("id_column", "column", "scores")],
 }

@@ -108,26 +108,32 @@ def record(rng: Random) -> str:
 # A plan, a table of it, and options under which its release can be drawn again.
 SIMPLE = "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'randomized_response', beta=0.6)])"
 TABLE = "{'id': [1, 2, 3], 'sex': ['F', 'M', 'M']}"
-BY_IDS = "key=bs.Key.insecure(1), id_column='id', after='first', allow_insecure=True"
+WAVE = "bs.Wave('id', after='first')"
+BY_IDS = f"key=bs.Key.insecure(1), ids={WAVE}, allow_insecure=True"
 
 
 def release(rng: Random) -> str:
-    """A release by position or by ids."""
-    if rng.random() < 0.5:
+    """A release by position or by ids, of one wave of a panel, or of any table."""
+    kind = rng.random()
+    if kind < 0.2:
+        return panel(rng)
+    if kind < 0.4:
+        return f"bs.Release({frame(rng)}, {plan(rng)})"
+    if kind < 0.7:
         return f"{SIMPLE}.protect({TABLE}, {BY_IDS})"
     return f"{SIMPLE}.protect({{'sex': ['F', 'M', 'M']}})"
 
 
-def audited(rng: Random) -> tuple[str, str, str]:
-    """A table, its release and the plan, mostly such that they belong together."""
+def audited(rng: Random) -> tuple[str, str]:
+    """A table and its release, mostly such that they belong together."""
     n = rng.choice([12, 40])
     columns = _people(rng, n, 0) | {"name": [f"{values.SECRET_TEXT}{i}" for i in range(n)]}
     made = plan(rng) if rng.random() < 0.5 else AUDITED
     table = _in_library(rng, columns, "", "", *_FRAMES)
     keep = f"bs.Plan({made}.attributes, keep='*')"
     options = rng.choice(["", "", "", "shuffle=True"])
-    released = rng.choice([f"{keep}.protect({table}, {options})", table])
-    return table, released, keep
+    released = rng.choice([f"{keep}.protect({table}, {options})", f"bs.Release({table}, {keep})"])
+    return table, released
 
 
 AUDITED = (
@@ -148,20 +154,20 @@ PEOPLE = {
 def audit(rng: Random, ids: bool = False) -> str:
     """The audit of a release, by order or by ids."""
     options = ", id_column='id'" if ids else rng.choice(["", ", targets=3", ", confidence=0.5"])
-    return f"bs.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}), {AUDITED}{options})"
+    return f"bs.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}){options})"
 
 
 def grouped(options: str = "") -> str:
     """The audit of records that something published groups."""
     table = "{'a': ['x', 'y'] * 9, 'h': [1] * 9 + [2] * 9}"
     plan = "bs.Plan([bs.Categorical('a', ['x', 'y'], 'uniform')], keep=['h'])"
-    return f"bs.audit({table}, {table}, {plan}{options})"
+    return f"bs.audit({table}, bs.Release({table}, {plan}){options})"
 
 
 def batch_function(rng: Random) -> str:
     """What an engine calls, by people or by rows."""
     by = rng.choice([
-        "id_column='id', after='first'", "id_column='id', after='first', pseudonym='who'",
+        f"ids={WAVE}", "ids=bs.Wave('id', after='first', pseudonym='who')",
         "row_columns=['id'], release_name='w'",
     ])  # fmt: skip
     drop = "['id']" if "row" in by else "[]"
@@ -203,15 +209,20 @@ def regression(rng: Random) -> str:
         ("z ~ a + sex", "linear"), ("y ~ a + z", "logistic"), ("a ~ z", "multinomial"),
         ("y ~ a * sex", "linear"), ("y ~ a", "logistic"),
     ])  # fmt: skip
-    more = rng.choice(["", ", cluster='id'", ", method='corrected'"])
-    return f"{PANEL}.regress({wave(rng)}, {text!r}, model={model!r}{more})"
+    more = rng.choice(["", ", design=bs.Design(cluster='id')", ", method='corrected'"])
+    return f"{panel(rng)}.regress({text!r}, model={model!r}{more})"
+
+
+def panel(rng: Random) -> str:
+    """A release of one wave, without a certificate."""
+    return f"bs.Release({wave(rng)}, {PANEL})"
 
 
 def transitions(rng: Random) -> str:
     """Moves of people between two waves."""
     columns = rng.choice(["'a'", "['a', 'sex']"])
-    given = f"columns={columns}, id_column='id', memoised={rng.random() < 0.5}"
-    return f"{PANEL}.transitions({wave(rng)}, {wave(rng)}, {given})"
+    given = f"{columns}, id_column='id', memoised={rng.random() < 0.5}"
+    return f"{panel(rng)}.transitions({panel(rng)}, {given})"
 
 
 def counts(rng: Random) -> str:

@@ -71,10 +71,11 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], categories=['a', 'b']).axes[0]",
     "Quantity": lambda s: (
-        f"{plans.SIMPLE}.count({{'sex': ['F', 'M', 'M']}}, {{'sex': 'F'}}, population={_people(s)})"
+        f"bs.Release({{'sex': ['F', 'M', 'M']}}, {plans.SIMPLE}).count({{'sex': 'F'}}, "
+        f"population={_people(s)})"
     ),
     "Ratio": lambda s: (
-        f"{plans.SIMPLE}.ratio({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {{'x': 1}}, "
+        f"bs.Release({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {plans.SIMPLE}).ratio({{'x': 1}}, "
         f"{{'sex': 'F'}}, population={_people(s)})"
     ),
     "Measures": lambda s: f"{plans.SIMPLE}.by_attribute['sex']",
@@ -91,7 +92,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Pooled": lambda s: plans.grouped() + ".pooled[0]",
     "Scenario": lambda s: plans.grouped(", knows=['h']") + ".scenarios[0]",
-    "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
+    "Counts": lambda s: f"{plans.SIMPLE}.collector('sex').counts('sex')",
+    "Design": lambda s: "bs.Design(weights='w', cluster='c')",
+    "Wave": lambda s: plans.WAVE,
     "Binned": lambda s: "bs.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",
     "Unit": lambda s: (
@@ -109,7 +112,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
 }
 # Classes that callers make.
-MADE = ("Binned", "Categorical", "Joint", "Ledger", "Numeric", "Plan")
+MADE = (
+    "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
+)  # fmt: skip
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,

@@ -155,7 +155,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "max_rows_per_id": _one("1", "2"),
     "records": _one("1", "100"),
     "original": _people,
-    "released": _people,
+    "release": _people,
     "separator": _one(",", ";", "tab", "|", "\\t"),
     "encoding": _one("utf-8", "latin-1", "cp1252", "utf-16", "utf-8-sig"),
     "decimal": _one(".", ","),

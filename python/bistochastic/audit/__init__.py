@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bistochastic import Key
     from bistochastic.audit.results import Audit
-    from bistochastic.plan import Plan
+    from bistochastic.plan import Release
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
 
 
 def audit(
     original: Any,
-    released: Any,
-    plan: Plan,
+    release: Release[Any],
     *,
     knows: Any = None,
     wants: Any = None,
@@ -43,8 +42,9 @@ def audit(
 ) -> Audit:
     """Attack your own release, and compare the results with the predictions.
 
-    ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
-    ``protect`` takes. What comes back is about the data, so keep it as confidential as these.
+    ``original`` is the table before :meth:`Plan.protect`, which returned the ``release``. For a
+    table that came without a certificate, ``Release(table, plan)`` makes one. What comes back is
+    about the data, so keep it as confidential as these.
 
     Rows are matched by their order. ``id_column`` matches them by a column of both tables. If the
     release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A release
@@ -72,7 +72,7 @@ def audit(
     >>> plan = bs.Plan.for_frame(levels, beta=0.6, keep=["age"], drop=["survived"])
     >>> key = bs.Key.insecure(1)
     >>> release = plan.protect(people, key=key, release_name="demo", allow_insecure=True)
-    >>> found = bs.audit(people, release, plan)
+    >>> found = bs.audit(people, release)
     >>> [round(x, 2) for x in (found.guesses[1].rate.observed, found.guesses[1].rate.predicted)]
     [0.86, 0.85]
     """
@@ -80,7 +80,7 @@ def audit(
 
     matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
     asked = {"knows": knows, "wants": wants, "also": also}
-    return attack(original, released, plan, matching, asked, confidence, targets, seed, progress)
+    return attack(original, release, matching, asked, confidence, targets, seed, progress)
 
 
 __all__ = ["audit"]

@@ -15,8 +15,7 @@ from bistochastic.audit.pairing import pair_rows, same_people
 from bistochastic.audit.results import Audit, Part, Rate
 from bistochastic.audit.views import releases
 from bistochastic.plan.attributes import prefix
-from bistochastic.plan.plan import Plan
-from bistochastic.plan.protect import Release
+from bistochastic.plan.release import Release
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -56,13 +55,14 @@ class Steps:
 
 
 def attack(
-    original: object, released: object, plan: object, matching: Mapping[str, object],
+    original: object, release: object, matching: Mapping[str, object],
     asked: Mapping[str, object], confidence: object, targets: object, seed: object,
     progress: object,
 ) -> Audit:  # fmt: skip
     """See :func:`bistochastic.audit`."""
-    if not isinstance(plan, Plan):
-        raise TypeError(f"`plan` must be a Plan; got {type(plan).__name__}")
+    if not isinstance(release, Release):
+        raise TypeError(f"`release` must be a Release; got {type(release).__name__}")
+    plan = release.plan
     plan._refuse_undecided()
     level = _core.as_real("confidence", "be between 0 and 1", confidence)
     if not 0 < level < 1:
@@ -71,7 +71,7 @@ def attack(
     rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
     with watched("auditing", progress) as tell:
         steps = Steps(tell)
-        pairs = pair_rows(original, released, plan, **matching)
+        pairs = pair_rows(original, release, **matching)
         evidence = gather_evidence(pairs, plan, steps)
         if pairs.how == "nothing":
             for channel in evidence.channels:
@@ -79,7 +79,7 @@ def attack(
             [(_, drawn), *_] = releases(evidence.channels, rng)
             evidence = replace(evidence, channels=tuple(drawn))
         intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
-        others = _others(original, asked["also"], pairs, plan, matching)
+        others = _others(original, asked["also"], pairs, matching)
         per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
         guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
                    for channel in steps.over("guess", evidence.channels)]  # fmt: skip
@@ -137,7 +137,7 @@ def _predicted_only(audit: Audit) -> Audit:
 
 
 def _others(
-    original: object, also: object, pairs: Pairs, plan: Plan, matching: Mapping[str, object]
+    original: object, also: object, pairs: Pairs, matching: Mapping[str, object]
 ) -> list[tuple[Pairs, Evidence]]:
     """Other releases: of the same file, or a pair of another wave and its release."""
     found = []
@@ -147,13 +147,14 @@ def _others(
         raise ValueError("`also` must come with rows that can be paired; got shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
-        own = release.certificate.plan if isinstance(release, Release) else plan
-        paired = pair_rows(wave, release, own, **{**matching, "shuffled": None})
+        if not isinstance(release, Release):
+            raise TypeError(f"`also` must hold releases; got {type(release).__name__}")
+        paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
             raise ValueError("`also` must hold rows that can be paired; got shuffled rows")
         if wave is not original and (pairs.id_column is None or paired.id_column is None):
             raise ValueError("`id_column` must match the people of both waves; got none")
-        evidence = gather_evidence(paired, own, Steps(None))
+        evidence = gather_evidence(paired, release.plan, Steps(None))
         for channel in evidence.channels:
             # It raises an error for reports that the plan does not give.
             guesses.guess(channel, 0.5, channel.sharing)

@@ -197,7 +197,7 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
 
 def _present(pairs: Pairs, plan: Plan) -> None:
     """Both tables have the columns of the plan."""
-    for table, where in ((pairs.original, "original"), (pairs.released, "released")):
+    for table, where in ((pairs.original, "original"), (pairs.released, "release")):
         for attribute in plan.attributes:
             chosen = None if attribute.groups is None else attribute.groups.column
             unit = attribute.unit if table is pairs.original else None
@@ -223,10 +223,10 @@ def _meant(where: str) -> Iterator[None]:
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("original"):
         true = pairs.moved(attribute._read(pairs.original).values).astype(np.float64)
-    with _meant("released"):
+    with _meant("release"):
         released = attribute._read(pairs.released).values.astype(np.float64)
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
-        must = "must hold the numbers of `original` in `released`, as they were permuted"
+        must = "must hold the numbers of `original` in `release`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
     far = _far(true)
     return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
@@ -244,7 +244,7 @@ def _far(values: Array) -> int:
 def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
-    with _meant("released"):
+    with _meant("release"):
         after = attribute._encode(pairs.released, released=True)
     # The reports of rows that nothing pairs are counted, and then drawn anew.
     beside = before if pairs.how == "nothing" else after
@@ -252,7 +252,7 @@ def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     missing = none if before.missing is None else pairs.moved(before.missing)
     differ = missing != (none if beside.missing is None else beside.missing)
     if differ.any():
-        must = "must be missing in the same rows of `original` and `released`"
+        must = "must be missing in the same rows of `original` and `release`"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
     occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
     groups = none if beside.groups is None else beside.groups
@@ -292,7 +292,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     codes = pairs.moved(codes)
     differ = codes != now
     if differ.any() and pairs.how != "nothing":
-        must = "must be the same in `original` and `released`, as it is unprotected"
+        must = "must be the same in `original` and `release`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
     return _read_seen(name, codes, values)

@@ -7,7 +7,7 @@ columns that together are unique. The match is never stored.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from bistochastic import _core, arguments, backend
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.plan.carried import certificate_of
-from bistochastic.plan.protect import Release
+from bistochastic.plan.release import Release
 from bistochastic.plan.waves import Ids, read_ids
 from bistochastic.sources import key_of
 from bistochastic.words import shown
@@ -65,8 +64,7 @@ class Pairs:
 
 def pair_rows(
     original: object,
-    released: object,
-    plan: Plan,
+    release: Release[Any],
     *,
     id_column: object,
     pseudonym: object,
@@ -77,18 +75,17 @@ def pair_rows(
     if isinstance(original, Release):
         must = "`original` must be the table before it was protected"
         raise TypeError(f"{must}; got a Release: are the two swapped?")
-    certificate = certificate_of(released, plan)
-    released = released.data if isinstance(released, Release) else released
+    plan, certificate = release.plan, release._certificate
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
         key = key_of(key)
-    before, after = open_table("original", original), open_table("released", released)
+    before, after = open_table("original", original), open_table("release", release.data)
     for column in plan.drop:
         # What a plan leaves out cannot be in the release alone.
         if column in after.names and column not in before.names:
             must = f"`original` must have `{shown(column)}`, which the plan leaves out"
-            raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
+            raise ValueError(f"{must}; got it in `release` alone: are the two swapped?")
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
     mixed, memoised, used = False, False, None
@@ -100,13 +97,13 @@ def pair_rows(
             hashed = hashed or certificate.ids.pseudonym
     mixed = mixed if shuffled is None else shuffled
     if before.rows != after.rows:
-        must = "`released` must have as many rows as `original`"
+        must = "`release` must have as many rows as `original`"
         raise ValueError(f"{must}; got {after.rows}, where there are {before.rows}")
     if not before.rows:
         raise ValueError("`original` must have at least one row; got none")
     for given, at in ((name, before), (hashed, after)):
         if given is not None and given not in at.names:
-            where = "`original`" if at is before else "`released`"
+            where = "`original`" if at is before else "`release`"
             raise ValueError(f"{prefix([given])}must be in {where}; got none of that name")
     pairs = Pairs(before, after, None, "order", None, name, hashed, memoised, used)
     if name is None:
@@ -148,14 +145,14 @@ def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
             continue
         own, theirs, values = same_codes(before, after, name)
         if not np.array_equal(np.sort(own), np.sort(theirs)):
-            must = "must hold the same values in `original` and `released`, as it is unprotected"
+            must = "must hold the same values in `original` and `release`, as it is unprotected"
             raise ValueError(f"{prefix([name])}{must}; got values of a different file")
         joined = both * len(values) + np.stack([own, theirs])
         both = np.unique(joined, return_inverse=True)[1].reshape(both.shape)
     own, theirs = both
     order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
     if not np.array_equal(own[order], theirs[other]):
-        must = "`released` must hold the unprotected columns of `original`, in any order of rows"
+        must = "`release` must hold the unprotected columns of `original`, in any order of rows"
         raise ValueError(f"{must}; got other combinations of values: is it of a different file?")
     if len(np.unique(own)) < before.rows:
         return replace(pairs, how="nothing")

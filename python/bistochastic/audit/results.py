@@ -96,7 +96,7 @@ class Finding(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
     >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
-    >>> finding = bs.audit(people, plan.protect(people), plan).findings[0]
+    >>> finding = bs.audit(people, plan.protect(people)).findings[0]
     >>> finding.kind, finding.columns, finding.found, finding.chance, finding.gain
     ('giveaway', ('sex',), 1.0, 0.0, 1.0)
     >>> finding.fix
@@ -143,7 +143,7 @@ class Guess(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found = bs.audit(people, plan.protect(people))
     >>> found.guesses[0].rate.observed, found.guesses[0].rate.chance
     (1.0, 0.5)
     """
@@ -164,7 +164,7 @@ class Linkage(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found = bs.audit(people, plan.protect(people))
     >>> [(link.attack, link.first.observed) for link in found.linkages]
     [('protected columns', 0.5), ('with unprotected columns', 1.0)]
     """
@@ -189,7 +189,7 @@ class Giveaway(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
     >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
-    >>> worst = bs.audit(people, plan.protect(people), plan).giveaways[0]
+    >>> worst = bs.audit(people, plan.protect(people)).giveaways[0]
     >>> worst.seen, worst.column, worst.rate.observed, worst.beats_reported_value
     ('title', 'sex', 1.0, True)
     """
@@ -216,7 +216,7 @@ class Neighbours(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")])
     >>> people = {"sex": ["F"] * 50 + ["M"] * 50}
-    >>> bs.audit(people, plan.protect(people), plan).neighbours[0].is_telling
+    >>> bs.audit(people, plan.protect(people)).neighbours[0].is_telling
     True
     """
 
@@ -242,7 +242,7 @@ class Scenario(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("ill", ["no", "yes"], "identity")], keep=["sex", "age"])
     >>> people = {"ill": ["no", "yes", "yes"], "sex": ["F", "M", "M"], "age": [30, 30, 40]}
-    >>> found = bs.audit(people, plan.protect(people), plan, knows=["sex", "age"], wants=["ill"])
+    >>> found = bs.audit(people, plan.protect(people), knows=["sex", "age"], wants=["ill"])
     >>> [scenario] = found.scenarios
     >>> scenario.first.observed, scenario.disclosed[0].observed
     (1.0, 1.0)
@@ -278,7 +278,7 @@ class Pooled(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
     >>> people = {"roof": ["tin", "tin", "clay"], "home": [1, 1, 2]}
-    >>> [pooled] = bs.audit(people, plan.protect(people), plan).pooled
+    >>> [pooled] = bs.audit(people, plan.protect(people)).pooled
     >>> pooled.by, pooled.column, pooled.units, pooled.largest, round(pooled.rate.predicted, 3)
     ('home', 'roof', 2, 2, 0.667)
     """
@@ -314,7 +314,7 @@ class Repeats(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["person"])
     >>> people = {"sex": ["F", "F", "M"], "person": [1, 1, 2]}
-    >>> bs.audit(people, plan.protect(people), plan, id_column="person").repeats
+    >>> bs.audit(people, plan.protect(people), id_column="person").repeats
     <Repeats: column person, people 2, repeated 1, most rows 2, redrawn 0, visible yes>
     """
 
@@ -335,7 +335,7 @@ class Disclosure(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Numeric("income", "identity")], keep=["age"])
     >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found = bs.audit(people, plan.protect(people))
     >>> found.disclosures[0].interval, found.disclosures[0].rate.observed
     ('1% of the ranks', 1.0)
     """
@@ -355,7 +355,7 @@ class Marginal(Part):
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
-    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found = bs.audit(people, plan.protect(people))
     >>> found.marginals[0].categories, found.marginals[0].true, found.marginals[0].estimated
     (('F', 'M'), (0.5, 0.5), (0.5, 0.5))
     """
@@ -381,7 +381,7 @@ class Audit:
     >>> people = bs.titanic()
     >>> levels = {name: sorted(set(column)) for name, column in people.items()}
     >>> plan = bs.Plan.for_frame(levels, beta=0.6)
-    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found = bs.audit(people, plan.protect(people))
     >>> found
     <Audit of 2,201 records: contains information about the data: not for release>
     >>> all(guess.rate.agrees for guess in found.guesses)

@@ -248,7 +248,7 @@ def _use(audit: Audit) -> Section:
     ]
     words = (
         "Distances are total variation: the proportion of records that would have to change. "
-        "Reported proportions are biased on purpose; `plan.estimate` corrects them."
+        "Reported proportions are biased on purpose; `release.estimate` corrects them."
     )
     far = [(f"{listed(m.columns)}, estimated", m.estimated_distance, None, None)
            for m in audit.marginals if m.estimated_distance is not None]  # fmt: skip

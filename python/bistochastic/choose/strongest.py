@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, designs, families, measures, operators
+from bistochastic import _core, difference_sets, families, measures, operators
 from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.estimate import intervals, quantiles
@@ -131,23 +131,6 @@ def strongest(
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
 
 
-def by_column(columns: Iterable[tuple[str, str, int, str | None]], goal: Goal) -> Strongest:
-    """Find the strongest matrix of each column's own family."""
-    known: dict[tuple[str, int], Choice] = {}
-    found = []
-    for name, family, size, unit in columns:
-        if unit is not None:
-            note = f"one draw per `{shown(unit)}`: ask by size, with the number of these as records"
-            found.append(Choice(family, None, None, note, name))
-            continue
-        if family not in FAMILIES or size < 2:
-            known[family, size] = Choice(family, None, None, "no single parameter to choose")
-        elif (family, size) not in known:
-            known[family, size] = goal.choice(family, size)
-        found.append(replace(known[family, size], column=name))
-    return Strongest(found)
-
-
 def _names(family: object, cost: object) -> list[str]:
     known = (*FAMILIES, "gibbs")
     if family is None:
@@ -223,7 +206,7 @@ class Goal:
         """Find the least epsilon by closed form, and only then construct a set."""
 
         def holds(minus: float) -> bool:
-            spread = designs.spread(size, -minus, self.share)
+            spread = difference_sets.spread(size, -minus, self.share)
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
         epsilon = -largest(-45.0, -1e-9, holds, 1e-13)

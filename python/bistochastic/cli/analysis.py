@@ -13,16 +13,16 @@ from click import option
 from bistochastic.cli.group import main, say
 from bistochastic.cli.options import (
     columns_option,
+    design_of,
     file_argument,
     format_option,
     plan_option,
     reads_csv,
     show,
-    survey_of,
     takes_survey,
 )
 from bistochastic.cli.plans import read_law
-from bistochastic.cli.typed import columns_named, conditions, number
+from bistochastic.cli.typed import columns_named, conditions
 from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
 from bistochastic.words import shown
@@ -33,24 +33,32 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.estimate import Quantity
     from bistochastic.plan import Certificate, Plan
-    from bistochastic.plan.keywords import Survey
 
 # A decimal number, as it is typed for a column of such.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-def _check_law(file: Path, plan: Plan) -> Certificate | None:
-    """Compare the plan with the certificate of the file; print a note without one."""
+def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, Certificate | None]:
+    """Find the plan of a protected file, by its certificate or as typed, and the certificate."""
+    from bistochastic.adapters.table_files import check_file
     from bistochastic.files.opened import find_certificate
     from bistochastic.plan.carried import refuse_other_plan
 
-    certificate = find_certificate(file)
+    if typed is None:
+        check_file(file, name)
+        certificate = find_certificate(file)
+        if certificate is None:
+            must = f"`{name}` must have its certificate next to it or in it, or --plan be given"
+            raise ValueError(f"{must}; got neither")
+        return certificate.plan, certificate
+    plan, certified = read_law(typed)
+    certificate = find_certificate(file) if file.name else None
     if certificate is None:
-        say("Note: there is no certificate next to the file, so it was not checked that this plan "
-            "protected it", err=True)  # fmt: skip
-        return None
-    refuse_other_plan(plan, certificate)
-    return certificate
+        say(f"Note: there is no certificate next to the {name}, so it was not checked that this "
+            "plan protected it", err=True)  # fmt: skip
+        return plan, certified
+    refuse_other_plan(plan, certificate.plan)
+    return plan, certificate
 
 
 def columns_in(file: Path, dialect: Dialect) -> list[str]:
@@ -100,14 +108,14 @@ def refuse_missing(needed: Iterable[str], names: Sequence[str]) -> None:
 @reads_csv
 def estimate(
     file: Path,
-    plan: Path,
+    plan: Path | None,
     by: Sequence[str],
     where: Sequence[str],
     mean: str | None,
     count: bool,
     ratio: Sequence[str],
     fpc: str | None,
-    survey: Survey,
+    survey: dict[str, Any],
     method: str,
     population: str,
     format: str,
@@ -120,23 +128,24 @@ def estimate(
     without the header of a CSV file.
 
     \b
-    bistochastic estimate protected.csv --plan plan.toml --by sex,education
-    bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
-    bistochastic estimate protected.csv --plan plan.toml --mean age --weights w --fpc 12000
-    bistochastic estimate protected.csv --plan plan.toml --ratio smokes=yes --where sex=F
+    bistochastic estimate protected.csv --by sex,education
+    bistochastic estimate protected.parquet --by sex --where region=N --format csv
+    bistochastic estimate protected.csv --mean age --weights w --fpc 12000
+    bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
     from bistochastic import arguments
     from bistochastic.adapters.record_batches import gathered
     from bistochastic.adapters.table_files import held_in, opened, said
     from bistochastic.estimate import METHODS
     from bistochastic.files.release import kinds
-    from bistochastic.tables.estimates import people, read_design, told_in
+    from bistochastic.plan import Release
+    from bistochastic.tables.design import Design
+    from bistochastic.tables.estimates import people, told_in
     from bistochastic.tables.question import Question, ask
     from bistochastic.tables.running import Running
     from bistochastic.tables.sheet import shared_noise
 
-    law, certified = read_law(plan)
-    certificate = _check_law(file, law) or certified
+    law, certificate = read_own(file, plan)
     how = arguments.one_of("method", method, METHODS)
     types = kinds(law, released=True)
     names = columns_in(file, dialect)
@@ -144,10 +153,9 @@ def estimate(
     if asked_for.count(True) != 1:
         must = "`estimate` must be given one of --by, --mean, --count and --ratio"
         raise ValueError(f"{must}; got {asked_for.count(True) or 'none'}")
-    options = _staged(survey_of(survey, names), fpc, names)
-    design = read_design(law, options)
+    design = Design._of(design_of(survey, fpc, names), law)
     who = people(population, design)
-    for each in (design.weights, *design.replicates, *design.fpc):
+    for each in (design.weights, *(design.replicates or ()), *design._sizes):
         if isinstance(each, str):
             types.setdefault(each, "number")
     source = opened(file, "file", types, dialect=dialect)
@@ -163,20 +171,20 @@ def estimate(
                            for column, levels in each.items()} for each in typed)  # fmt: skip
         question = ask(law, asked, met) if by else Question(law, tuple(about))
         needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                                *question.groups, *design.columns])  # fmt: skip
+                                *question.groups, *design._columns])  # fmt: skip
         if not by:
             needed |= dict.fromkeys(a.within for a in law._numeric if a.within is not None)
         refuse_missing(needed, names)
         needed |= dict.fromkeys(unit for unit in question.units if unit in names)
         if not by:
-            table = gathered(list(source.batches(list(needed))))
-            drawn: Any = {**options, "population": who}
+            release = Release(gathered(list(source.batches(list(needed)))), law)
+            drawn: Any = {"design": design, "population": who}
             if mean is not None:
-                _show_quantity(format, law.mean(table, mean, where=met or None, **drawn))
+                _show_quantity(format, release.mean(mean, where=met or None, **drawn))
             elif ratio:
-                _show_quantity(format, law.ratio(table, shared_by, met or None, **drawn))
+                _show_quantity(format, release.ratio(shared_by, met or None, **drawn))
             else:
-                _show_quantity(format, law.count(table, met, **drawn))
+                _show_quantity(format, release.count(met, **drawn))
             return
         running = Running(question, design)
         for batch in source.batches(list(needed)):
@@ -192,17 +200,6 @@ def estimate(
         "notes": found._remarks(),
     }  # fmt: skip
     show(format, found.to_text, lambda: {**found._levels(), **found._columns()}, facts)
-
-
-def _staged(survey: Survey, fpc: str | None, names: Sequence[str]) -> Survey:
-    """Add clusters of one or two stages to the design, and the sizes of the population."""
-    found: dict[str, Any] = dict(survey)
-    if survey.get("cluster"):
-        found["cluster"] = tuple(columns_named("cluster", [str(survey["cluster"])], names))
-    if fpc is not None:
-        parts = [fpc] if fpc in names else fpc.split(",")
-        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
-    return found  # type: ignore[return-value]
 
 
 def _show_quantity(form: str, found: Quantity) -> None:
@@ -240,11 +237,11 @@ def _level(kind: str | None, typed: str) -> str | float:
 @reads_csv
 def regress(
     file: Path,
-    plan: Path,
+    plan: Path | None,
     formula: str,
     model: str,
     method: str | None,
-    survey: Survey,
+    survey: dict[str, Any],
     format: str,
     dialect: Dialect,
 ) -> None:
@@ -254,34 +251,33 @@ def regress(
     dots in backticks.
 
     \b
-    bistochastic regress protected.csv --plan plan.toml --model logistic \\
+    bistochastic regress protected.csv --model logistic \\
         --formula 'smokes ~ sex + age'
     """
     from bistochastic.adapters.table_files import whole
     from bistochastic.files.release import kinds
     from bistochastic.models.formula import parse
-    from bistochastic.models.regression import regress
+    from bistochastic.plan import Release
     from bistochastic.tables.question import Question
-    from bistochastic.tables.sheet import Design, shared_noise
+    from bistochastic.tables.sheet import shared_noise
 
-    law, certified = read_law(plan)
-    certificate = _check_law(file, law) or certified
+    law, certificate = read_own(file, plan)
     sides = parse(formula)
     names = columns_in(file, dialect)
-    design = survey_of(survey, names)
-    named = Design.of(**design)
+    design = design_of(survey, None, names)
     question = Question(law, tuple(sides.outcome | sides.covariates))
     columns = {*question.columns, *question.protected, *question.groups}
-    needed = dict.fromkeys([*sorted(columns), *named.columns])
+    needed = dict.fromkeys([*sorted(columns), *design._columns])
     refuse_missing(needed, names)
     needed |= dict.fromkeys(unit for unit in question.units if unit in names)
     types = kinds(law, released=True)
-    for each in (named.weights, *named.replicates):
+    for each in (design.weights, *(design.replicates or ())):
         if each is not None:
             types.setdefault(each, "number")
     table = whole(file, "file", types, needed, dialect=dialect)
-    found = regress(law, table, formula, model, method, design)
-    found = replace(found, notes=(*found.notes, *shared_noise(certificate, named)))
+    given: Any = {"model": model, "method": method, "design": design}
+    found = Release(table, law).regress(formula, **given)
+    found = replace(found, notes=(*found.notes, *shared_noise(certificate, design)))
     facts = {
         "formula": found.formula, "model": found.model, "method": found.method,
         "outcomes": found.outcomes, "records": found.records, "notes": found.notes,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
+from bistochastic.cli.analysis import read_own
 from bistochastic.cli.group import main, say, say_json
-from bistochastic.cli.options import FILE, columns_option, json_option, reads_csv
+from bistochastic.cli.options import FILE, columns_option, json_option, plan_option, reads_csv
 from bistochastic.cli.plans import read_law
 from bistochastic.cli.releases import read_key
 from bistochastic.cli.typed import columns_named
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic.adapters.csv_dialect import Dialect
-    from bistochastic.plan import Certificate, Plan
+    from bistochastic.plan import Certificate
 
 
 @main.command(short_help="Attack your own release.")
 @argument("original", type=FILE)
-@argument("released", type=FILE)
-@option("--plan", required=True, type=FILE,
-        help="The plan that protected the file, or the certificate.")  # fmt: skip
+@argument("release", type=FILE)
+@plan_option
 @columns_option("--knows", "What an intruder knows of a person, e.g. sex,age=2 for an age within 2 "
                 "years. Repeatable: each is an intruder.")  # fmt: skip
 @columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 @reads_csv
 def audit(
     original: Path,
-    released: Path,
-    plan: Path,
+    release: Path,
+    plan: Path | None,
     knows: Sequence[str],
     wants: Sequence[str],
     also: Sequence[Path],
@@ -63,20 +63,20 @@ def audit(
     dialect: Dialect,
     **options: Any,
 ) -> None:
-    """Attack RELEASED, the protected version of ORIGINAL, and compare results with predictions.
+    """Attack RELEASE, the protected version of ORIGINAL, and compare results with predictions.
 
-    Both are CSV, Parquet or Arrow files. If RELEASED is CSV, it is UTF-8, as `protect` writes it;
-    --encoding is for ORIGINAL. The certificate next to RELEASED says whether the rows were
+    Both are CSV, Parquet or Arrow files. If RELEASE is CSV, it is UTF-8, as `protect` writes it;
+    --encoding is for ORIGINAL. The certificate next to RELEASE says whether the rows were
     shuffled. If they were, an id must match the rows.
 
     The output reveals information about ORIGINAL. Keep it confidential.
 
     \b
-    bistochastic audit survey.csv protected.csv --plan plan.toml
-    bistochastic audit survey.csv protected.csv --plan plan.toml --id-column person --out audit.html
-    bistochastic audit survey.csv protected.csv --plan plan.toml --knows sex,age=2 --wants income
+    bistochastic audit survey.csv protected.csv
+    bistochastic audit survey.csv protected.csv --id-column person --out audit.html
+    bistochastic audit survey.csv protected.csv --knows sex,age=2 --wants income
     """
-    from bistochastic.adapters.table_files import whole
+    from bistochastic.adapters.table_files import check_file, whole
     from bistochastic.audit import audit as attack
     from bistochastic.audit.results import NOT_FOR_RELEASE
     from bistochastic.audit.words import finding_lines
@@ -84,7 +84,10 @@ def audit(
     from bistochastic.plan import Release
     from bistochastic.report.document import validate_html_path
 
-    made = read_law(plan)[0]
+    for name, path in {"original": original, "release": release}.items():
+        check_file(path, name)
+    _check_order(original, release, plan)
+    made, _ = read_own(release, plan, "release")
     if out is not None:
         validate_html_path(out)
     key = None if key_file is None else read_key(key_file)
@@ -92,13 +95,12 @@ def audit(
         progress("reading", 0.0)
         # Ids are strings, as in `protect`.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
-        _check_order(original, released, made)
         # A column of strings in one file is a column of strings in the other, too.
-        texts = [*_texts(original, "original"), *_texts(released, "released")]
+        texts = [*_texts(original, "original"), *_texts(release, "release")]
         typed = {**dict.fromkeys(ids, "text"), **kinds(made, released=True)}
         written = replace(dialect, encoding="utf-8")
         (table, certificate), *more = (
-            _read_released(each, typed, written, texts) for each in (released, *also)
+            _read_released(each, typed, written, texts) for each in (release, *also)
         )
         if certificate is not None and certificate.ids is not None and certificate.ids.id_column:
             ids.append(certificate.ids.id_column)
@@ -107,11 +109,11 @@ def audit(
         columns = {*table.schema.names, *known, *units}
         before = whole(original, "original", known, columns, dialect=dialect, texts=texts)
         names = before.schema.names
-        after, *others = (data if about is None else Release(data, about)
+        after, *others = (Release(data, about or made)
                           for data, about in ((table, certificate), *more))  # fmt: skip
         progress("reading", 1.0)
         found = attack(
-            before, after, made, key=key, progress=lambda x: progress("attacking", x),
+            before, after, key=key, progress=lambda x: progress("attacking", x),
             knows=[_knowledge(each, names) for each in knows] or None,
             wants=columns_named("wants", wants, names) if wants else None, also=others, **options,
         )  # fmt: skip
@@ -144,23 +146,24 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _check_order(original: Path, released: Path, plan: Plan) -> None:
+def _check_order(original: Path, release: Path, plan: Path | None) -> None:
     """Raise an error if the certificate is next to the original, and not next to the release."""
     from bistochastic.files.opened import find_certificate
     from bistochastic.plan.carried import refuse_other_plan
 
-    if not original.name or not released.name or find_certificate(released) is not None:
+    if find_certificate(release) is not None:
         return
     try:
         found = find_certificate(original)
         if found is None:
             return
-        refuse_other_plan(plan, found)
+        if plan is not None:
+            refuse_other_plan(read_law(plan)[0], found.plan)
     except ValueError:
         # The certificate is about another release.
         return
     must = "`original` must be the file before it was protected"
-    got = "one with a certificate of this plan next to it, while `released` has none"
+    got = "one with a certificate of this plan next to it, while `release` has none"
     raise ValueError(f"{must}; got {got}: are the two swapped?")
 
 
@@ -188,4 +191,4 @@ def _read_released(
     known = None if certificate is None else certificate.ids
     named = [] if known is None else [known.id_column, known.pseudonym]
     types = {**{name: "text" for name in named if name}, **types}
-    return whole(path, "released", types, dialect=dialect, texts=texts), certificate
+    return whole(path, "release", types, dialect=dialect, texts=texts), certificate

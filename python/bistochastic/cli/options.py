@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click import option
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from bistochastic.plan.keywords import Survey
+    from bistochastic.tables.design import Design
 
 _Command = Callable[..., None]
 _Option = Callable[[_Command], _Command]
@@ -31,8 +31,8 @@ _Option = Callable[[_Command], _Command]
 FILE = click.Path(path_type=Path)
 file_argument = click.argument("file", type=FILE)
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
-plan_option = option("--plan", required=True, type=FILE,
-                     help="The plan that protected the file, or its certificate.")  # fmt: skip
+plan_option = option("--plan", type=FILE,
+                     help="The plan of a file that has no certificate beside it.")  # fmt: skip
 
 
 def columns_option(name: str, help: str, *, required: bool = False) -> _Option:
@@ -95,10 +95,17 @@ takes_survey = _collected(
 )  # fmt: skip
 
 
-def survey_of(typed: Survey, names: Sequence[str]) -> Survey:
+def design_of(typed: dict[str, Any], fpc: str | None, names: Sequence[str]) -> Design:
     """Read the design that was typed, for a file with these columns."""
-    listed = columns_named("replicates", typed["replicates"] or (), names)
-    return {**typed, "replicates": listed or None}
+    from bistochastic.tables.design import Design
+
+    found = {**typed, "replicates": columns_named("replicates", typed["replicates"], names) or None}
+    if typed["cluster"]:
+        found["cluster"] = tuple(columns_named("cluster", [typed["cluster"]], names))
+    if fpc is not None:
+        parts = [fpc] if fpc in names else fpc.split(",")
+        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
+    return Design(**found)
 
 
 def show(

@@ -19,7 +19,6 @@ from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
-    from bistochastic.plan import Certificate
 
 
 def _refuse_same(written: str, to: Path, name: str, read: Path | None) -> None:
@@ -57,7 +56,12 @@ def protect(
     outs: tuple[Path, ...],
     plan: Path,
     key_file: Path | None,
+    id_column: str | None,
     after: str | None,
+    redraw: bool,
+    pseudonym: str | None,
+    rerandomize_numeric: bool,
+    max_rows_per_id: int,
     certificate: Path | None,
     dialect: Dialect,
     unit_pseudonym: tuple[str, ...],
@@ -94,15 +98,23 @@ def protect(
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
+    from bistochastic.plan import Wave
     from bistochastic.plan.options import Options
 
     if not all(out.name for out in outs):
         raise ValueError("`out` must be a file; got a folder")
     out = outs[0]
     target = certificate or out.with_name(f"{out.name}.certificate.json")
-    wave: Certificate | str | None = after
+    wave: Any = after
     if after is not None and after != "first":
         wave = read_certificate(Path(after), "after")
+    given: Any = {
+        "after": wave, "redraw": redraw, "pseudonym": pseudonym, "max_rows": max_rows_per_id,
+        "rerandomize_numeric": rerandomize_numeric,
+    }  # fmt: skip
+    for name, value in given.items():
+        if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
+            raise ValueError(f"`{name}` must go with id_column; got no id_column")
     for name, path in {"in": source, "plan": plan, "key-file": key_file}.items():
         for each in (*outs, target):
             _refuse_same("certificate" if each is target else "out", each, name, path)
@@ -111,7 +123,11 @@ def protect(
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
     settings = Options.of(
-        made, key=key, after=wave, unit_pseudonym=_named(unit_pseudonym), **options
+        made,
+        key=key,
+        ids=None if id_column is None else Wave(id_column, **given),
+        unit_pseudonym=_named(unit_pseudonym),
+        **options,
     )
     earlier = read_earlier(out)
     try:
@@ -131,13 +147,13 @@ def protect(
     warnings = [*found.warnings, *[order] * (not found.shuffled)]
     if warnings:
         say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warnings))
-    files = [shlex.quote(shown(path)) for path in (source, out, plan, target)]
-    audit = f"  bistochastic audit {files[0]} {files[1]} --plan {files[2]}\n"
-    page = f"  bistochastic report {files[3]} --out report.html"
+    files = [shlex.quote(shown(path)) for path in (source, out, target)]
+    audit = f"  bistochastic audit {files[0]} {files[1]}\n"
+    page = f"  bistochastic report {files[2]} --out report.html"
     say(f"\nNext:\n{audit * (not found.shuffled)}{page}")
     draws = find_draws(earlier, found)
     if draws:
-        warn(describe_draws(draws, out, target, found, dialect))
+        warn(describe_draws(draws, target, found))
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -220,7 +236,7 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dia
         refuse_changed(file, found, "file")
     check_contents(file, found, dialect)
     if plan is not None:
-        refuse_other_plan(read_law(plan)[0], found)
+        refuse_other_plan(read_law(plan)[0], found.plan)
     say(f"{shown(file)}: {found._line.removeprefix('of ')}")
     say("The columns, categories and number of records are as certified.")
     if found.files:

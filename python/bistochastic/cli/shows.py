@@ -15,7 +15,7 @@ from bistochastic.cli.group import main, say
 from bistochastic.cli.options import FILE
 from bistochastic.errors import SingularMatrixError
 from bistochastic.files.whole import new
-from bistochastic.plan import Categorical, Plan
+from bistochastic.plan import Categorical, Plan, Release
 from bistochastic.samples import COUNTS, TITANIC, titanic
 from bistochastic.words import down, shown, table, up
 
@@ -114,7 +114,7 @@ def _report(beta: float) -> str:
                 for each in certificate.notes
             ),
             "",
-            *_estimates(plan, release.data),
+            *_estimates(release),
             "",
             "Do the same with your own file:",
             "   bistochastic plan FILE --codebook CODEBOOK --out plan.toml",
@@ -123,13 +123,13 @@ def _report(beta: float) -> str:
     )
 
 
-def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
+def _estimates(release: Release[dict[str, list[str]]]) -> list[str]:
     """Estimate what the protected table reveals about all people together."""
     title = "4. Estimates. The probabilities are known, so the noise can be corrected"
     rows = []
     try:
         for name, categories in TITANIC.items():
-            found = plan.estimate(data, name, population="fixed")
+            found = release.estimate(name, population="fixed")
             counts = true_counts(name), found.reports * found.records, found.counts
             bounds = found.interval() * found.records
             for category, *row, (low, high) in zip(categories, *counts, bounds, strict=True):
@@ -141,7 +141,7 @@ def _estimates(plan: Plan, data: dict[str, list[str]]) -> list[str]:
             "   Not here: at beta 1, reported values reveal nothing about the original.",
         ]
     # Together, without assuming that the columns are independent.
-    found = plan.estimate(data, *_TOGETHER, method="mle")
+    found = release.estimate(*_TOGETHER, method="mle")
     numbers = zip(true_counts(*_TOGETHER), found.reports * found.records, found.counts, strict=True)
     cells = product(*(TITANIC[name] for name in _TOGETHER))
     largest = sorted(zip(cells, numbers, strict=True), key=lambda row: -row[1][0])[:_SHOWN]

@@ -61,22 +61,21 @@ class _Cells(Shown):
 class Counts(_Cells):
     """The number of records that report each combination of categories, in the declared order.
 
-    :meth:`Plan.tabulate` makes them. You can also make them by hand, e.g. to add up the counts of
-    several workers. They are checked in the same way: one non-negative integer per combination.
+    :meth:`Collector.counts` returns them. You can also make them by hand, e.g. to add up the counts
+    of several workers. They are checked in the same way: one non-negative integer per combination.
 
     Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in any order
     of rows. They have no hash, because the array can be written to.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-    >>> table = plan.tabulate([{"sex": "M", "count": 40}, {"sex": "F", "count": 60}], "sex")
+    >>> collector = plan.collector("sex")
+    >>> collector.add_counts([{"sex": "M", "count": 40}, {"sex": "F", "count": 60}])
+    >>> table = collector.counts("sex")
     >>> table.counts, table.records
     (array([60, 40]), 100)
     >>> table.axes
     (Axis(name='sex', categories=('F', 'M')),)
-    >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
-    True
-    >>> from bistochastic.estimate.counts import Counts
     >>> Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
     200
     >>> Counts(table.columns, table.axes, table.counts[:1])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from bistochastic.plan.certificate import Certificate
@@ -16,8 +15,6 @@ from bistochastic.words import shown, up
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from bistochastic.adapters.csv_dialect import Dialect
 
 ENDING = ".certificate.json"
 # How much of a folder is looked at: names, and bytes of one certificate and of all.
@@ -86,10 +83,8 @@ def _addresses(certificate: Certificate) -> object:
     return ids and (ids.id_column, ids.kind, ids.row_columns, units)
 
 
-def describe_draws(
-    found: list[Path], out: Path, own: Path, certificate: Certificate, dialect: Dialect
-) -> str:
-    """Say that epsilon adds, and how the first file is had in another format instead."""
+def describe_draws(found: list[Path], own: Path, certificate: Certificate) -> str:
+    """Say that epsilon adds, and how a release is had in several formats instead."""
     more = f" and {len(found) - 1} more" * (len(found) > 1)
     # One that was replaced is spoken of last: its file may be gone.
     found = sorted(found, key=lambda path: path.name == own.name)
@@ -102,22 +97,8 @@ def describe_draws(
         "If the records are the same, noise was drawn more than once for each of them. Publish "
         f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
     ]
-    file = first.with_name(first.name.removesuffix(ENDING))
-    # A name that cannot be printed cannot be copied from a terminal.
-    if file.is_file() and file != out and f"{file}{out}".isprintable():
-        lines.append(
-            "To have the release in another format, convert the protected file:\n  "
-            f"{conversion(file, out, dialect)}"
-        )
+    lines.append(
+        "To have one release in several formats, name all files in one run, or write the `data` of "
+        "bistochastic.open(FILE)."
+    )
     return "\n".join(lines)
-
-
-def conversion(file: Path, out: Path, dialect: Dialect) -> str:
-    """Write the command that turns a protected file into one with another ending."""
-    if file.suffix.lower() == out.suffix.lower():
-        return f"cp {shlex.quote(str(file))} {shlex.quote(str(out))}"
-    given = (("separator", dialect.separator), ("decimal", dialect.decimal))
-    said = [f"{name}={value!r}" for name, value in given if value not in (None, ".")]
-    words = ", ".join([repr(str(file)), repr(str(out)), *said])
-    code = f"from bistochastic.files.convert import convert; convert({words})"
-    return f"python -c {shlex.quote(code)}"

@@ -16,7 +16,7 @@ from bistochastic.files.earlier import ENDING, read_earlier
 from bistochastic.files.release import digest, kinds
 from bistochastic.plan import carried
 from bistochastic.plan.certificate import Certificate
-from bistochastic.plan.protect import Release
+from bistochastic.plan.release import Release
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def open(
     >>> release = bs.open(file)
     >>> release
     <Release of 3 records, 1 column: plan `plan`, beta 0.6>
-    >>> release.plan.estimate(release, "sex").records
+    >>> release.estimate("sex").records
     3
     """
     file = Path(_core.as_path("path", path))
@@ -123,8 +123,9 @@ def types_of(certificate: Certificate) -> dict[str, str]:
 
 def check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
     """Raise an error if a file has other columns, categories or records than were certified."""
+    from bistochastic.tables.design import Design
     from bistochastic.tables.question import Question
-    from bistochastic.tables.sheet import Design, read
+    from bistochastic.tables.sheet import read
 
     plan, ids = certificate.plan, certificate.ids
     source = opened(file, "file", types_of(certificate), dialect=dialect)

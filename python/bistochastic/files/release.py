@@ -66,7 +66,7 @@ def protect_file(
     # A protected column goes from places to places. Only a CSV file has to spell them out.
     places = [column for column, kind in known.items() if kind == "text"]
     if options.wave is not None:
-        known.setdefault(options.wave.id_column, "text")
+        known.setdefault(options.wave.column, "text")
     for unit in options.units(plan):
         known.setdefault(unit, "text")
     table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)

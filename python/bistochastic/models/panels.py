@@ -1,4 +1,4 @@
-"""``plan.transitions`` and ``plan.change``: two protected waves of the same people.
+"""``release.transitions`` and ``release.change``: two protected waves of the same people.
 
 With ids the noise is the same in every wave: a person with the same true value has the same
 reported value in both waves, a person with another value an unrelated one. So reported pairs have
@@ -34,11 +34,11 @@ from bistochastic.estimate import (
 )
 from bistochastic.kept import kept
 from bistochastic.plan.attributes import about, named, prefix
-from bistochastic.plan.carried import certificate_of
+from bistochastic.plan.release import Release
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.estimates import read_design
+from bistochastic.tables.design import Design
 from bistochastic.tables.question import Question, ask, digits, levels_of
 from bistochastic.tables.responses import represented, respond
 from bistochastic.words import shown
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.matrix import Matrix
     from bistochastic.plan.certificate import Certificate
-    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.question import Coded
     from bistochastic.tables.sheet import Sheet
@@ -74,8 +73,8 @@ class Transitions:
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["id"])
-    >>> wave = {"sex": ["F", "M", "M"], "id": [1, 2, 3]}
-    >>> plan.transitions(wave, wave, columns="sex", id_column="id", memoised=True).people
+    >>> release = bs.Release({"sex": ["F", "M", "M"], "id": [1, 2, 3]}, plan)
+    >>> release.transitions(release, "sex", id_column="id", memoised=True).people
     3
     """
 
@@ -143,20 +142,25 @@ class Transitions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Wave:
-    """A protected table, its plan and certificate, and the ids of its rows."""
+class _Read:
+    """A release, its table, and the ids of its rows."""
 
     name: str
-    plan: Plan
-    frame: object
+    release: Release[Any]
     table: Table
-    certificate: Certificate | None
     ids: np.ndarray
 
+    @property
+    def plan(self) -> Plan:
+        return self.release.plan
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return self.release._certificate
+
     @classmethod
-    def of(cls, name: str, plan: Plan, given: object, column: str) -> _Wave:
-        certificate, frame = certificate_of(given, plan), sheets.table_of(given)
-        table = opened(frame)
+    def of(cls, name: str, release: Release[Any], column: str) -> _Read:
+        table = opened(release.data)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
             must = f"`{name}` must have the column `{shown(column)}` of ids"
@@ -169,27 +173,24 @@ class _Wave:
         if many := len(ids) - len(different):
             got = f"{many:,} more row{'s' * (many > 1)} than ids"
             raise ValueError(f"`{name}` must have one row per id; got {got}")
-        return cls(name, plan, frame, table, certificate, ids)
+        return cls(name, release, table, ids)
 
 
 def _waves(
-    plan: Plan, plan2: object, wave1: object, wave2: object, id_column: object, pseudonym: object
-) -> tuple[_Wave, _Wave, str]:
-    """Read both waves and the column of ids; the second has ``plan2``, or its release's plan."""
+    release: Release[Any], later: object, id_column: object, pseudonym: object
+) -> tuple[_Read, _Read, str]:
+    """Read both waves and the column of ids."""
     if (id_column is None) == (pseudonym is None):
         got = "neither" if id_column is None else "both"
         raise TypeError(f"`id_column` must name the column of ids, or pseudonym; got {got}")
-    if plan2 is not None and not isinstance(plan2, type(plan)):
-        raise TypeError(f"`plan2` must be a plan; got {type(plan2).__name__}")
+    if not isinstance(later, Release):
+        raise TypeError(f"`later` must be a Release; got {type(later).__name__}")
     name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
     column = named(name, given)
-    second = certificate_of(wave2)
-    other = plan2 or (plan if second is None else second.plan)
-    one, two = _Wave.of("wave1", plan, wave1, column), _Wave.of("wave2", other, wave2, column)
-    return one, two, column
+    return _Read.of("release", release, column), _Read.of("later", later, column), column
 
 
-def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
+def _matched(one: _Read, other: _Read) -> tuple[Places, Places]:
     """Return the rows of both waves that have the same id."""
     if one.ids.dtype == object or other.ids.dtype == object:
         place = {each: i for i, each in enumerate(other.ids.tolist())}
@@ -201,24 +202,22 @@ def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
     left = np.flatnonzero(at >= 0)
     if not len(left):
         got = f"0 that match of {len(one.ids):,} and {len(other.ids):,}"
-        raise ValueError(f"`wave2` must have ids of wave1; got {got}")
+        raise ValueError(f"`later` must have ids of the release; got {got}")
     return left, at[left]
 
 
 @watched("estimating")
 def transitions(
-    plan: Plan,
-    wave1: object,
-    wave2: object,
+    release: Release[Any],
+    later: object,
     columns: object,
     id_column: object,
     pseudonym: object,
-    plan2: object,
     memoised: object,
-    survey: Survey,
+    given_design: object,
 ) -> Transitions:
-    """See :meth:`bistochastic.Plan.transitions`."""
-    one, two, _ = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
+    """See :meth:`bistochastic.Release.transitions`."""
+    one, two, _ = _waves(release, later, id_column, pseudonym)
     given = [columns] if isinstance(columns, str) else columns
     listed = arguments.items("columns", "be a list of columns", given, unordered=True)
     questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
@@ -234,29 +233,29 @@ def transitions(
     if pairs > _MOST:
         must = f"`columns` must make at most {_MOST:,} pairs of categories"
         raise ValueError(f"{must}; got {pairs:,}: join categories, or ask for fewer columns")
-    design = read_design(two.plan, survey)
+    design = Design._of(given_design, two.plan)
     left, right = _matched(one, two)
     pair = _Pair(
         (one, two), questions, (left, right),
-        (sheets.of_table(questions[0], one.table, sheets.Design(), "wave1"),
-         sheets.of_table(questions[1], two.table, design, "wave2")),
+        (sheets.of_table(questions[0], one.table, Design(), "release"),
+         sheets.of_table(questions[1], two.table, design, "later")),
         _drawn_alike(one, two, memoised),
     )  # fmt: skip
     back, axes = pair.way_back()
     whole = pair.sheet()
     if not whole.records:
-        raise ValueError("`wave2` must have people who answered in both waves; got none")
+        raise ValueError("`later` must have people who answered in both waves; got none")
     linear = Linear(back, whole.tallies(), fixed=False, exact=True)
     silent = len(left) - whole.records
     notes = (f"{silent:,} people without an answer left out",) if silent else ()
     patience = Patience.of("inverse", None, None, None)
     found = of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
-    stayers, make = _stayers(found), maker(one.frame)
+    stayers, make = _stayers(found), maker(release.data)
     return Transitions(found, whole.records, alone, pair.memoised, stayers, make)
 
 
-def _drawn_alike(one: _Wave, two: _Wave, said: object) -> bool:
+def _drawn_alike(one: _Read, two: _Read, said: object) -> bool:
     """Whether both waves were drawn by ids with one key: by their certificates, or as said."""
     if said is not None and not isinstance(said, bool | np.bool_):
         raise TypeError(f"`memoised` must be True or False; got {type(said).__name__}")
@@ -294,7 +293,7 @@ def _stayers(table: Estimate) -> Quantity | None:
 class _Pair:
     """Two waves side by side: a row for each person, and an axis for each pair of codes."""
 
-    waves: tuple[_Wave, _Wave]
+    waves: tuple[_Read, _Read]
     questions: tuple[Question, Question]
     rows: tuple[Places, Places]
     tables: tuple[Sheet, Sheet]
@@ -457,37 +456,36 @@ def _inverse(matrix: Matrix) -> Array:
 
 @watched("estimating")
 def change(
-    plan: Plan,
-    wave1: object,
-    wave2: object,
+    release: Release[Any],
+    later: object,
     *,
-    where: object,
-    given: object,
     column: object,
     scores: object,
+    where: object,
+    given: object,
     id_column: object,
     pseudonym: object,
-    plan2: object,
-    survey: Survey,
+    design: object,
 ) -> Quantity:
-    """See :meth:`bistochastic.Plan.change`."""
-    if survey.get("replicates") is not None:
+    """See :meth:`bistochastic.Release.change`."""
+    drawn = Design._of(design)
+    if drawn.replicates is not None:
         raise TypeError("`replicates` must not be given to change; got some")
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
         raise TypeError(f"`change` must be used with where or column; got {got}")
-    one, two, ids = _waves(plan, plan2, wave1, wave2, id_column, pseudonym)
+    one, two, ids = _waves(release, later, id_column, pseudonym)
     same = len(_matched(one, two)[0])
     (before, first, mine, note), (after, second, theirs, other) = (
-        _residuals(wave, where, given, column, scores, ids, survey) for wave in (one, two)
+        _residuals(wave, where, given, column, scores, ids, drawn) for wave in (one, two)
     )
     # The contributions of a person, a unit or a cluster in both waves count as one: all repeat.
-    labels = _labels((one, two), survey.get("cluster"))
+    labels = _labels((one, two), drawn.cluster)
     if labels is None:
         labels = _together([one.ids, two.ids])
         for unit in dict.fromkeys([*mine, *theirs]):
             labels = _joined(labels, _labels((one, two), unit))
-    strata = _labels((one, two), survey.get("strata"))
+    strata = _labels((one, two), drawn.strata)
     strata = np.zeros(len(labels), np.intp) if strata is None else strata
     which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)[1]
     ones = np.ones(len(labels))
@@ -503,8 +501,8 @@ def change(
 
 
 def _residuals(
-    wave: _Wave, where: object, given: object, column: object, scores: object, ids: str,
-    survey: Survey,
+    wave: _Read, where: object, given: object, column: object, scores: object, ids: str,
+    drawn: Design,
 ) -> tuple[float, Array, tuple[str, ...], tuple[str, ...]]:  # fmt: skip
     """Compute a ratio of totals in one wave, what each row adds to its error, units and notes."""
     conditions = ask(wave.plan, (), where).where
@@ -512,9 +510,9 @@ def _residuals(
     columns = () if column is None else (named("column", column),)
     units = Question(wave.plan, tuple({**conditions, **domain, **dict.fromkeys(columns)})).units
     # Clusters keep the rows apart. Units become clusters by themselves, or raise an error.
-    cluster = survey.get("cluster") or (None if units else ids)
-    design = read_design(wave.plan, {"weights": survey.get("weights"), "cluster": cluster})
-    rows = respond(wave.plan, wave.frame, design, "change", {**conditions, **domain}, columns)
+    cluster = drawn.cluster or (None if units else ids)
+    design = Design._of(Design(weights=drawn.weights, cluster=cluster), wave.plan)
+    rows = respond(wave.release, design, "change", {**conditions, **domain}, columns)
     base = rows.inside(domain, "given")
     what = rows.column(columns[0], scores) if columns else rows.inside(conditions)
     weights = rows.sample.sums
@@ -528,7 +526,7 @@ def _residuals(
     return value, (top - value * below) / total, units, notes
 
 
-def _labels(waves: tuple[_Wave, ...], column: object) -> Places | None:
+def _labels(waves: tuple[_Read, ...], column: object) -> Places | None:
     """Return the codes of an unprotected column, of every row of all waves; None without one."""
     if column is None:
         return None

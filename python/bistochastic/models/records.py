@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import opened
 from bistochastic.plan.attributes import Binned
-from bistochastic.plan.carried import certificate_of
-from bistochastic.tables.estimates import read_design
+from bistochastic.tables.design import Design
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of, score_row
-from bistochastic.tables.sheet import read, shared_noise, table_of
+from bistochastic.tables.sheet import read, shared_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
     from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
-    from bistochastic.plan.keywords import Survey
-    from bistochastic.plan.plan import Plan
+    from bistochastic.plan.release import Release
     from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
     from bistochastic.tables.sheet import Axis, Sheet
@@ -83,11 +81,10 @@ class Records:
 
 
 def read_records(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     outcome: set[str],
     others: set[str],
-    survey: Survey,
+    given: object,
     *,
     midpoints: bool = False,
 ) -> Records:
@@ -95,12 +92,12 @@ def read_records(
 
     With ``midpoints``, classes of a binned column are numbers rather than categories.
     """
-    design = read_design(plan, survey)
+    plan, frame = release.plan, release.data
+    design = Design._of(given, plan)
     finite = ["fpc is left out: errors are as with replacement, and not too small"]
-    finite = finite if design.fpc else []
+    finite = finite if design._sizes else []
     # The noise of scores would have to stay whole, and is not known by itself.
-    design = replace(design, fpc=())
-    certificate, frame = certificate_of(frame, plan), table_of(frame)
+    design = replace(design, fpc=None)
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)
@@ -130,7 +127,7 @@ def read_records(
         learned[side] = partial(_every_record, sheet, axes, values)
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
-    shared = shared_noise(certificate, design) if question.coded else ()
+    shared = shared_noise(release._certificate, design) if question.coded else ()
     named = {axis.name: axis.values for axis in sheet.axes}
     responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
     return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))

@@ -1,10 +1,10 @@
-"""``plan.regress``: coefficients of the original from a protected table."""
+"""``release.regress``: coefficients of the original from a protected table."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bistochastic.models.result import Regression
 from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric, represented
-from bistochastic.tables.sheet import table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from bistochastic.models.fitting import Fitted
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
-    from bistochastic.plan.keywords import Survey
-    from bistochastic.plan.plan import Plan
+    from bistochastic.plan.release import Release
 
 MODELS = ("linear", "logistic", "multinomial")
 METHODS = ("corrected", "likelihood")
@@ -38,18 +36,17 @@ _CATEGORY = re.compile(r"^.*?\[(?:[A-Z]\.)?(.*)\]$")
 
 @watched("fitting")
 def regress(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     formula: object,
     model: object,
     method: object,
-    survey: Survey,
+    design: object,
     *,
     raw: bool = False,
 ) -> Regression:
-    """Fit a model: see :meth:`bistochastic.Plan.regress`; ``raw`` skips the correction."""
+    """Fit a model: see :meth:`bistochastic.Release.regress`; ``raw`` skips the correction."""
     try:
-        return _regress(plan, frame, formula, model, method, survey, raw=raw)
+        return _regress(release, formula, model, method, design, raw=raw)
     except np.linalg.LinAlgError:
         must = "`regress` must find a maximum at which the information is positive definite"
         cure = "leave out columns that are constant, or that others add up to"
@@ -57,12 +54,11 @@ def regress(
 
 
 def _regress(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     formula: object,
     model: object,
     method: object,
-    survey: Survey,
+    design: object,
     *,
     raw: bool,
 ) -> Regression:
@@ -72,11 +68,11 @@ def _regress(
         raise ValueError("`method` must be corrected for a linear model; got likelihood")
     sides = parse(formula)
     for name in sorted(sides.outcome | sides.covariates):
-        if kind != "linear" and numeric(plan, name) is not None:
+        if kind != "linear" and numeric(release.plan, name) is not None:
             must = "must not be a permuted number unless the model is linear"
             raise ValueError(f"{prefix([name])}{must}; got {kind}")
     records = read_records(
-        plan, frame, sides.outcome, sides.covariates, survey, midpoints=kind == "linear"
+        release, sides.outcome, sides.covariates, design, midpoints=kind == "linear"
     )
     records = replace(records, raw=raw)
     terms = terms_of(records, sides.right, UNPROTECTED)
@@ -130,7 +126,7 @@ def _regress(
         negative=fit.negative,
         log_likelihood=fit.log_likelihood,
         notes=(*records.notes, *fit.notes, *more),
-        _make=maker(table_of(frame)),
+        _make=maker(release.data),
     )
 
 

@@ -28,7 +28,7 @@ class Regression:
     >>> plan = bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", keep=0.9)],
     ...                keep=["y"])
     >>> frame = {"x": ["a", "b", "b", "a", "b"] * 20, "y": [1, 4, 2, 3, 3] * 20}
-    >>> plan.regress(frame, "y ~ x", model="linear")
+    >>> bs.Release(frame, plan).regress("y ~ x", model="linear")
     Linear regression by corrected moments: y ~ x
     outcome: y; records: 100
     <BLANKLINE>

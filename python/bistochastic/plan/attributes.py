@@ -60,6 +60,11 @@ def named(name: str, given: object) -> str:
     return given
 
 
+def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
+    """Read names of columns, or a star for all."""
+    return "*" if isinstance(given, str) and given == "*" else names(name, given)
+
+
 def names(
     name: str, given: object, must: str = "be a list of names", *, ordered: bool = False
 ) -> tuple[str, ...]:

@@ -48,25 +48,20 @@ def _certificate(written: bytes) -> Certificate:
         raise ValueError(f"the certificate in the schema: {error}") from None
 
 
-def certificate_of(frame: object, plan: Plan | None = None) -> Certificate | None:
-    """Find the certificate of a release or of an Arrow table; raise if ``plan`` is another."""
-    from bistochastic.plan.protect import Release
-
-    if isinstance(frame, Release):
-        found: Certificate | None = frame.certificate
-    else:
-        schema = getattr(frame, "schema", None) if library(frame) == "pyarrow" else None
-        found = read(getattr(schema, "metadata", None))
-    if found is not None and plan is not None:
-        refuse_other_plan(plan, found)
+def certificate_of(frame: object, plan: Plan) -> Certificate | None:
+    """Find the certificate of an Arrow table; raise if ``plan`` is another."""
+    schema = getattr(frame, "schema", None) if library(frame) == "pyarrow" else None
+    found = read(getattr(schema, "metadata", None))
+    if found is not None:
+        refuse_other_plan(plan, found.plan)
     return found
 
 
-def refuse_other_plan(plan: Plan, certificate: Certificate) -> None:
-    """Raise an error if the matrices of the certificate are not those of the plan."""
-    if plan.digest == certificate.plan.digest:
+def refuse_other_plan(plan: Plan, certified: Plan) -> None:
+    """Raise an error if the matrices of a certificate's plan are not those of the plan."""
+    if plan.digest == certified.digest:
         return
-    then, now = ({each.columns: each for each in p._coded} for p in (certificate.plan, plan))
+    then, now = ({each.columns: each for each in p._coded} for p in (certified, plan))
     if then != now:
         must = "`plan` must be the one that protected the table, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from bistochastic import measures
 from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
-from bistochastic.plan.keywords import ReportOptions, taking
 from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown, table, visible, visible_lines
 
 if TYPE_CHECKING:
+    from datetime import date
     from os import PathLike
 
     from bistochastic.exchange import Fields
@@ -277,8 +277,16 @@ class Certificate:
         """
         return stored.read(cls, text)
 
-    @taking(ReportOptions)
-    def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        publisher: str | None = None,
+        date: date | str | None = None,
+        contact: str | None = None,
+        design_effect: float = 1,
+    ) -> None:
         """Write a report on the release as an HTML page: see :meth:`Release.report`.
 
         The same certificate, options and version give the same page, byte for byte.
@@ -292,7 +300,10 @@ class Certificate:
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self.plan, certificate=self, **options)
+        write_report(
+            path, self.plan, certificate=self, title=title, publisher=publisher, date=date,
+            contact=contact, design_effect=design_effect,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         plan = self.plan

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import structure
 from bistochastic.labels import padded
+from bistochastic.plan import rules
 from bistochastic.plan.attributes import Binned
 from bistochastic.words import about, prefix, shown
 
@@ -34,7 +35,7 @@ def client_json(plan: Plan) -> str:
     for attribute in plan._numeric:
         must = "must not be numeric for a client, as numbers are permuted among records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric column")
-    plan._refuse_numbers("for a client")
+    rules.refuse_numbers(plan, "for a client")
     written = {
         "protocol": PROTOCOL,
         "name": plan.name,

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from bistochastic.measures import log2_up
 from bistochastic.numeric.displacement import column_beta
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.words import Shown, down, shown, up
+from bistochastic.words import Shown, down, prefix, shown, up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from bistochastic.plan.plan import Plan
 
@@ -189,6 +189,15 @@ def together(parts: Iterable[Measures]) -> Bits | None:
     # A weighted mean of numbers that are all rounded down.
     beta = min(max(mean, min(betas)), max(betas))
     return Bits(_down(bits), float(most), beta, len(known))
+
+
+def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
+    """Do the same; raise an error about these columns if no size is known."""
+    found = together(parts)
+    if found is None:
+        must = "`records` must be known for a numeric column"
+        raise ValueError(f"{prefix(columns)}{must}; got none, which for_records(n) sets")
+    return found
 
 
 def epsilon(parts: Iterable[Measures]) -> float:

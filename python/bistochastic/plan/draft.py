@@ -26,8 +26,17 @@ from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, Holds, columns_of
 from bistochastic.adapters.table_files import STATISTICAL
 from bistochastic.labels import Labels, spelled_as
-from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, names, prefix
-from bistochastic.plan.plan import Plan, every
+from bistochastic.plan.attributes import (
+    MISSING,
+    Categorical,
+    Numeric,
+    about,
+    every,
+    named,
+    names,
+    prefix,
+)
+from bistochastic.plan.plan import Plan
 from bistochastic.progress import watched
 from bistochastic.words import shown
 

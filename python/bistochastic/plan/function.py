@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from bistochastic import Key, _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
-from bistochastic.plan import waves
+from bistochastic.plan import rules, waves
 from bistochastic.plan.attributes import named, names, prefix
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Table
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
+    from bistochastic.plan.waves import Wave
 
 # The least mean number of rows per batch to process a table in its own batches.
 _SHORT = 1 << 15
@@ -48,19 +49,16 @@ class BatchFunction(Shown):
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
     >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-    ...     f = plan.batch_function(key=source, id_column="person", after="first")
+    ...     f = plan.batch_function(key=source, ids=bs.Wave("person", after="first"))
     ...     f.batch(batch).schema.names, f.batch(batch) == f.batch(batch)
     (['sex'], True)
     """
 
     plan: Plan
     key: KeySource
-    id_column: str | None
+    ids: Wave | None
     row_columns: tuple[str, ...]
     release_name: str | None
-    after: Certificate | Literal["first"] | None
-    redraw: bool
-    pseudonym: str | None
     unit_pseudonym: tuple[tuple[str, str], ...] = ()
     _expected: pa.Schema | None = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
@@ -126,7 +124,7 @@ class BatchFunction(Shown):
 
     def _run(self, names: list[str], key: Key | None) -> Run:
         """Make the run for tables of these columns; without a key, for their schema."""
-        options = Options(key, self.release_name, _wave(self), False, dict(self.unit_pseudonym))
+        options = Options(key, self.release_name, self.ids, False, dict(self.unit_pseudonym))
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Table, key: Key | None) -> Any:
@@ -167,9 +165,9 @@ class BatchFunction(Shown):
         run.piece(opened(known.empty_table()), None)
         for column in run.units:
             run.units[column] = id_kind(known.field(column).type)
-        columns = self.row_columns if self.id_column is None else (self.id_column,)
+        columns = self.row_columns if self.ids is None else (self.ids.column,)
         kinds = [id_kind(known.field(column).type) for column in columns]
-        wave = _wave(self)
+        wave = self.ids
         if wave is None:
             if most is not None and most > 1:
                 must = "`rows_per_id` must be 1, as row_columns identify rows"
@@ -183,8 +181,8 @@ class BatchFunction(Shown):
             people = waves.People(1)
             people.see({kinds[0]})
             people.units = run.units
-            wave.refuse_changed(self.plan, key, people)
-            by = wave.outcome(self.plan, key, people, counted=False)
+            wave._refuse_changed(self.plan, key, people)
+            by = wave._outcome(self.plan, key, people, counted=False)
             if most is not None:
                 by = dataclasses.replace(by, max_rows_per_id=most, rows_per_id_checked=most)
         found = run.certificate(rows, ids=by, engine=name)
@@ -192,36 +190,22 @@ class BatchFunction(Shown):
         return dataclasses.replace(found, declared_categories=listed)
 
     def __repr__(self) -> str:
-        by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
+        by = ", ".join(self.row_columns) if self.ids is None else self.ids.column
         return f"<BatchFunction of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
-
-
-def _wave(f: BatchFunction) -> waves.Wave | None:
-    """Read the options about ids; None if rows are addressed."""
-    if f.id_column is None or f.after is None:
-        return None
-    return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
 
 
 def batch_function(
     plan: Plan,
     *,
-    key: object = None,
-    id_column: object = None,
-    row_columns: object = None,
-    release_name: object = None,
-    after: object = None,
-    redraw: object = False,
-    pseudonym: object = None,
-    unit_pseudonym: object = None,
-    shuffle: object = False,
-    allow_insecure: object = False,
+    key: object,
+    release_name: object,
+    ids: object,
+    row_columns: object,
+    unit_pseudonym: object,
+    allow_insecure: object,
 ) -> BatchFunction:
     """Make the function of :meth:`Plan.batch_function`."""
     plan._refuse_undecided()
-    if _core.as_flag("shuffle", shuffle):
-        must = "`shuffle` must be False, as no worker of an engine sees all rows"
-        raise ValueError(f"{must}; got True: sort what comes back by random numbers")
     if isinstance(key, Key):
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
@@ -234,28 +218,27 @@ def batch_function(
         must = "must not be numeric on an engine, as numbers are permuted among all records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
     plan._meet_requirement()
-    if (id_column is None) == (row_columns is None):
-        got = "neither" if id_column is None else "both"
-        must = "`id_column` must be given, or row_columns, as rows have no position on an engine"
+    wave = waves.Wave._of(ids)
+    if (wave is None) == (row_columns is None):
+        got = "neither" if wave is None else "both"
+        must = "`ids` must be given, or row_columns, as rows have no position on an engine"
         raise ValueError(f"{must}; got {got}")
     label = None if release_name is None else named("release_name", release_name)
-    again = _core.as_flag("redraw", redraw)
     by_unit = tuple(replaced(plan, unit_pseudonym).items())
-    if id_column is not None:
-        plan._refuse_numbers("by ids on an engine")
-        wave = waves.Wave.of(id_column, after, again, pseudonym, False, 1)
-        wave.check_plan(plan, label)
-        return BatchFunction(
-            plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym, by_unit
-        )  # fmt: skip
+    if wave is not None:
+        rules.refuse_numbers(plan, "by ids on an engine")
+        if wave.max_rows != 1:
+            must = "`max_rows` must be 1 on an engine, which says rows_per_id for the certificate"
+            raise ValueError(f"{must}; got {wave.max_rows}")
+        wave._check_plan(plan, label)
+        return BatchFunction(plan, key, wave, (), label, by_unit)
     columns = names("row_columns", row_columns)
     if not columns or len(set(columns)) < len(columns):
         got = "one twice" if columns else "none"
         raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
     if label is None:
         raise ValueError("`release_name` must name the file whose rows are addressed; got none")
-    waves.refuse_without_ids(after, again, pseudonym, False, 1)
-    return BatchFunction(plan, key, None, columns, label, None, False, None, by_unit)
+    return BatchFunction(plan, key, None, columns, label, by_unit)
 
 
 def _schema(given: pa.Schema) -> pa.Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Required, TypedDict
 
 from bistochastic import _core
 from bistochastic.plan import units, waves
@@ -12,10 +12,24 @@ from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bistochastic.plan.plan import Plan
+    from bistochastic.sources import KeySource
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
+
+
+class EngineOptions(TypedDict, total=False):
+    """The options of :meth:`bistochastic.Plan.on` and :meth:`bistochastic.Plan.batch_function`."""
+
+    key: Required[KeySource]
+    release_name: str | None
+    ids: waves.Wave | str | None
+    row_columns: Sequence[str] | None
+    unit_pseudonym: Mapping[str, str] | None
+    allow_insecure: bool
 
 
 @dataclass(frozen=True)
@@ -41,41 +55,32 @@ class Options:
         *,
         key: object = None,
         release_name: object = None,
-        id_column: object = None,
-        after: object = None,
-        redraw: object = False,
-        pseudonym: object = None,
-        rerandomize_numeric: object = False,
+        ids: object = None,
         shuffle: object = False,
-        max_rows_per_id: object = 1,
         unit_pseudonym: object = None,
         count_units: object = False,
         allow_insecure: object = False,
     ) -> Options:
         """Read the options of ``protect``, under their names there."""
         plan._refuse_undecided()
-        given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
-                 "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
+        given = {"shuffle": shuffle, "allow_insecure": allow_insecure, "count_units": count_units}
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
         label = None if release_name is None else named("release_name", release_name)
         held = None if key is None else secret_of(key, flags["allow_insecure"])
-        if held is None and id_column is not None:
-            raise ValueError("`key` must be given with id_column; got none")
-        if held is not None and id_column is None and label is None:
+        wave = waves.Wave._of(ids)
+        if held is None and wave is not None:
+            raise ValueError("`key` must be given with ids; got none")
+        if held is not None and wave is None and label is None:
             raise ValueError("`release_name` must name what a key is used for; got none")
-        ids = (after, flags["redraw"], pseudonym, flags["rerandomize_numeric"], max_rows_per_id)
         replaced = units.replaced(plan, unit_pseudonym)
-        wave = None
-        if id_column is None:
-            waves.refuse_without_ids(*ids)
+        if wave is not None:
+            wave._check_plan(plan, label)
+        else:
             by = [*units.drawn_by(plan), *replaced]
             if held is not None and by:
-                must = f"`id_column` must be given with a key to draw by unit, `{shown(by[0])}`"
+                must = f"`ids` must be given with a key to draw by unit, `{shown(by[0])}`"
                 got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
                 raise ValueError(f"{must}; got {got}")
-        else:
-            wave = waves.Wave.of(id_column, *ids)
-            wave.check_plan(plan, label)
         return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
 
     def units(self, plan: Plan) -> tuple[str, ...]:
@@ -98,7 +103,7 @@ class Options:
         """List the columns of the protected table, in order. The plan has to name every column."""
         wave = self.wave
         protected = plan._protected
-        own = None if wave is None else wave.id_column
+        own = None if wave is None else wave.column
         # The columns that the table must have; one record may lack dropped columns.
         needed = [column for attribute in plan.attributes for column in attribute.columns]
         needed += plan.keep if plan.keep != "*" else []

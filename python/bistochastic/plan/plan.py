@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
 from bistochastic.kept import kept
 from bistochastic.plan import definitions, exchange, rules
-from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, named, names
-from bistochastic.plan.keywords import (
-    EngineOptions,
-    FrameT,
-    ReleaseOptions,
-    ReportOptions,
-    Survey,
-    taking,
-)
-from bistochastic.words import down, exact, prefix, shown
+from bistochastic.plan import requirement as publisher
+from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, every, named, names
+from bistochastic.words import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
     from os import PathLike
     from typing import Protocol
 
     import pyarrow as pa
 
-    from bistochastic.choose import Strongest
-    from bistochastic.estimate import Counts, Estimate, Quantity, Ratio
-    from bistochastic.models.panels import Transitions
-    from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
+    from bistochastic.plan.options import EngineOptions
     from bistochastic.plan.preview import Preview
-    from bistochastic.plan.protect import Release
+    from bistochastic.plan.release import Release
     from bistochastic.plan.respond import Quick
     from bistochastic.plan.rules import ColumnLabels, ValueLabels
     from bistochastic.plan.stream import ProtectedBatches
+    from bistochastic.plan.waves import Wave
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
     from bistochastic.tables.collector import Collector
@@ -52,8 +43,8 @@ if TYPE_CHECKING:
         def head(self, num_rows: int) -> pa.Table: ...
 
 
-# The requirements of a publisher: arguments of ``Plan.require``.
-REQUIRED = ("beta", "min_beta", "epsilon", "pooled")
+# The container of a table's columns: the result has the same type.
+FrameT = TypeVar("FrameT")
 
 
 @dataclass(frozen=True)
@@ -138,7 +129,7 @@ class Plan(_Fields):
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
-        required = () if requirement is None else _requirement(requirement)
+        required = () if requirement is None else publisher.read(requirement)
         of_all = [column for a in listed for column in a.columns]
         known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = rules.of_columns({} if column_labels is None else column_labels, known)
@@ -146,7 +137,7 @@ class Plan(_Fields):
         super().__init__(
             tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values
         )
-        self._check()
+        rules.check_columns(self)
 
     @property
     def column_labels(self) -> dict[str, str]:
@@ -187,35 +178,6 @@ class Plan(_Fields):
         from bistochastic.plan.respond import prepare
 
         return prepare(self)
-
-    def _check(self) -> None:
-        """Check that no column occurs twice and that columns of groups stay unprotected."""
-        if self.keep == "*" and self.undecided:
-            them = "it" if len(self.undecided) == 1 else "them"
-            must = f'must not be undecided if keep="*", which keeps {them}'
-            raise ValueError(f"{prefix(self.undecided)}{must}; got both")
-        seen: dict[str, str] = {}
-        named_in = [(column, "an attribute") for a in self.attributes for column in a.columns]
-        named_in += [(column, "`keep`") for column in self.keep if self.keep != "*"]
-        named_in += [(column, "`drop`") for column in self.drop]
-        named_in += [(column, "`undecided`") for column in self.undecided]
-        for column, where in named_in:
-            if column in seen:
-                got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
-                raise ValueError(f"{prefix([column])}must be named once; got {got}")
-            seen[column] = where
-        for column in self.units or ():
-            if seen.get(column) in ("an attribute", "`undecided`"):
-                which = "protects" if column in self._protected else "does not decide"
-                must = "`units` must name unprotected columns"
-                raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
-        by = [(a, "groups", a.groups.column) for a in self.attributes if a.groups is not None]
-        within = [(a, "within", a.within) for a in self._numeric if a.within is not None]
-        for attribute, name, column in (*by, *within):
-            clear = column in self.keep or (self.keep == "*" and column not in seen)
-            if not clear:
-                must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
-                raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod
     def for_frame(
@@ -285,19 +247,10 @@ class Plan(_Fields):
         from bistochastic.plan.draft import draft
 
         made = draft(
-            schema,
-            beta=beta,
-            epsilon=epsilon,
-            truthfulness=truthfulness,
-            min_beta=min_beta,
-            categories_from_data=categories_from_data,
-            codebook=codebook,
-            numeric=numeric,
-            keep=keep,
-            drop=drop,
-            missing=missing,
-            name=name,
-        )
+            schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness, min_beta=min_beta,
+            categories_from_data=categories_from_data, codebook=codebook, numeric=numeric,
+            keep=keep, drop=drop, missing=missing, name=name,
+        )  # fmt: skip
         for does, sentences in (
             ("leaves columns out", made.left_out),
             ("finds blanks", made.blanks),
@@ -343,24 +296,10 @@ class Plan(_Fields):
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
             raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
 
-    def _refuse_numbers(self, where: str) -> None:
-        """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
-        would be the same for ever."""
-        for attribute in self._coded:
-            if attribute._has_numbers:
-                must = f'must have output="interval" or output="midpoint" {where}'
-                got = 'output="number", which needs a row'
-                raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
-
     def _together(self) -> Bits:
         if not self.attributes:
             self._refuse_undecided()
-        found = definitions.together(self.by_attribute.values())
-        if found is None:
-            column = self.attributes[0].columns
-            must = "`records` must be known for a numeric column"
-            raise ValueError(f"{prefix(column)}{must}; got none, which for_records(n) sets")
-        return found
+        return definitions.require_bits(self.by_attribute.values(), self.attributes[0].columns)
 
     @property
     def bits(self) -> float:
@@ -428,7 +367,7 @@ class Plan(_Fields):
         made = object.__new__(Plan)
         held = {each.name: getattr(self, each.name) for each in fields(_Fields)}
         _Fields.__init__(made, **{**held, "attributes": tuple(attributes)})
-        made._check()
+        rules.check_columns(made)
         return made
 
     @property
@@ -489,80 +428,8 @@ class Plan(_Fields):
             ...
         bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
         """
-        asked = dict(zip(REQUIRED, (beta, min_beta, epsilon, pooled), strict=True))
-        given = {name: x for name, x in asked.items() if x is not None}
-        wanted = _limits(given, "be a number") or self.requirement
-        if not wanted:
-            must = f"must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
-            raise ValueError(f"`require` {must}; got neither")
-        self._refuse_undecided(GuaranteeError)
-        parts = list(self.by_attribute.values())
-        unbound = [each for each in parts if each.beta is None]
-        if unbound and ("beta" in wanted or "min_beta" in wanted):
-            must = "`records` must be known; got none, which for_records(n) sets"
-            raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
-        weakest = min(parts, key=lambda each: each.beta or 0.0)
-        if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-            least = f"`beta` must be at least {exact(wanted['min_beta'])}"
-            got = exact(weakest.beta or 0.0)
-            raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
-        coded = [each for each in parts if each.kind != "numeric"]
-        moved = [each for each in parts if each.kind == "numeric"]
-        for kind, members in (("categories", coded), ("numbers", moved)):
-            part = definitions.together(members)
-            if "beta" not in wanted or part is None or part.beta >= wanted["beta"]:
-                continue
-            over = kind if coded and moved else "attributes"
-            least = f"`beta` must be at least {exact(wanted['beta'])} over all {over}"
-            low = min(members, key=lambda each: each.beta or 0.0)
-            weak = f"the least is {down(low.beta or 0.0)}, in {prefix(low.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {exact(part.beta)}, of which {weak}")
-        if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
-            worst = max(parts, key=lambda each: each.epsilon)
-            why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = exact(self.epsilon)
-            raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
-        m, bound = wanted.get("pooled", (1, math.inf))
-        if not (sum_ := definitions.pooled(self, m)) <= bound:
-            most = f"`pooled` must be at most {exact(bound)} for {m} records of a unit"
-            raise GuaranteeError(f"{most}; got {exact(sum_)}")
-
-    def strongest(
-        self,
-        *,
-        records: int,
-        tolerance: float,
-        share: float | None = None,
-        confidence: float = 0.95,
-        design_effect: float = 1,
-    ) -> Strongest:
-        """Find the largest beta of each column that keeps estimates within a tolerance.
-
-        Every categorical column keeps its family. :func:`bistochastic.strongest` explains the
-        options. A note says so if a column has several matrices, a family without a single
-        parameter, or one draw per unit: ``records`` does not count its units. Raises ``ValueError``
-        if not even unprotected records reach the tolerance.
-
-        >>> import bistochastic as bs
-        >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.3)
-        >>> bs.Plan([sex]).strongest(records=1000, tolerance=0.05)
-        column  family               beta      epsilon  truthfulness  expected cost  note
-        ------  -------------------  --------  -------  ------------  -------------  ----
-        sex     randomized_response  0.701685   1.4494        0.8099         0.1901
-        """
-        from bistochastic.choose import Goal, by_column
-
-        goal = Goal.of(records, tolerance, share, confidence, design_effect)
-        units = {tuple(a.columns): a.unit for a in self._coded}
-        return by_column(
-            (
-                (each.name, each.family, each.size or 1, units[tuple(each.columns)])
-                for each in self.by_attribute.values()
-                if each.kind != "numeric"
-            ),
-            goal,
-        )
+        limits = {"beta": beta, "min_beta": min_beta, "epsilon": epsilon, "pooled": pooled}
+        publisher.require(self, limits)
 
     def preview(self, records: int | None = None, design_effect: float = 1) -> Preview:
         """Show what the plan does and hides, as a table, before any data are read.
@@ -583,12 +450,16 @@ class Plan(_Fields):
         plan = self if records is None else self.for_records(records)
         return Preview(plan, records, design_effect)
 
-    @taking(ReportOptions)
     def report(
         self,
         path: str | PathLike[str],
         records: int | None = None,
-        **options: Unpack[ReportOptions],
+        *,
+        title: str | None = None,
+        publisher: str | None = None,
+        date: date | str | None = None,
+        contact: str | None = None,
+        design_effect: float = 1,
     ) -> None:
         """Write an HTML report of what the plan does and hides, before any data are read.
 
@@ -607,20 +478,23 @@ class Plan(_Fields):
         from bistochastic.report.document import write_report
 
         self._refuse_undecided()
-        write_report(path, self, records=records, **options)
+        write_report(
+            path, self, records=records, title=title, publisher=publisher, date=date,
+            contact=contact, design_effect=design_effect,
+        )  # fmt: skip
 
-    @taking(ReleaseOptions)
     def protect(
         self,
         frame: FrameT,
         *,
         key: _core.Key | KeySource | None = None,
-        rerandomize_numeric: bool = False,
+        release_name: str | None = None,
+        ids: Wave | str | None = None,
         shuffle: bool = False,
-        max_rows_per_id: int = 1,
+        unit_pseudonym: Mapping[str, str] | None = None,
         count_units: bool = False,
+        allow_insecure: bool = False,
         progress: Progress = None,
-        **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
         """Protect a table: return a table of the same type and shape, and its certificate.
 
@@ -634,15 +508,11 @@ class Plan(_Fields):
         noise; fewer than 256 rows raise an error. ``key`` is a :class:`Key`, or a
         :class:`KeySource` that says where to read it and which fingerprint it must have.
 
-        With ``id_column`` the noise depends on people: the same person with the same value gets the
-        same reported value in every wave. Then ``after`` is ``"first"`` or the certificate of the
-        wave before. Changes that would re-randomize people raise an error, unless ``redraw=True``.
-        The id column is left out unless the plan keeps it; ``pseudonym`` names a column with a
-        keyed hash in its place. An id may have ``max_rows_per_id`` rows. With ids, numeric columns
-        need ``rerandomize_numeric=True`` and a ``release_name``, and ``Binned`` columns with
-        ``output="number"`` need a ``release_name`` of each wave. Otherwise ``release_name`` does
-        not change reported values by ids, or without a key; it is noted in the certificate. Values
-        that stay the same can link the rows of a person: the certificate says so.
+        With ``ids``, a :class:`Wave`, the noise depends on people: the same person with the same
+        value gets the same reported value in every wave. ``Binned`` columns with
+        ``output="number"`` then need a ``release_name`` of each wave. Otherwise ``release_name``
+        does not change reported values by ids, or without a key; it is noted in the certificate.
+        Values that stay the same can link the rows of a person: the certificate says so.
 
         Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
         unit must have the same value in such a column. The unit's own column is kept or dropped, as
@@ -663,25 +533,21 @@ class Plan(_Fields):
         from bistochastic.plan.protect import protect
 
         said = Options.of(
-            self,
-            key=key,
-            rerandomize_numeric=rerandomize_numeric,
-            shuffle=shuffle,
-            max_rows_per_id=max_rows_per_id,
-            count_units=count_units,
-            **options,
-        )
+            self, key=key, release_name=release_name, ids=ids, shuffle=shuffle,
+            unit_pseudonym=unit_pseudonym, count_units=count_units, allow_insecure=allow_insecure,
+        )  # fmt: skip
         return protect(self, frame, said, progress)
 
-    @taking(ReleaseOptions)
     def protect_batches(
         self,
         reader: object,
         *,
         key: _core.Key | KeySource | None = None,
-        max_rows_per_id: int = 1,
+        release_name: str | None = None,
+        ids: Wave | str | None = None,
+        unit_pseudonym: Mapping[str, str] | None = None,
         count_units: bool = False,
-        **options: Unpack[ReleaseOptions],
+        allow_insecure: bool = False,
     ) -> ProtectedBatches:
         """Protect a table that comes in Arrow record batches, in bounded memory.
 
@@ -703,18 +569,28 @@ class Plan(_Fields):
         from bistochastic.plan.stream import protect_batches
 
         said = Options.of(
-            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
+            self, key=key, release_name=release_name, ids=ids, unit_pseudonym=unit_pseudonym,
+            count_units=count_units, allow_insecure=allow_insecure,
         )  # fmt: skip
         return protect_batches(self, reader, said)
 
-    @taking(EngineOptions)
-    def batch_function(self, **options: Unpack[EngineOptions]) -> BatchFunction:
+    def batch_function(
+        self,
+        *,
+        key: KeySource,
+        release_name: str | None = None,
+        ids: Wave | str | None = None,
+        row_columns: Sequence[str] | None = None,
+        unit_pseudonym: Mapping[str, str] | None = None,
+        allow_insecure: bool = False,
+    ) -> BatchFunction:
         """Make the function that an engine calls on its batches. It holds the plan, not the key.
 
-        ``id_column`` and ``after`` are needed as in :meth:`protect`; ``release_name`` is noted in
-        the certificate. With ids, a row has the same reported value wherever and however often the
-        engine computes it. Noise by row position, shuffles, numeric columns, numbers inside classes
-        (``output="number"``) and ``key=None`` therefore raise an error.
+        ``ids`` is a :class:`Wave` as in :meth:`protect`; ``release_name`` is noted in the
+        certificate. With ids, a row has the same reported value wherever and however often the
+        engine computes it. Noise by row position, numeric columns, numbers inside classes
+        (``output="number"``) and ``key=None`` therefore raise an error. No worker sees all rows, so
+        none can shuffle them: sort what comes back by random numbers.
 
         If your rows have no ids of people, ``row_columns`` names columns that identify a row, e.g.
         a file and a row number. Then give each file its own ``release_name``: two files under one
@@ -727,7 +603,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     f = plan.batch_function(key=source, id_column="person", after="first")
+        ...     f = plan.batch_function(key=source, ids=bs.Wave("person", after="first"))
         ...     released = f.table(table)
         ...     certificate = f.certificate(
         ...         records=released.num_rows, engine="pyarrow", schema=table.schema
@@ -737,7 +613,10 @@ class Plan(_Fields):
         """
         from bistochastic.plan.function import batch_function
 
-        return batch_function(self, **options)
+        return batch_function(
+            self, key=key, release_name=release_name, ids=ids, row_columns=row_columns,
+            unit_pseudonym=unit_pseudonym, allow_insecure=allow_insecure,
+        )  # fmt: skip
 
     @overload
     def on(
@@ -747,9 +626,17 @@ class Plan(_Fields):
     def on(
         self, obj: FrameT, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> FrameT: ...
-    @taking(EngineOptions)
     def on(
-        self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
+        self,
+        obj: object,
+        *,
+        key: KeySource,
+        release_name: str | None = None,
+        ids: Wave | str | None = None,
+        row_columns: Sequence[str] | None = None,
+        unit_pseudonym: Mapping[str, str] | None = None,
+        allow_insecure: bool = False,
+        observation: object = None,
     ) -> Any:
         """Apply the batch function to an object of an engine, which computes the result later.
 
@@ -757,9 +644,8 @@ class Plan(_Fields):
         Dataset, a DuckDB relation, a polars LazyFrame, or a pyarrow dataset or scanner. The result
         has the same type.
 
-        :meth:`batch_function` explains the ``options``: ``key`` (a :class:`KeySource`),
-        ``id_column`` or ``row_columns``, ``release_name``, ``after``, ``redraw``, ``pseudonym``,
-        ``allow_insecure``.
+        :meth:`batch_function` explains the options: ``key`` (a :class:`KeySource`), ``ids`` or
+        ``row_columns``, ``release_name``, ``unit_pseudonym`` and ``allow_insecure``.
 
         * A Dask DataFrame comes back without its index.
         * A dataset or scanner gives a reader of batches for ``pyarrow.dataset.write_dataset``. This
@@ -773,13 +659,17 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> people = pl.LazyFrame({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     out = plan.on(people, key=source, id_column="person", after="first")
+        ...     out = plan.on(people, key=source, ids=bs.Wave("person", after="first"))
         ...     out.collect().shape
         (3, 1)
         """
         from bistochastic.adapters.engines import on
 
-        return on(self.batch_function(**options), obj, observation)
+        made = self.batch_function(
+            key=key, release_name=release_name, ids=ids, row_columns=row_columns,
+            unit_pseudonym=unit_pseudonym, allow_insecure=allow_insecure,
+        )  # fmt: skip
+        return on(made, obj, observation)
 
     def respond(
         self,
@@ -824,39 +714,15 @@ class Plan(_Fields):
 
         return client_json(self)
 
-    def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
-        """Put counts of reported values, e.g. from an engine's group-by, into the declared table.
-
-        ``rows`` have ``columns`` by name and, under ``count``, the number of records that report
-        this combination. They are a DataFrame of any library, a DuckDB relation or result, a dict
-        of columns, or a list of dicts, named tuples or Spark rows. They may be in any order, and
-        cells without records may be left out. Rows of the same cell are added up, so you can give
-        counts of batches or of finer groups. An unknown category raises an error that names its
-        column and row.
-
-        Group by ``columns``, by the columns that are protected together with one of them, and by
-        the columns of groups that choose its matrix. Pass the result to :meth:`estimate`.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> table = plan.tabulate({"sex": ["M", "F"], "n": [40, 60]}, "sex", count="n")
-        >>> table
-        <Counts of 100 records: sex 2>
-        >>> plan.estimate(counts=table).counts
-        array([70., 30.])
-        """
-        from bistochastic.tables.tabulate import tabulate
-
-        return tabulate(self, rows, columns, count)
-
     def collector(self, *tables: str | Sequence[str]) -> Collector:
         """Make an empty collector, which counts reported records as they arrive.
 
         ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
         each attribute is counted on its own. A :class:`~bistochastic.tables.collector.Collector`
-        has ``add``, ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``,
-        ``count`` and ``ratio``. Its memory does not grow with the number of records. A column that
-        the plan does not protect, or a record with an undeclared category, raises ``ValueError``.
+        has ``add``, ``update``, ``add_counts``, ``merge``, ``+``, ``to_json``, ``from_json``,
+        ``estimate``, ``count`` and ``ratio``. Its memory does not grow with the number of records.
+        A column that the plan does not protect, or a record with an undeclared category, raises
+        ``ValueError``.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -872,354 +738,6 @@ class Plan(_Fields):
         from bistochastic.tables.collector import Collector
 
         return Collector(self, tables)
-
-    @taking(Survey)
-    def estimate(
-        self,
-        frame: object = None,
-        *names: str,
-        counts: Counts | object = None,
-        columns: Sequence[str] | None = None,
-        method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
-        where: Mapping[str, object] | None = None,
-        population: Literal["sampled", "fixed"] = "sampled",
-        progress: Progress = None,
-        gap: float | None = None,
-        seconds: float | None = None,
-        **survey: Unpack[Survey],
-    ) -> Estimate:
-        """Estimate a labelled table of the original from a protected ``frame``.
-
-        ``names`` are columns, protected or unprotected. The options:
-
-        * ``counts``: a table of :meth:`tabulate` in place of ``frame``, or an array with an axis
-          for each of ``columns``, categories in their declared order. ``columns`` are the columns
-          to estimate, by default all of the table. A table from another plan raises an error.
-        * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
-          :meth:`Matrix.estimate`.
-        * ``where={column: categories}``: only in this subgroup. Give one category or several. A
-          category that neither occurs nor is declared raises an error.
-        * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name unprotected
-          columns of the sampling design. The errors are then by linearization, with replacement
-          between clusters within strata, and have clusters less strata degrees of freedom.
-        * ``fpc``: the finite population, as a column or a number for all strata: the number of
-          clusters (or records) that each stratum has, or the sampled fraction if it is at most 1.
-          For two stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
-          randomization stays in the error, however much of the population was sampled.
-        * ``replicates``: a list of columns of replicate weights in place of the design. Each gives
-          the proportions again, divided by its own total. The squares of their differences from the
-          estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
-          (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
-
-        If ``frame`` is a release by ids with several rows per id, these rows share noise: without
-        ``cluster`` a note says so.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
-        Estimated from 100 records (method: inverse, 95% intervals)
-        sex  reported  frequency  count  standard_error    low   high
-        ---  --------  ---------  -----  --------------  -----  -----
-        F       0.600      0.700     70           0.098  0.494  0.893
-        M       0.400      0.300     30           0.098  0.107  0.506
-        """
-        from bistochastic.tables.estimates import estimate
-
-        return estimate(
-            self, frame, names, counts=counts, listed=columns, method=method, where=where,
-            population=population, progress=progress, gap=gap, seconds=seconds, survey=survey,
-        )  # fmt: skip
-
-    @taking(Survey)
-    def count(
-        self,
-        frame: object,
-        where: Mapping[str, object],
-        *,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Quantity:
-        """Estimate without bias how many records of a protected ``frame`` meet all conditions.
-
-        ``where={column: categories}`` has protected and unprotected columns, with one category or a
-        list per column. With ``weights`` the result is the total of the weights, with the errors of
-        :meth:`estimate`.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
-        ...                keep=["town"])
-        >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
-        >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
-        """
-        from bistochastic.tables import moments
-
-        return moments.count(self, frame, where, population, survey)
-
-    @taking(Survey)
-    def ratio(
-        self,
-        frame: object,
-        where: Mapping[str, object],
-        given: Mapping[str, object] | None = None,
-        *,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Ratio:
-        """Estimate the proportion of records that meet ``where`` among those that meet ``given``.
-
-        The bounds are Fieller's. If the number that meets ``given`` may be 0, they are infinite,
-        and the result says so.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
-        ...                keep=["town"])
-        >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
-        >>> plan.ratio(frame, where={"town": "A"}, given={"sex": "F"}).value
-        0.6
-        """
-        from bistochastic.tables import moments
-
-        return moments.ratio(self, frame, where, given, population, survey)
-
-    @taking(Survey)
-    def mean(
-        self,
-        frame: object,
-        column: str,
-        scores: object = None,
-        *,
-        where: Mapping[str, object] | None = None,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Quantity:
-        """Estimate the mean of a column of a protected ``frame``, also in a subgroup.
-
-        ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers and columns of numbers do not need scores. For a :class:`Binned` column the
-        scores are the middles of the classes.
-
-        A permuted column keeps its mean. In a subgroup or with weights, the mean has no bias if the
-        column was permuted by randomized response. Otherwise the result states a bound for how far
-        it may have moved, and ``frame`` must be the whole release. :meth:`Quantity.original` has
-        bounds for the mean of the original.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
-        ...                                keep=0.75)])
-        >>> plan.mean({"smokes": ["yes"] * 40 + ["no"] * 60}, "smokes", [0, 1]).value
-        0.3...
-        """
-        from bistochastic.tables import moments
-
-        return moments.mean(self, frame, column, scores, where, population, survey)
-
-    @taking(Survey)
-    def covariance(
-        self,
-        frame: object,
-        columns: Sequence[str],
-        scores: Mapping[str, object] | None = None,
-        *,
-        where: Mapping[str, object] | None = None,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Quantity:
-        """Estimate the covariance of two columns of a protected ``frame``.
-
-        For one column given twice, it is the variance. ``scores`` maps columns of categories to
-        their scores, as in :meth:`mean`. Without weights it is unbiased; for a sample it is divided
-        by the number of records less 1.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
-        ...                keep=["age"])
-        >>> frame = {"x": [1, 0, 1, 0] * 10, "age": [30, 20, 40, 20] * 10}
-        >>> round(plan.covariance(frame, ["x", "age"]).value, 3)
-        7.692
-        """
-        from bistochastic.tables import moments
-
-        return moments.covariance(self, frame, columns, scores, where, population, survey)
-
-    @taking(Survey)
-    def correlation(
-        self,
-        frame: object,
-        columns: Sequence[str],
-        scores: Mapping[str, object] | None = None,
-        *,
-        where: Mapping[str, object] | None = None,
-        population: Literal["sampled", "fixed"] = "sampled",
-        **survey: Unpack[Survey],
-    ) -> Quantity:
-        """Estimate the correlation of two columns of a protected ``frame``.
-
-        It is a quotient of unbiased numbers, see :meth:`covariance`, so it is accurate for many
-        records. Noise may move it beyond 1; the bounds are cut to -1 and 1.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
-        ...                keep=["y"])
-        >>> frame = {"x": [1, 1, 0, 0, 1, 0] * 20, "y": [1, 1, 0, 0, 0, 1] * 20}
-        >>> round(plan.correlation(frame, ["x", "y"]).value, 3)
-        0.658
-        """
-        from bistochastic.tables import moments
-
-        return moments.covariance(
-            self, frame, columns, scores, where, population, survey, "correlation"
-        )
-
-    @taking(Survey)
-    def regress(
-        self,
-        frame: object,
-        formula: str,
-        *,
-        model: Literal["linear", "logistic", "multinomial"],
-        method: Literal["corrected", "likelihood"] | None = None,
-        **survey: Unpack[Survey],
-    ) -> Regression:
-        """Estimate the coefficients of a regression on the original, from a protected ``frame``.
-
-        ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
-        Outcome and covariates may be protected or not. Protected columns with numbers as categories
-        enter as numbers, others as categories; ``C(education)`` treats numbers as categories. Put
-        names with other characters than letters in backticks. A formula holds only names of
-        columns, numbers, operators and these functions: ``C``, ``I``, ``bs``, ``cc``, ``center``,
-        ``cr``, ``cs``, ``exp``, ``exp2``, ``log``, ``log2``, ``log10``, ``poly``, ``scale``,
-        ``standardize``, and of NumPy ``np.abs``, ``ceil``, ``cos``, ``exp``, ``exp2``, ``expm1``,
-        ``floor``, ``log``, ``log1p``, ``log2``, ``log10``, ``maximum``, ``minimum``, ``sign``,
-        ``sin``, ``sqrt``, ``square``, ``tan``, ``tanh``, ``where``.
-
-        * ``"linear"``: corrected moments. The outcome is a number, or a column of two categories,
-          of which the second counts as 1. Numbers may be permuted by randomized response.
-        * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
-          with the first. If only the outcome is protected, the default is its likelihood.
-
-        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
-        It has smaller errors if the model is true. If the model is an approximation, it estimates
-        another number than the original table would give.
-
-        ``weights``, ``strata``, ``cluster`` and ``replicates``: see :meth:`estimate`. Raises
-        ``ValueError`` if a matrix is singular, or if no maximum is found at which the information
-        is positive definite.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
-        ...                keep=["y"])
-        >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
-        >>> plan.regress(frame, "y ~ x", model="linear").coefficients.round(3)
-        array([0. , 2.5])
-        """
-        from bistochastic.models.regression import regress
-
-        return regress(self, frame, formula, model, method, survey)
-
-    @taking(Survey)
-    def transitions(
-        self,
-        wave1: object,
-        wave2: object,
-        *,
-        columns: Sequence[str] | str,
-        id_column: str | None = None,
-        pseudonym: str | None = None,
-        plan2: Plan | None = None,
-        memoised: bool | None = None,
-        **survey: Unpack[Survey],
-    ) -> Transitions:
-        """Estimate how many people moved between categories from one protected wave to the next.
-
-        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The noise
-        depends on ids, so people with the same true value have the same reported value in both
-        waves, and the estimate corrects for that. If the second wave has another plan, give it as
-        ``plan2``; a release brings its own. If matrix or key differ, the noise is unrelated.
-
-        The certificates say how releases were drawn. For tables without them, ``memoised`` says it:
-        True if both waves were drawn by ids with one key, False otherwise. A wrong answer gives
-        wrong moves. Columns that are drawn by unit, and tables of more than 4,096 pairs of
-        categories, raise ``ValueError``.
-
-        ``weights``, ``strata``, ``cluster``, ``fpc`` and ``replicates`` are of the second wave.
-        Raises :class:`bistochastic.errors.SingularMatrixError` if moves cannot be estimated.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
-        ...                keep=["person"])
-        >>> one = {"person": [1, 2, 3, 4], "job": ["no", "no", "yes", "yes"]}
-        >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
-        >>> found = plan.transitions(one, two, columns="job", id_column="person", memoised=True)
-        >>> found.counts.round(2)
-        array([[ 0.2,  1.8],
-               [-0.2,  2.2]])
-        """
-        from bistochastic.models.panels import transitions
-
-        return transitions(
-            self, wave1, wave2, columns, id_column, pseudonym, plan2, memoised, survey
-        )
-
-    @taking(Survey)
-    def change(
-        self,
-        wave1: object,
-        wave2: object,
-        *,
-        where: Mapping[str, object] | None = None,
-        given: Mapping[str, object] | None = None,
-        column: str | None = None,
-        scores: object = None,
-        id_column: str | None = None,
-        pseudonym: str | None = None,
-        plan2: Plan | None = None,
-        **survey: Unpack[Survey],
-    ) -> Quantity:
-        """Estimate by how much a proportion, a ratio or a mean changed between two waves.
-
-        With ``where`` it is the proportion of records that meet the conditions, among those that
-        meet ``given``, if you give it. With ``column`` and ``scores`` it is a mean, as in
-        :meth:`mean`. ``id_column`` or ``pseudonym`` says which records belong to the same people:
-        the true values and the noise that both waves share make the error of the change smaller.
-        People of one unit count together if the noise is drawn by unit. Waves without common ids,
-        without that column, or without the column of units unless ``cluster`` is given, raise
-        ``ValueError``.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
-        ...                keep=["person"])
-        >>> people = list(range(100))
-        >>> one = {"person": people, "job": ["no", "yes"] * 50}
-        >>> two = {"person": people, "job": ["no", "yes", "yes", "yes"] * 25}
-        >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
-        <change 0.5, standard error 0.0870388, 95% from 0.327... to 0.672...; 200 records ...
-        note: from 0.5 to 1
-        note: 100 of 100 and 100 records are of the same ids
-        """
-        from bistochastic.models.panels import change
-
-        return change(
-            self, wave1, wave2, where=where, given=given, column=column, scores=scores,
-            id_column=id_column, pseudonym=pseudonym, plan2=plan2, survey=survey,
-        )  # fmt: skip
-
-    def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
-        """Compute calibration weights for use in other software: one per record.
-
-        Raking gives the protected columns their likeliest margins, within each group. The weights
-        sum to the number of records, or to the sum of the survey ``weights`` that they start from.
-        They correct margins, not correlations between columns: use :meth:`estimate` for those.
-
-        >>> import bistochastic as bs
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> plan.calibration_weights({"sex": ["F"] * 6 + ["M"] * 4}).round(3)
-        array([1.167, 1.167, 1.167, 1.167, 1.167, 1.167, 0.75 , 0.75 , 0.75 ,
-               0.75 ])
-        """
-        from bistochastic.tables import raking
-
-        return raking.calibrate(self, frame, weights)
 
     @kept
     def digest(self) -> str:
@@ -1270,58 +788,12 @@ class Plan(_Fields):
         return exchange.from_toml(cls, text)
 
     def __repr__(self) -> str:
-        from bistochastic.plan.preview import headline
-        from bistochastic.plan.published import unprotected
+        from bistochastic.plan.preview import line
 
-        count = len(self.attributes)
-        what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count != 1)}"
-        if self.attributes:
-            what += f": {headline(self)}"
-            if self.has_records or self.categorical is not None:
-                what += f", least {down(self.min_beta)}"
-        none = len(unprotected(self))
-        what += f", {none} column{'s' * (none > 1)} unprotected" * bool(none)
-        return f"{what}, {len(self.undecided)} undecided>" if self.undecided else f"{what}>"
+        return line(self)
 
     def _repr_html_(self) -> str:
         return self.preview()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-def _limits(given: Mapping[str, object], must: str) -> dict[str, Any]:
-    """Read arguments of ``require``: numbers, and ``pooled``, a number of records and a bound."""
-    found: dict[str, Any] = {}
-    for name in [name for name in REQUIRED if name in given]:
-        x = given[name]
-        if name != "pooled":
-            found[name] = _core.as_real(name, must, x)
-        elif isinstance(x, tuple | list) and len(x) == 2:
-            found[name] = _core.as_whole(name, x[0], 1), _core.as_real(name, "be a number", x[1])
-        else:
-            pair = "`pooled` must be (m, epsilon), a number of records and a bound"
-            raise TypeError(f"{pair}; got {type(x).__name__}")
-    return found
-
-
-def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
-    """Read names of columns, or a star for all."""
-    return "*" if isinstance(given, str) and given == "*" else names(name, given)
-
-
-def _requirement(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
-    """Read a publisher's requirement: some arguments of ``require``, in their order there."""
-    must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    for name in given:
-        if name not in REQUIRED:
-            raise ValueError(f"{must}; got `{shown(name)}`")
-    found = _limits(given, "be a finite number")
-    for name, x in found.items():
-        if not math.isfinite(x[1] if name == "pooled" else x):
-            raise ValueError(f"`{name}` must be a finite number; got {x}")
-    if not found:
-        raise ValueError(f"{must}; got none")
-    return tuple(found.items())

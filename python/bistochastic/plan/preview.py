@@ -476,3 +476,16 @@ def listed(heading: str, phrases: Sequence[str]) -> Markup | None:
     items = [markup.element("li", phrase) for phrase in phrases]
     head = markup.element("p", markup.element("strong", heading))
     return markup.join(head, markup.element("ul", items))
+
+
+def line(plan: Plan) -> str:
+    """Write a plan in one line."""
+    count = len(plan.attributes)
+    what = f"<Plan `{shown(plan.name)}`, {count} attribute{'s' * (count != 1)}"
+    if plan.attributes:
+        what += f": {headline(plan)}"
+        if plan.has_records or plan.categorical is not None:
+            what += f", least {down(plan.min_beta)}"
+    none = len(published.unprotected(plan))
+    what += f", {none} column{'s' * (none > 1)} unprotected" * bool(none)
+    return f"{what}, {len(plan.undecided)} undecided>" if plan.undecided else f"{what}>"

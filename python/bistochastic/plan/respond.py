@@ -10,6 +10,7 @@ from bistochastic.adapters.arrays import Arrays
 from bistochastic.backend import Ids as RecordIds
 from bistochastic.backend import respond as respond_one
 from bistochastic.labels import like
+from bistochastic.plan import rules
 from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
@@ -46,7 +47,7 @@ def respond(
         if found is not None:
             return found
     options = Options(secret, None, None, False)
-    plan._refuse_numbers("for one record")
+    rules.refuse_numbers(plan, "for one record")
     for coded in plan._coded:
         if coded.unit is not None:
             must = "must not be drawn by unit for one record, as a client holds no other record"

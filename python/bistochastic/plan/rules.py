@@ -1,4 +1,4 @@
-"""Labels of columns and of their values, for files of SPSS and Stata."""
+"""Which columns a plan may name; labels of columns and of their values, for SPSS and Stata."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from bistochastic.labels import Label, Labels
 from bistochastic.plan.attributes import Attribute, named
-from bistochastic.words import about, shown
+from bistochastic.words import about, prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bistochastic.plan.columns import Coded
+    from bistochastic.plan.plan import Plan
 
     Rule = dict[str, tuple[Label | None, ...]]
 
@@ -77,3 +78,43 @@ def _column(name: str, given: object, known: Collection[str] | None) -> str:
         must = f"`{name}` must be of columns that the plan names"
         raise ValueError(f"{must}; got `{shown(column)}`, which is none of them")
     return column
+
+
+def check_columns(plan: Plan) -> None:
+    """Check that no column occurs twice and that columns of groups stay unprotected."""
+    if plan.keep == "*" and plan.undecided:
+        them = "it" if len(plan.undecided) == 1 else "them"
+        must = f'must not be undecided if keep="*", which keeps {them}'
+        raise ValueError(f"{prefix(plan.undecided)}{must}; got both")
+    seen: dict[str, str] = {}
+    named_in = [(column, "an attribute") for a in plan.attributes for column in a.columns]
+    named_in += [(column, "`keep`") for column in plan.keep if plan.keep != "*"]
+    named_in += [(column, "`drop`") for column in plan.drop]
+    named_in += [(column, "`undecided`") for column in plan.undecided]
+    for column, where in named_in:
+        if column in seen:
+            got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
+            raise ValueError(f"{prefix([column])}must be named once; got {got}")
+        seen[column] = where
+    for column in plan.units or ():
+        if seen.get(column) in ("an attribute", "`undecided`"):
+            which = "protects" if column in plan._protected else "does not decide"
+            must = "`units` must name unprotected columns"
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
+    by = [(a, "groups", a.groups.column) for a in plan.attributes if a.groups is not None]
+    within = [(a, "within", a.within) for a in plan._numeric if a.within is not None]
+    for attribute, name, column in (*by, *within):
+        clear = column in plan.keep or (plan.keep == "*" and column not in seen)
+        if not clear:
+            must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
+            raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
+
+
+def refuse_numbers(plan: Plan, where: str) -> None:
+    """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
+    would be the same for ever."""
+    for attribute in plan._coded:
+        if attribute._has_numbers:
+            must = f'must have output="interval" or output="midpoint" {where}'
+            got = 'output="number", which needs a row'
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")

@@ -105,7 +105,7 @@ class Run:
     @kept
     def _people(self) -> waves.People:
         """The people seen so far."""
-        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows_per_id)
+        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows)
 
     @property
     def units(self) -> dict[str, str]:
@@ -144,9 +144,9 @@ class Run:
         wave, key = self._options.wave, self._options.key
         if wave is None:
             return None
-        ids = wave.read(table, self.plan, self._key, self._people, first)
+        ids = wave._read(table, self.plan, self._key, self._people, first)
         if key is not None:
-            wave.refuse_changed(self.plan, key, self._people)
+            wave._refuse_changed(self.plan, key, self._people)
         return ids
 
     def drawn(self, piece: Piece, order: np.ndarray | None = None) -> Any:
@@ -253,7 +253,7 @@ class Run:
         options = self._options
         key, wave = options.key, options.wave
         if ids is None and wave is not None and key is not None:
-            ids = wave.outcome(self.plan, key, self._people)
+            ids = wave._outcome(self.plan, key, self._people)
         return Certificate(
             plan=self.plan,
             records=records,
@@ -272,8 +272,8 @@ class Run:
     def _certified(self, ids: ByIds | None, *, checked: bool) -> tuple[Unit, ...]:
         """Return facts about units that were read, and about those of carried attributes."""
         options = self._options
-        after = "first" if options.wave is None else options.wave.after
-        before = {} if after == "first" else {u.column: u for u in after.units}
+        after = None if options.wave is None else options.wave._before
+        before = {} if after is None else {u.column: u for u in after.units}
         found = []
         for column, met in self._met.items():
             kind = self.units.get(column, "none")

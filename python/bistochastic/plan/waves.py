@@ -8,7 +8,7 @@ compared with the current plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.columns import Coded
     from bistochastic.plan.plan import Plan
-
-
-def refuse_without_ids(
-    after: object, redraw: bool, pseudonym: object, rerandomize_numeric: bool, max_rows: object
-) -> None:
-    """Options that mean nothing by position."""
-    given = {"after": after is not None, "redraw": redraw, "pseudonym": pseudonym is not None,
-             "rerandomize_numeric": rerandomize_numeric,
-             "max_rows_per_id": _core.as_whole("max_rows_per_id", max_rows, 1) != 1}  # fmt: skip
-    for name, is_given in given.items():
-        if is_given:
-            raise ValueError(f"`{name}` must go with id_column; got no id_column")
 
 
 @dataclass(frozen=True)
@@ -145,8 +133,8 @@ class ByIds(Shown):
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> release = plan.protect({"sex": ["F", "M"], "person": [7, 8]}, id_column="person",
-    ...                        after="first", key=bs.Key.generate())
+    >>> release = plan.protect({"sex": ["F", "M"], "person": [7, 8]},
+    ...                        ids=bs.Wave("person", after="first"), key=bs.Key.generate())
     >>> release.certificate.ids.kind, release.certificate.ids.rows_per_id_checked
     ('whole numbers', 1)
     """
@@ -181,48 +169,78 @@ class ByIds(Shown):
         return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
 
 
-@dataclass(frozen=True)
-class Wave:
-    """A caller's options about ids."""
+@dataclass(frozen=True, repr=False)
+class Wave(Shown):
+    """One release of several about the same people, who have ids: ``ids=`` of :meth:`Plan.protect`.
 
-    id_column: str
-    after: Certificate | Literal["first"]
-    redraw: bool
-    pseudonym: str | None
-    rerandomize_numeric: bool
-    max_rows_per_id: int
+    ``column`` holds the ids: integers, strings or bytes. The same person with the same value gets
+    the same reported value in every wave. ``after`` is ``"first"``, or the certificate of the wave
+    before. Changes that would re-randomize people raise an error, unless ``redraw=True``.
 
-    @classmethod
-    def of(
-        cls,
-        id_column: object,
-        after: object,
-        redraw: bool,
-        pseudonym: object,
-        rerandomize_numeric: bool,
-        rows: object,
-    ) -> Wave:
-        """With all of it looked at."""
+    The column of ids is left out unless the plan keeps it; ``pseudonym`` names a column with a
+    keyed hash in its place. An id may have ``max_rows`` rows. Numeric columns are permuted again in
+    every wave, which needs ``rerandomize_numeric=True`` and a ``release_name``.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> key, people = bs.Key.generate(), {"person": [7, 8], "sex": ["F", "M"]}
+    >>> first = plan.protect(people, key=key, ids=bs.Wave("person", after="first"))
+    >>> second = plan.protect(people, key=key, ids=bs.Wave("person", after=first.certificate))
+    >>> first.data == second.data
+    True
+    """
+
+    column: str
+    _: KW_ONLY
+    after: Certificate | Literal["first"] | None = None
+    redraw: bool = False
+    pseudonym: str | None = None
+    max_rows: int = 1
+    rerandomize_numeric: bool = False
+
+    def __post_init__(self) -> None:
         from bistochastic.plan.certificate import Certificate
 
-        column = named("id_column", id_column)
+        after = self.after
         must = '`after` must be "first" or the certificate of the wave before'
         if after is None:
             raise ValueError(f"{must}; got none")
-        wave: Certificate | Literal["first"]
-        if isinstance(after, Certificate):
-            wave = after
-        elif not isinstance(after, str):
+        if not isinstance(after, Certificate | str):
             raise TypeError(f"{must}; got {type(after).__name__}")
-        elif after != "first":
+        if isinstance(after, str) and after != "first":
             raise ValueError(f"{must}; got a string beyond these")
-        else:
-            wave = "first"
-        hashed = None if pseudonym is None else named("pseudonym", pseudonym)
-        limit = _core.as_whole("max_rows_per_id", rows, 1)
-        return cls(column, wave, redraw, hashed, rerandomize_numeric, limit)
+        read = {
+            "column": named("column", self.column),
+            "redraw": _core.as_flag("redraw", self.redraw),
+            "pseudonym": None if self.pseudonym is None else named("pseudonym", self.pseudonym),
+            "max_rows": _core.as_whole("max_rows", self.max_rows, 1),
+            "rerandomize_numeric": _core.as_flag("rerandomize_numeric", self.rerandomize_numeric),
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
 
-    def check_plan(self, plan: Plan, release_name: str | None) -> None:
+    def __repr__(self) -> str:
+        before = "the first" if self._before is None else f"after {self._before.digest[:12]}"
+        hashed = "" if self.pseudonym is None else f", pseudonym `{shown(self.pseudonym)}`"
+        again = ", redraw" * self.redraw + ", rerandomize_numeric" * self.rerandomize_numeric
+        rows = f", up to {self.max_rows:,} rows" * (self.max_rows > 1)
+        return f"<Wave by `{shown(self.column)}`: {before}{hashed}{rows}{again}>"
+
+    @classmethod
+    def _of(cls, given: object) -> Wave | None:
+        """Read ``ids``: a wave, or the column of ids alone."""
+        if given is None or isinstance(given, Wave):
+            return given
+        if not isinstance(given, str):
+            raise TypeError(f"`ids` must be a Wave or a column of ids; got {type(given).__name__}")
+        return cls(given)
+
+    @property
+    def _before(self) -> Certificate | None:
+        """The certificate of the wave before; None in the first wave."""
+        return None if isinstance(self.after, str) else self.after
+
+    def _check_plan(self, plan: Plan, release_name: str | None) -> None:
         """Check what can be checked before the table is read."""
         for attribute in plan._numeric:
             before = prefix(attribute.columns)
@@ -237,12 +255,12 @@ class Wave:
                 # Under one name, rows in the same place would have the same numbers in both waves.
                 before = prefix(coded.columns)
                 must = '`release_name` must name the wave if output="number", and no other wave'
-                used = None if self.after == "first" else self.after.release_name
+                used = None if self._before is None else self._before.release_name
                 if release_name is None or release_name == used:
                     got = "none" if release_name is None else "the name of the wave before"
                     raise ValueError(f"{before}{must}; got {got}")
-        if self.after != "first":
-            earlier = self.after
+        earlier = self._before
+        if earlier is not None:
             if earlier.plan.name != plan.name:
                 must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
                 raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
@@ -250,39 +268,39 @@ class Wave:
                 must = "`after` must be the certificate of a release by ids"
                 raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
-    def read(self, table: Table, plan: Plan, key: Key, people: People, first: int | None) -> Ids:
+    def _read(self, table: Table, plan: Plan, key: Key, people: People, first: int | None) -> Ids:
         """Read the ids of rows from ``first`` on: none missing, none with too many rows.
 
         In a batch of an engine, ``first`` is None, and the rows of an id are not counted.
         """
-        values = read_ids(table, self.id_column, first)
+        values = read_ids(table, self.column, first)
         ids = Ids(values)
         counted = first is not None
         if self.pseudonym is not None or (counted and values.integers is None):
-            with about([self.id_column]):
+            with about([self.column]):
                 ids = Ids(values, backend.pseudonyms(values, key, plan=plan.name))
         if first is None:
             people.see(kinds(values))
         elif (over := people.meet(ids)) is not None:
-            most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
-            must = f"must hold at most {most} per id, as max_rows_per_id says"
+            most = f"{self.max_rows} row{'s' * (self.max_rows > 1)}"
+            must = f"must hold at most {most} per id, as max_rows says"
             got = f"got an id with more, seen in row {first + over}"
-            raise ValueError(f"{prefix([self.id_column])}{must}; {got}")
+            raise ValueError(f"{prefix([self.column])}{must}; {got}")
         return ids
 
-    def refuse_changed(self, plan: Plan, key: Key, people: People) -> None:
+    def _refuse_changed(self, plan: Plan, key: Key, people: People) -> None:
         """Raise an error for changes that re-randomize people, unless ``redraw``."""
-        changed = self.changed(plan, key, people)
+        changed = self._changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
             cure = "redraw=True re-randomizes, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
 
-    def changed(self, plan: Plan, key: Key, people: People) -> tuple[str, ...]:
+    def _changed(self, plan: Plan, key: Key, people: People) -> tuple[str, ...]:
         """List what re-randomizes people, in phrases."""
-        if self.after == "first":
+        earlier = self._before
+        if earlier is None:
             return ()
-        earlier = self.after
         found = ["another key"] * (earlier.key_fingerprint != key.fingerprint)
         assert earlier.ids is not None
         kind = people.kind
@@ -304,9 +322,9 @@ class Wave:
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
         return (*found, *_find_renamed(tuple(before.values()), plan))
 
-    def outcome(self, plan: Plan, key: Key, people: People, counted: bool = True) -> ByIds:
+    def _outcome(self, plan: Plan, key: Key, people: People, counted: bool = True) -> ByIds:
         """Return the certificate's facts; ``counted``: whether the rows of each id were counted."""
-        wave = None if self.after == "first" else self.after
+        wave = self._before
         before = None if wave is None else wave.ids
         now = {a.columns for a in plan.attributes}
         earlier = () if wave is None else _list_known(wave)
@@ -315,14 +333,14 @@ class Wave:
             # A wave without anyone does not forget what ids are.
             kind = before.kind
         return ByIds(
-            id_column=self.id_column,
+            id_column=self.column,
             kind=kind,
-            kept=plan.keep != "*" and self.id_column in plan.keep,
+            kept=plan.keep != "*" and self.column in plan.keep,
             pseudonym=self.pseudonym,
-            max_rows_per_id=self.max_rows_per_id,
+            max_rows_per_id=self.max_rows,
             rows_per_id_checked=people.bound if counted else None,
             after="first" if wave is None else wave.digest,
-            redrawn=self.changed(plan, key, people),
+            redrawn=self._changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
             redrawn_before=() if before is None else (*before.redrawn_before, *before.redrawn),
         )

@@ -17,8 +17,9 @@ import numpy as np
 from bistochastic import _core, operators, structure
 from bistochastic.estimate import intervals, planning, quantiles
 from bistochastic.plan.attributes import Categorical, Joint
-from bistochastic.plan.protect import Release
+from bistochastic.plan.release import Release
 from bistochastic.tables import sheet
+from bistochastic.tables.design import Design
 from bistochastic.tables.question import ask_table
 from bistochastic.words import shown, up
 
@@ -130,7 +131,7 @@ def _depend(release: Release[Any], one: Categorical, other: Categorical, level: 
     usual distribution, whatever the matrices are.
     """
     question = ask_table(release.plan, (one.column, other.column))
-    read = sheet.read(question, release.data, sheet.Design())
+    read = sheet.read(question, release.data, Design())
     table = _pooled(_pooled(read.tallies().whole.reshape(read.shape)).T)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
@@ -150,7 +151,7 @@ def _pooled(table: Array) -> Array:
 
 def _strength(release: Release[Any], one: Categorical, other: Categorical) -> float:
     """Cramer's V of the likeliest joint table: ``sqrt(chi^2 / (n (min(r, c) - 1)))``."""
-    found = release.plan.estimate(release, one.column, other.column, method="mle")
+    found = release.estimate(one.column, other.column, method="mle")
     joint: Array = found.frequencies.reshape(found.shape)
     expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     seen = expected > 0

@@ -21,10 +21,12 @@ from bistochastic.estimate import Estimate, Quantity, Ratio
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.plan.carried import certificate_of
+from bistochastic.plan.carried import refuse_other_plan
+from bistochastic.plan.release import Release
 from bistochastic.tables import sheet as sheets
+from bistochastic.tables.design import Design
 from bistochastic.tables.question import ask
-from bistochastic.tables.tabulate import beside, known_axes, place
+from bistochastic.tables.tabulate import beside, counted, known_axes, place
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
@@ -207,17 +209,47 @@ class Collector(Shown):
 
     def update(self, frame: object) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
-        certificate_of(frame, self._plan)
-        table = opened(sheets.table_of(frame))
+        table = opened(self._own(frame).data)
         asked = [each.question for each in self._tables.values()]
-        read = [sheets.of_table(each, table, sheets.Design(), empty=True) for each in asked]
+        read = [sheets.of_table(each, table, Design(), empty=True) for each in asked]
         self._add([place(*each) for each in zip(asked, read, strict=True)], table.rows)
+
+    def _own(self, frame: object) -> Release[Any]:
+        """Return a release of the collector's own plan; a release of another raises an error."""
+        if not isinstance(frame, Release):
+            return Release(frame, self._plan)
+        refuse_other_plan(self._plan, frame.plan)
+        return frame
+
+    def add_counts(self, rows: object, *, count: str = "count") -> None:
+        """Add counts of reported values, e.g. from the group-by of an engine.
+
+        ``rows`` have the columns of all tables by name and, under ``count``, the number of records
+        that report this combination. They are a DataFrame of any library, a DuckDB relation or
+        result, a dict of columns, or a list of dicts, named tuples or Spark rows. They may be in
+        any order, and cells without records may be left out. Rows of the same cell are added up, so
+        you can give counts of batches or of finer groups. An unknown category raises an error that
+        names its column and row.
+
+        Group by the columns of the tables, by the columns that are protected together with one of
+        them, and by the columns of groups that choose its matrix.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add_counts({"sex": ["M", "F"], "n": [40, 60]}, count="n")
+        >>> collector.estimate("sex").counts
+        array([70., 30.])
+        """
+        self._add(*counted(rows, count, [each.question for each in self._tables.values()]))
 
     def _add(self, tables: Sequence[Counts], records: int) -> None:
         """Add counts of all tables, in their order."""
         with self._lock:
             for each, counts in zip(self._tables.values(), tables, strict=True):
-                each.counts += counts.counts
+                # The columns beside the requested ones may come in another order.
+                places = {axis.name: i for i, axis in enumerate(counts.axes)}
+                each.counts += counts.counts.transpose([places[axis.name] for axis in each.axes])
                 each.unanswered += counts.unanswered
             self._records += records
 
@@ -262,13 +294,12 @@ class Collector(Shown):
             return min(fitting, key=lambda each: math.prod(each.shape)).total()
 
     def estimate(self, *columns: str, **options: Any) -> Estimate:
-        """Estimate the true table of some columns; options as in :meth:`Plan.estimate`.
+        """Estimate the true table of some columns; options as in :meth:`Release.estimate`.
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
-        return self._plan.estimate(
-            counts=self._require_counts(*columns), columns=columns, **options
-        )
+        counts = self._require_counts(*columns)
+        return Release(counts, self._plan).estimate(*(columns or counts.columns), **options)
 
     def _require_counts(self, *columns: str) -> Counts:
         """Return the same as :meth:`counts`, unless nothing was counted."""
@@ -279,9 +310,9 @@ class Collector(Shown):
         return counts
 
     def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
-        """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
+        """Estimate how many records meet all conditions, as :meth:`Release.count` does."""
         _mapping("where", where)
-        return self._plan.count(self._require_counts(*where), where, **options)
+        return Release(self._require_counts(*where), self._plan).count(where, **options)
 
     def ratio(
         self,
@@ -289,11 +320,11 @@ class Collector(Shown):
         given: Mapping[str, object] | None = None,
         **options: Any,
     ) -> Ratio:
-        """Estimate the proportion that meets ``where``, as :meth:`Plan.ratio` does."""
+        """Estimate the proportion that meets ``where``, as :meth:`Release.ratio` does."""
         _mapping("where", where)
         _mapping("given", {} if given is None else given)
         counts = self._require_counts(*{**where, **(given or {})})
-        return self._plan.ratio(counts, where, given, **options)
+        return Release(counts, self._plan).ratio(where, given, **options)
 
     def to_json(self) -> str:
         """Write all counts and the digest of the plan."""

@@ -1,4 +1,4 @@
-"""``plan.estimate``: a labelled table of the original from a protected one."""
+"""``release.estimate``: a labelled table of the original from a protected one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import arguments, families, structure
-from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, methods
-from bistochastic.plan.carried import certificate_of
+from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
 from bistochastic.tables import tabulate
-from bistochastic.tables.question import Question, ask_table, part, refuse_undecided
-from bistochastic.tables.sheet import Design, read, shared_noise, table_of
-from bistochastic.words import shown
+from bistochastic.tables.design import Design
+from bistochastic.tables.question import Question, ask_table, part
+from bistochastic.tables.sheet import read, shared_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate, Sample, Tallies
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.keywords import Survey
-    from bistochastic.plan.plan import Plan
+    from bistochastic.plan.release import Release
     from bistochastic.tables.sheet import Axis as Coding
     from bistochastic.tables.sheet import Sheet
 
@@ -31,58 +30,39 @@ SILENT = "a replicate has no positive total in the domain: the standard error is
 
 
 def estimate(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     columns: Iterable[str],
     *,
-    counts: object = None,
-    listed: object = None,
     method: object = "inverse",
     where: object = None,
     population: object = "sampled",
+    design: object = None,
     progress: object = None,
     gap: object = None,
     seconds: object = None,
-    survey: Survey,
 ) -> Estimate:
-    """See :meth:`bistochastic.Plan.estimate`."""
-    certificate, frame = certificate_of(frame, plan), table_of(frame)
+    """See :meth:`bistochastic.Release.estimate`."""
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
-    design = read_design(plan, survey)
-    who = people(population, design)
+    drawn = Design._of(design, release.plan)
+    who = people(population, drawn)
     with asked.watched() as patience:
-        question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
+        question, sheet, unanswered = _read(release, columns, where, drawn)
         back, axes = way_back(question, sheet.axes)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
-    shared = shared_noise(certificate, design) if question.coded else ()
+    shared = shared_noise(release._certificate, drawn) if question.coded else ()
     return told_in(found, unanswered, (*sheet.notes, *shared))
 
 
 def _read(
-    plan: Plan,
-    frame: object,
-    columns: Iterable[str],
-    counts: object,
-    listed: object,
-    where: object,
-    design: Design,
+    release: Release[Any], columns: Iterable[str], where: object, design: Design
 ) -> tuple[Question, Sheet, int]:
     """Read the question, the reported table and the number of missing answers."""
-    if counts is None:
-        if listed is not None:
-            must = "`columns` must go with counts; a frame is followed by the names themselves"
-            raise TypeError(f"{must}; got no counts")
-        if frame is None:
-            raise TypeError("`frame` must be a protected table, or counts be given; got none")
-        question = ask_table(plan, columns, where)
-        sheet = read(question, frame, design)
+    question = ask_table(release.plan, columns, where)
+    if not isinstance(release.data, Counts):
+        sheet = read(question, release.data, design)
         return question, sheet, sheet.unanswered
-    if frame is not None or tuple(columns) or not design.is_plain:
-        must = "`counts` must be given without frame, weights, strata and cluster"
-        raise TypeError(f"{must}; got both")
-    table, names = tabulate.read(plan, counts, listed)
-    question = ask_table(plan, names, where)
+    table = tabulate.read(question, release.data, design)
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else table.unanswered
     return question, tabulate.as_sheet(question, table), unanswered
@@ -91,7 +71,7 @@ def _read(
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
-    if who == "fixed" and design.is_drawn:
+    if who == "fixed" and design._is_drawn:
         must = "`population` must be sampled if strata, cluster, replicates or fpc are given"
         raise ValueError(f"{must}; got fixed")
     return who
@@ -102,17 +82,6 @@ def refuse_fixed(who: str, sample: Sample) -> None:
     if who == "fixed" and sample.clustered:
         must = "`population` must be sampled for columns that are drawn by unit"
         raise ValueError(f"{must}; got fixed")
-
-
-def read_design(plan: Plan, survey: Survey) -> Design:
-    """Read the columns of a design, none of which the plan may protect."""
-    design = Design.of(**survey)
-    for name, column in design.named:
-        refuse_undecided(name, plan, column)
-        if column in plan._protected:
-            must = f"`{name}` must name unprotected columns"
-            raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
-    return design
 
 
 def told_in(found: Estimate, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:

@@ -1,4 +1,4 @@
-"""``plan.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
+"""``release.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
 
 All are functions of totals of pseudo-responses. A condition, on a protected or unprotected column,
 is one more factor that is 1 or 0, so a subgroup has the errors that the whole design gives it.
@@ -16,7 +16,8 @@ from bistochastic.adapters.frames import opened
 from bistochastic.estimate import Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import SILENT, people, read_design, refuse_fixed
+from bistochastic.tables.design import Design
+from bistochastic.tables.estimates import SILENT, people, refuse_fixed
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import (
     Function,
@@ -28,7 +29,6 @@ from bistochastic.tables.responses import (
     respond,
     slope,
 )
-from bistochastic.tables.sheet import table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
     from bistochastic.plan.attributes import Numeric
-    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
-    from bistochastic.tables.sheet import Design
+    from bistochastic.plan.release import Release
 
 # Among the totals of 1, x, y, x y, x x and y y: two numbers and their product.
 _PAIRS = ((1, 2, 3), (1, 1, 4), (2, 2, 5))
@@ -60,7 +59,7 @@ class _Subgroup:
     def of(
         cls,
         name: str,
-        frame: object,
+        release: Release[Any],
         design: Design,
         who: str,
         domain: Question,
@@ -70,7 +69,7 @@ class _Subgroup:
     ) -> _Subgroup:
         """Read the rows with these columns and those of the conditions, and of others ``also``."""
         where = {**(also or {}), **domain.where}
-        rows = respond(domain.plan, frame, design, name, where, columns)
+        rows = respond(release, design, name, where, columns)
         return cls(name, rows, who, domain, rows.inside(domain.where, given))
 
     @property
@@ -189,53 +188,55 @@ class _Subgroup:
 
 
 @watched("estimating")
-def count(plan: Plan, frame: object, where: object, population: object, survey: Survey) -> Quantity:
-    """See :meth:`bistochastic.Plan.count`."""
-    design, who = _read_design(plan, population, survey)
+def count(release: Release[Any], where: object, population: object, design: object) -> Quantity:
+    """See :meth:`bistochastic.Release.count`."""
+    plan = release.plan
+    drawn, who = _read_design(plan, population, design)
     conditions = _required(plan, where)
-    group = _Subgroup.of("count", frame, design, who, ask(plan, (), None), also=conditions)
+    group = _Subgroup.of("count", release, drawn, who, ask(plan, (), None), also=conditions)
     inside = group.rows.inside(conditions)
     _, totals, spread = group.totals([inside])
-    ends = group.rows.ends(inside) if design.is_plain else None
-    limits = (0.0, float(group.sample.records) if design.is_plain else math.inf)
+    ends = group.rows.ends(inside) if drawn._is_plain else None
+    limits = (0.0, float(group.sample.records) if drawn._is_plain else math.inf)
     made = group.made(float(totals[0]), _root(float(spread[0, 0])), limits)
     return replace(made, _ends=ends)
 
 
 @watched("estimating")
 def ratio(
-    plan: Plan, frame: object, where: object, given: object, population: object, survey: Survey
+    release: Release[Any], where: object, given: object, population: object, design: object
 ) -> Ratio:
-    """See :meth:`bistochastic.Plan.ratio`."""
-    design, who = _read_design(plan, population, survey)
+    """See :meth:`bistochastic.Release.ratio`."""
+    plan = release.plan
+    drawn, who = _read_design(plan, population, design)
     below = ask(plan, (), given, "given")
     above = _required(plan, where)
-    group = _Subgroup.of("ratio", frame, design, who, below, also=above, given="given")
+    group = _Subgroup.of("ratio", release, drawn, who, below, also=above, given="given")
     return group.ratio(group.base * group.rows.inside(above), (0.0, 1.0))
 
 
 @watched("estimating")
 def mean(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     column: object,
     scores: object,
     where: object,
     population: object,
-    survey: Survey,
+    design: object,
 ) -> Quantity:
-    """See :meth:`bistochastic.Plan.mean`."""
-    design, who = _read_design(plan, population, survey)
+    """See :meth:`bistochastic.Release.mean`."""
+    plan = release.plan
+    drawn, who = _read_design(plan, population, design)
     name = named("column", column)
     domain = ask(plan, (), where)
     moved = numeric(plan, name)
-    whole = design.is_plain and not domain.where
+    whole = drawn._is_plain and not domain.where
     if moved is not None and whole and not moved.grouped:
-        return _check_kept(plan, frame, design, moved, who, "mean")
-    group = _Subgroup.of("mean", frame, design, who, domain, (name,))
+        return _check_kept(release, drawn, moved, who, "mean")
+    group = _Subgroup.of("mean", release, drawn, who, domain, (name,))
     if moved is not None and domain.is_exact and (moved.grouped or not can_be_undone(moved)):
-        kept = design.weights is None and set(domain.where) <= {moved.within}
-        return _bound(group, frame, moved, kept)
+        kept = drawn.weights is None and set(domain.where) <= {moved.within}
+        return _bound(group, release.data, moved, kept)
     found = group.ratio(group.base * group.rows.column(name, scores))
     if scores is None and isinstance(binned := group.rows.attribute(name), Binned):
         if binned.representatives is not None:
@@ -258,7 +259,7 @@ def _bound(group: _Subgroup, frame: object, attribute: Numeric, kept: bool) -> Q
     Each number of the original is between the least and the largest number that it may have been
     exchanged with. All of these are published.
     """
-    numbers = attribute._read(opened(table_of(frame)))
+    numbers = attribute._read(opened(frame))
     low, high = reach(attribute, numbers)
     here = group.rows.of(group.base)
     if numbers.missing is not None:
@@ -280,17 +281,17 @@ def _bound(group: _Subgroup, frame: object, attribute: Numeric, kept: bool) -> Q
 
 @watched("estimating")
 def covariance(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     columns: object,
     scores: object,
     where: object,
     population: object,
-    survey: Survey,
+    design: object,
     what: str = "covariance",
 ) -> Quantity:
-    """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
-    design, who = _read_design(plan, population, survey)
+    """See :meth:`bistochastic.Release.covariance` and :meth:`bistochastic.Release.correlation`."""
+    plan = release.plan
+    drawn, who = _read_design(plan, population, design)
     listed = names("columns", columns, "be two names")
     if len(listed) != 2:
         raise ValueError(f"`columns` must be two names; got {len(listed)}")
@@ -298,10 +299,10 @@ def covariance(
     given = _scores(scores, listed)
     domain = ask(plan, (), where)
     moved = numeric(plan, one)
-    plain = design.is_plain and not domain.where
+    plain = drawn._is_plain and not domain.where
     if moved is not None and one == two and plain and what == "covariance":
-        return _check_kept(plan, frame, design, moved, who, what)
-    group = _Subgroup.of(what, frame, design, who, domain, listed)
+        return _check_kept(release, drawn, moved, who, what)
+    group = _Subgroup.of(what, release, drawn, who, domain, listed)
     x, y = (group.rows.column(name, given.get(name)) for name in listed)
     base, limits = group.base, (0.0 if one == two else -math.inf, math.inf)
     functions = [base, base * x, base * y, base * x * y]
@@ -346,8 +347,8 @@ def covariance(
     return made
 
 
-def _read_design(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
-    design = read_design(plan, survey)
+def _read_design(plan: Plan, population: object, given: object) -> tuple[Design, str]:
+    design = Design._of(given, plan)
     return design, people(population, design)
 
 
@@ -373,10 +374,10 @@ def _correlate(found: Sequence[float]) -> float:
 
 
 def _check_kept(
-    plan: Plan, frame: object, design: Design, attribute: Numeric, who: str, what: str
+    release: Release[Any], design: Design, attribute: Numeric, who: str, what: str
 ) -> Quantity:
     """Compute the mean or variance of a permuted column, which permuting does not change."""
-    rows = respond(plan, frame, design, what, {}, (attribute.column,))
+    rows = respond(release, design, what, {}, (attribute.column,))
     values = rows.numbers[attribute.column]
     n = len(values)
     if attribute.how != "permute" and what != "mean":

@@ -1,4 +1,4 @@
-"""``plan.calibration_weights``: a weight per record that gives columns their likeliest margins.
+"""``release.calibration_weights``: a weight per record that gives columns their likeliest margins.
 
 Raking (iterative proportional fitting): the weights of all records with a reported value are
 multiplied to sum to the likeliest total of that category, attribute after attribute, until nothing
@@ -14,27 +14,25 @@ import numpy as np
 from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import Patience, methods
 from bistochastic.plan.attributes import about, named
-from bistochastic.plan.carried import certificate_of
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import read_design
-from bistochastic.tables.sheet import require, table_of, weight_column
+from bistochastic.tables.design import Design
+from bistochastic.tables.sheet import require, weight_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
     from bistochastic.plan.attributes import Categorical, Joint
-    from bistochastic.plan.plan import Plan
+    from bistochastic.plan.release import Release
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
-    """See :meth:`bistochastic.Plan.calibration_weights`."""
-    certificate_of(frame, plan)
-    frame = table_of(frame)
+def calibrate(release: Release[Any], given: str | None) -> Any:
+    """See :meth:`bistochastic.Release.calibration_weights`."""
+    plan, frame = release.plan, release.data
     table = opened(frame)
     coded = plan._coded
     if not coded:
@@ -42,7 +40,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
         raise ValueError(f"{must}; got only numbers")
     start = np.ones(table.rows)
     if given is not None:
-        read_design(plan, {"weights": given})
+        Design._of(Design(weights=given), plan)
         start = weight_column(table, "weights", named("weights", given))
     if not start.sum() > 0:
         raise ValueError("`frame` must have at least one record; got none")

@@ -20,7 +20,6 @@ from bistochastic.adapters.results import opened
 from bistochastic.estimate import Counts
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
-from bistochastic.plan.carried import certificate_of
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
@@ -32,7 +31,7 @@ from bistochastic.tables.question import (
     refuse_absent,
     refuse_undecided,
 )
-from bistochastic.tables.sheet import read, read_numbers, require, shared_noise, table_of
+from bistochastic.tables.sheet import read, read_numbers, require, shared_noise
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -42,8 +41,10 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Sample
     from bistochastic.plan.columns import Numbers
     from bistochastic.plan.plan import Plan
+    from bistochastic.plan.release import Release
+    from bistochastic.tables.design import Design
     from bistochastic.tables.question import Coded
-    from bistochastic.tables.sheet import Design, Sheet
+    from bistochastic.tables.sheet import Sheet
 
 # Tables of at most this many cells replace rows.
 _CELLS = 1 << 20
@@ -258,8 +259,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
 
 
 def respond(
-    plan: Plan,
-    frame: object,
+    release: Release[Any],
     design: Design,
     what: str,
     where: Mapping[str, object],
@@ -269,17 +269,13 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    certificate, frame = certificate_of(frame, plan), table_of(frame)
+    plan, frame = release.plan, release.data
     protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
     if isinstance(frame, Counts):
-        if not design.is_plain:
-            must = "`frame` must be a table if weights, strata or cluster are given"
-            raise TypeError(f"{must}; got Counts")
-        counts, _ = tabulate.read(plan, frame, question.columns)
-        sheet = tabulate.as_sheet(question, counts)
+        sheet = tabulate.as_sheet(question, tabulate.read(question, frame, design))
     else:
         sheet = read(question, frame, design)
     if sheet.lost:
@@ -288,7 +284,7 @@ def respond(
     values = {name: numbers_of(plan, table, name) for name in numbers}
     sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    shared = (*sheet.notes, *(shared_noise(certificate, design) if question.coded else ()))
+    shared = (*sheet.notes, *(shared_noise(release._certificate, design) if question.coded else ()))
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
     )

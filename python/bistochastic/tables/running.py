@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.estimate import Estimate
+    from bistochastic.tables.design import Design
     from bistochastic.tables.question import Question
-    from bistochastic.tables.sheet import Design, Sheet
+    from bistochastic.tables.sheet import Sheet
 
 
 class Running:
@@ -41,7 +42,7 @@ class Running:
         self.notes: tuple[str, ...] = ()
         # Categories of conditions that no batch has had yet.
         self._unmet = question.clear_where
-        self._held: list[object] | None = [] if design.is_drawn or question.units else None
+        self._held: list[object] | None = [] if design._is_drawn or question.units else None
 
     def add(self, batch: object) -> None:
         """Count one more batch."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments, backend
+from bistochastic import backend
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
 from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
 from bistochastic.labels import key
 from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import named, prefix
-from bistochastic.plan.attributes import names as column_names
+from bistochastic.plan.attributes import prefix
 from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.words import row, shown
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.estimate.sample import Places
     from bistochastic.plan.certificate import Certificate
+    from bistochastic.tables.design import Design
     from bistochastic.tables.question import Question
 
 # Tables have fewer cells than this.
@@ -37,105 +37,6 @@ SHARED = (
     "rows of one id share their noise: errors and intervals may be too small unless cluster= names "
     "the column of ids"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """The names of the columns that say how records were drawn."""
-
-    weights: str | None = None
-    strata: str | None = None
-    cluster: str | None = None
-    second: str | None = None
-    """The clusters of the second stage, inside those of the first."""
-    fpc: tuple[str | float, ...] = ()
-    """For each stage the sizes of the population, or the sampled fractions."""
-    replicates: tuple[str, ...] = ()
-    scale: float = 1.0
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether errors need more than a weight per record."""
-        groups = self.strata is not None or self.cluster is not None
-        return groups or bool(self.replicates or self.fpc)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all records count alike."""
-        return self.weights is None and not self.is_drawn
-
-    @property
-    def named(self) -> list[tuple[str, str]]:
-        """All columns, each after the argument that names it."""
-        every = (
-            ("weights", self.weights),
-            ("strata", self.strata),
-            ("cluster", self.cluster),
-            ("cluster", self.second),
-            *(("fpc", each) for each in self.fpc),
-            *(("replicates", each) for each in self.replicates),
-        )
-        return [(name, column) for name, column in every if isinstance(column, str)]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns that are named."""
-        return tuple(column for _, column in self.named)
-
-    @classmethod
-    def of(
-        cls,
-        weights: object = None,
-        strata: object = None,
-        cluster: object = None,
-        replicates: object = None,
-        replicate_scale: object = None,
-        fpc: object = None,
-    ) -> Design:
-        """Read the columns that a caller named; replicates need the weights that they vary."""
-        stages, sizes = _stages("cluster", cluster), _stages("fpc", fpc)
-        first, second, *_ = (*stages, None, None)
-
-        def column(name: str, given: object) -> str | None:
-            return None if given is None else named(name, given)
-
-        found = cls(
-            column("weights", weights), column("strata", strata), column("cluster", first),
-            column("second", second),
-        )  # fmt: skip
-        if len(sizes) > max(1, len(stages)):
-            raise TypeError(
-                f"`fpc` must have one entry for each stage of cluster; got {len(sizes)}"
-            )
-        found = replace(found, fpc=tuple(
-            named("fpc", x) if isinstance(x, str) else _core.as_real("fpc", "be positive", x)
-            for x in sizes
-        ))  # fmt: skip
-        if replicates is None:
-            if replicate_scale is not None:
-                raise TypeError("`replicate_scale` must come with replicates; got none")
-            return found
-        must = "be a list of two or more columns"
-        listed = column_names("replicates", replicates, must)
-        if len(listed) < 2:
-            raise ValueError(f"`replicates` must {must}; got {len(listed)}")
-        if found.weights is None:
-            raise TypeError("`replicates` must come with weights; got none")
-        if found.is_drawn:
-            raise TypeError("`replicates` must be given without strata, cluster and fpc; got both")
-        scale = 1 / len(listed)
-        if replicate_scale is not None:
-            scale = arguments.positive("replicate_scale", replicate_scale)
-        return replace(found, replicates=listed, scale=scale)
-
-
-def _stages(name: str, given: object) -> tuple[object, ...]:
-    """Read one value, or two for the two stages of a design."""
-    if not isinstance(given, tuple | list):
-        return () if given is None else (given,)
-    if not 1 <= len(given) <= 2:
-        raise ValueError(f"`{name}` must be one or a pair, for two stages; got {len(given)}")
-    return tuple(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,17 +205,6 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
         raise ValueError(f"`strata` must have two or more {what} each; got {alone} with one")
 
 
-def table_of(frame: object) -> Any:
-    """Return the table of a release, and anything else as it is.
-
-    >>> table_of({"sex": ["F"]})
-    {'sex': ['F']}
-    """
-    from bistochastic.plan.protect import Release
-
-    return frame.data if isinstance(frame, Release) else frame
-
-
 def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
     """Write a note if rows of one id share noise, by the certificate, and the errors ignore it.
 
@@ -406,11 +296,11 @@ def of_table(
         weights = weight_column(table, "weights", design.weights, first)
     sheet = Sheet(
         tuple(axes), table.rows, inside, left_out, weights, groups("strata", design.strata),
-        groups("cluster", design.cluster), groups("cluster", design.second),
-        tuple(weight_column(table, "replicates", each, first) for each in design.replicates),
-        design.scale, times, known,
+        groups("cluster", design._first), groups("cluster", design._second),
+        tuple(weight_column(table, "replicates", each, first) for each in design.replicates or ()),
+        design._scale, times, known,
     )  # fmt: skip
-    fpc = design.fpc
+    fpc = design._sizes
     if question.units:
         if not design.replicates:
             sheet = _by_unit(question, table, design, sheet, what, first)
@@ -438,7 +328,7 @@ def _by_unit(
         if unit in table.names and sheet.times is None
     }
     if sheet.clusters is not None:
-        _refuse_split(there, design.cluster or "", sheet.clusters)
+        _refuse_split(there, design._first or "", sheet.clusters)
     elif len(there) == len(question.units):
         # The coarsest of them holds whole units of all others.
         coarsest = min(there, key=lambda u: int(there[u].max(initial=0)))

@@ -1,4 +1,4 @@
-"""``plan.tabulate``: counts that an engine made, in the table that the plan declares.
+"""Counts that an engine made, in the table that the plan declares: ``Collector.add_counts``.
 
 A group-by returns rows in any order, and none for a cell that was never reported. Here every cell
 has its place, so an estimate can use it like the protected table itself.
@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import arguments, backend
+from bistochastic import backend
 from bistochastic.adapters.frames import opened
 from bistochastic.adapters.results import opened_rows
 from bistochastic.estimate.counts import MOST, Axis, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import Question, ask, ask_table, reports_of
+from bistochastic.tables.design import Design
+from bistochastic.tables.question import Question, ask, reports_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -30,22 +31,26 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object) -> Counts:
-    """See :meth:`bistochastic.Plan.tabulate`."""
-    question = ask_table(plan, columns)
+def counted(rows: object, count: object, questions: Sequence[Question]) -> tuple[list[Counts], int]:
+    """Read the rows of a group-by as one table for each question, and the number of records."""
     column = named("count", count)
-    if column in (*question.columns, *beside(question)):
-        must = "`count` must name the column of counts"
-        raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
     table = opened_rows(rows)
-    for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
-        if name not in table.names:
-            must = f"`rows` must have the column `{shown(name)}`{why}"
-            raise ValueError(f"{must}; got none of that name")
+    for question in questions:
+        if column in (*question.columns, *beside(question)):
+            must = "`count` must name the column of counts"
+            raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
+        for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
+            if name not in table.names:
+                must = f"`rows` must have the column `{shown(name)}`{why}"
+                raise ValueError(f"{must}; got none of that name")
     times = _times(table, column)
     # Once read, the table is codes: every cell has its place.
-    sheet = sheets.of_table(question, table, sheets.Design(), "rows", times=times, empty=True)
-    return place(question, sheet)
+    sheets_ = [
+        sheets.of_table(question, table, Design(), "rows", times=times, empty=True)
+        for question in questions
+    ]
+    found = [place(*both) for both in zip(questions, sheets_, strict=True)]
+    return found, int(times.sum())
 
 
 def beside(question: Question) -> dict[str, str]:
@@ -124,16 +129,14 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
     )
 
 
-def read(plan: Plan, given: object, columns: object) -> tuple[Counts, tuple[str, ...]]:
-    """Read a caller's counts as a table of the plan, and the requested columns."""
-    names = None
-    if columns is not None:
-        if isinstance(columns, str | bytes):
-            raise TypeError(f"`columns` must be a list of columns; got {type(columns).__name__}")
-        listed = arguments.items("columns", "be a list of columns", columns)
-        names = ask(plan, listed, None).columns
+def read(question: Question, table: Counts, design: Design) -> Counts:
+    """Check counts before they are used: a table of this plan, with all requested columns."""
+    if not design._is_plain:
+        must = "`data` must be a table if weights, strata or cluster are given"
+        raise TypeError(f"{must}; got Counts")
+    plan = question.plan
     # Checked again, as its array may have been written to.
-    table = replace(given) if isinstance(given, Counts) else _of_array(plan, given, names)
+    table = replace(table)
     for axis in table.axes:
         _check_levels(plan, axis)
     if table.digest is not None and table.digest != plan.digest:
@@ -142,11 +145,11 @@ def read(plan: Plan, given: object, columns: object) -> tuple[Counts, tuple[str,
     if not table.records:
         raise ValueError("`counts` must hold at least one record; got none")
     known = {axis.name for axis in table.axes}
-    for name in names or ():
+    for name in question.columns:
         if name not in known:
             must = "`columns` must be columns of the table"
             raise ValueError(f"{must}; got `{shown(name)}`, which it lacks")
-    return table, names or table.columns
+    return table
 
 
 def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
@@ -158,9 +161,7 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
     }
     times = table.counts[filled].astype(np.float64)
     others = {axis.name: axis.categories for axis in table.axes}
-    return sheets.of_table(
-        question, opened(rows), sheets.Design(), "counts", times=times, others=others
-    )
+    return sheets.of_table(question, opened(rows), Design(), "counts", times=times, others=others)
 
 
 def _check_levels(plan: Plan, axis: Axis) -> None:
@@ -169,29 +170,3 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
         if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
             raise ValueError(f"{must}; got other categories of `{shown(axis.name)}`")
-
-
-def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
-    """Read a caller's array: an axis for each column, with its categories as declared."""
-    must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
-    if names is None:
-        raise TypeError(f"{must}; got {type(given).__name__} without columns")
-    question = ask(plan, names, None)
-    for name, why in beside(question).items():
-        raise ValueError(f"`columns` must hold `{shown(name)}`{why}; got none of that name")
-    known = known_axes(question)
-    for name in names:
-        if name not in known:
-            cure = "plan.tabulate finds them"
-            got = f"`{shown(name)}`, whose categories are not declared: {cure}"
-            raise ValueError(f"`columns` must have declared categories in an array; got {got}")
-    axes = tuple(known[name] for name in names)
-    try:
-        array = np.asarray(given)
-        array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got {type(given).__name__}") from None
-    shape = tuple(len(axis.categories) for axis in axes)
-    if array.shape != shape:
-        raise ValueError(f"{must}, of shape {shape}; got {array.shape}")
-    return Counts(names, axes, array)

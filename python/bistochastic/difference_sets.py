@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NEAR = 1.01
 
 
-class Design(NamedTuple):
+class DifferenceSet(NamedTuple):
     """A difference set to be constructed: ``v`` codes, ``k`` residues, and how.
 
     ``field`` is ``(p, m, n)`` for a hyperplane of ``n`` dimensions over ``p^m`` elements, ``(p,)``
@@ -60,21 +60,21 @@ class Design(NamedTuple):
         return found
 
 
-def designs(least: int, most: int) -> Iterator[Design]:
+def list_sets(least: int, most: int) -> Iterator[DifferenceSet]:
     """List the nontrivial sets with ``least <= v <= most`` that can be constructed."""
     primes = _primes(most)
     for v in primes[(primes % 4 == 3) & (primes >= max(7, least))].tolist():
-        yield Design(v, v // 2)
+        yield DifferenceSet(v, v // 2)
     for p in primes[: np.searchsorted(primes, math.isqrt(most), "right")].tolist():
         if p > 2 and least <= p * (p + 2) <= most and p + 2 in primes:
-            yield Design(p * (p + 2), p * (p + 2) // 2, (p,))
+            yield DifferenceSet(p * (p + 2), p * (p + 2) // 2, (p,))
         m = 1
         while (q := p**m) * q < most:
             # Points of a projective space of n - 1 dimensions, and those of a hyperplane.
             n, k, v = 3, q + 1, q * q + q + 1
             while v <= most:
                 if v >= least:
-                    yield Design(v, k, (p, m, n))
+                    yield DifferenceSet(v, k, (p, m, n))
                 n, k, v = n + 1, v, q * v + 1
             m += 1
 
@@ -100,10 +100,10 @@ def error(size: int, epsilon: float, v: object, k: object) -> Array:
         return np.asarray(size * s * (1 - s) / (p - q) ** 2)
 
 
-def best(size: int, epsilon: float) -> Design:
+def best(size: int, epsilon: float) -> DifferenceSet:
     """Choose the smallest set up to four times the size whose error is within 1% of the least."""
     if epsilon > math.log(size) or epsilon == 0:
-        return Design(size, 1)
+        return DifferenceSet(size, 1)
     _core.require_memory("difference_set", 4, size, 64)
     known, vs, ks = _known(size)
     errors = error(size, epsilon, vs, ks)
@@ -122,8 +122,8 @@ def spread(size: int, epsilon: float, share: float | None) -> float:
 
 
 @lru_cache(maxsize=16)
-def _known(size: int) -> tuple[list[Design], Residues, Residues]:
-    known = [Design(size, 1), *designs(size, 4 * size)]
+def _known(size: int) -> tuple[list[DifferenceSet], Residues, Residues]:
+    known = [DifferenceSet(size, 1), *list_sets(size, 4 * size)]
     return known, np.array([d.v for d in known]), np.array([d.k for d in known])
 
 
