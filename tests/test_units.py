@@ -410,7 +410,7 @@ def test_waves_by_unit() -> None:
     assert bs.Certificate.from_json(carried.to_json()) == carried
     texts = {**data, "hid": [str(h) for h in data["hid"]]}
     with pytest.raises(ValueError, match="units by `hid` that are texts"):
-        plan().protect(texts, **{**options, "after": carried})
+        plan().protect(texts, **waved(options, after=carried))
 
 
 def test_a_split_household_is_drawn_again_and_the_certificate_says_so() -> None:
