@@ -404,7 +404,7 @@ def test_waves_by_unit() -> None:
     assert bs.Certificate.from_json(carried.to_json()) == carried
     texts = {**data, "hid": [str(h) for h in data["hid"]]}
     with pytest.raises(ValueError, match="units by `hid` that are texts"):
-        plan().protect(texts, **{**options, "after": carried})
+        plan().protect(texts, **waved(options, after=carried))
 
 
 # What is stated.
