@@ -55,6 +55,7 @@ ROOMS = (
 )
 # What is imported inside a function when it is called, upwards all the same, and why.
 LATE = {
+    ("errors", "words"): "an exception writes the names of columns",
     ("words", "markup"): "what has a text shows it in a notebook",
     ("arguments", "adapters"): "columns and tables of other libraries are read there",
     ("operators", "adapters"): "labels of rows are looked at there",
