@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
-from bistochastic.errors import GuaranteeError
+from bistochastic.errors import GuaranteeError, Refused
 from bistochastic.kept import kept
 from bistochastic.plan import definitions, exchange, rules
 from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, named, names
@@ -338,12 +339,12 @@ class Plan(_Fields):
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
-    def _refuse_undecided(self, error: type[ValueError] = ValueError) -> None:
+    def _refuse_undecided(self, error: type[Refused] = Refused) -> None:
         """Raise, unless every column is decided."""
         if self.undecided:
-            got = "numbers without declared categories"
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
-            raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
+            got = f"numbers without declared categories: {cure}"
+            raise error("", "be decided first", got, column=self.undecided)
 
     def _refuse_numbers(self, where: str) -> None:
         """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
@@ -450,19 +451,19 @@ class Plan(_Fields):
         return dict(self._required)
 
     @kept
-    def _unmet(self) -> str | None:
+    def _unmet(self) -> GuaranteeError | None:
         """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
         if self._required:
             try:
                 self.require()
             except GuaranteeError as error:
-                return str(error)
+                return error.with_traceback(None)
         return None
 
     def _meet_requirement(self) -> None:
         """Raise, unless the requirement is met."""
         if self._unmet is not None:
-            raise GuaranteeError(self._unmet)
+            raise copy(self._unmet)
 
     def require(
         self,
@@ -501,8 +502,8 @@ class Plan(_Fields):
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
         if unbound and ("beta" in wanted or "min_beta" in wanted):
-            must = "`records` must be known; got none, which for_records(n) sets"
-            raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
+            got = "none, which for_records(n) sets"
+            raise GuaranteeError("records", "be known", got, column=unbound[0].columns)
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
             least = f"`beta` must be at least {exact(wanted['min_beta'])}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
+from bistochastic.errors import Refused
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import Shown, row, shown, visible
@@ -268,9 +269,9 @@ class Wave:
             people.see(kinds(values))
         elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
-            must = f"must hold at most {most} per id, as max_rows_per_id says"
-            got = f"got an id with more, seen in row {first + over}"
-            raise ValueError(f"{prefix([self.id_column])}{must}; {got}")
+            must = f"hold at most {most} per id, as max_rows_per_id says"
+            got, at = f"an id with more, seen in row {first + over}", first + over
+            raise Refused("", must, got, column=self.id_column, row=at)
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
