@@ -2,8 +2,8 @@
 //!
 //! | category | variant | when | in Python |
 //! |---|---|---|---|
-//! | input | [`Error::Value`] | a parameter has the right type and a wrong value | `ValueError` |
-//! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `TypeError` |
+//! | input | [`Error::Value`] | a parameter has the right type and a wrong value | `Refused`, a `ValueError` |
+//! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `RefusedType`, a `TypeError` |
 //! | input | [`Error::Reach`] | a wanted number that no parameter of the family gives | `OutOfReachError` |
 //! | index | [`Error::Index`] | a category outside `0..size` | `IndexError` |
 //! | machine | [`Error::Memory`] | the answer does not fit in memory | `OutOfMemoryError` |
@@ -14,22 +14,39 @@
 // A few bytes, whatever a caller gives.
 #![allow(clippy::disallowed_methods)]
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+
+/// The parts of the sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// The parameter.
+    pub name: String,
+    /// What it must do or be.
+    pub must: String,
+    /// What was found.
+    pub got: String,
+}
+
+impl Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` must {}; got {}", self.name, self.must, self.got)
+    }
+}
 
 /// A sentence and the category that decides its Python exception.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The right type with a wrong value.
     #[error("{0}")]
-    Value(String),
+    Value(Sentence),
     /// The wrong type, or a name that is not a parameter.
     #[error("{0}")]
-    Type(String),
+    Type(Sentence),
     /// A wanted number that is out of reach.
     #[error("{sentence}")]
     Reach {
         /// The sentence.
-        sentence: String,
+        sentence: Sentence,
         /// The least and the most that can be reached, as far as they are known.
         least: Option<f64>,
         /// See `least`.
@@ -37,10 +54,10 @@ pub enum Error {
     },
     /// A category outside the domain.
     #[error("{0}")]
-    Index(String),
+    Index(Sentence),
     /// More bytes than there are.
     #[error("{0}")]
-    Memory(String),
+    Memory(Sentence),
 }
 
 // What can be reached is a number, never NaN.
@@ -49,8 +66,12 @@ impl Eq for Error {}
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
-fn sentence(name: &str, requirement: impl Display, got: impl Display) -> String {
-    format!("`{name}` must {requirement}; got {got}")
+fn sentence(name: &str, must: impl Display, got: impl Display) -> Sentence {
+    Sentence {
+        name: name.to_owned(),
+        must: must.to_string(),
+        got: got.to_string(),
+    }
 }
 
 impl Error {

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic.words import about
 
 NAN, INF = math.nan, math.inf
 
@@ -260,3 +261,80 @@ def test_a_tradeoff_reads_the_number_and_not_the_sentence() -> None:
     assert (point.most, point.note, point.beta) == (0.25, "no more", None)
     with pytest.raises(bs.errors.OutOfReachError, match="nobody"):
         bs.tradeoff(5, families={"silent": silent}, betas=[0.5])
+
+
+def twins(error: Exception) -> list[Any]:
+    return [copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))]
+
+
+def test_a_refusal_has_its_sentence_in_fields() -> None:
+    made = loose.errors.Refused("beta", "be from 0 to 1", 2, column=["sex", "a`b"], row=7)
+    assert str(made) == "columns `sex`, `a\\x60b`: `beta` must be from 0 to 1; got 2"
+    fields = (made.name, made.must, made.got, made.column, made.row)
+    assert fields == ("beta", "be from 0 to 1", "2", ("sex", "a`b"), 7)
+    assert repr(made) == (
+        "Refused(name='beta', must='be from 0 to 1', got='2', column=('sex', 'a`b'), row=7)"
+    )
+    typed = bs.errors.RefusedType("", "hold numbers", "str", column="income")
+    assert str(typed) == "column `income`: must hold numbers; got str"
+    assert isinstance(typed, TypeError)
+    own = bs.errors.Refused("no form at all", column="income")
+    assert (str(own), own.name, own.must) == ("column `income`: no form at all", "", "")
+    for error in (made, typed, own):
+        for twin in twins(error):
+            assert type(twin) is type(error)
+            assert (str(twin), repr(twin), vars(twin)) == (str(error), repr(error), vars(error))
+    # What is changed later is said, and kept by copies.
+    made.must, made.column = "be from 0 to 1 in `original`", ()
+    for twin in [made, *twins(made)]:
+        assert str(twin) == "`beta` must be from 0 to 1 in `original`; got 2"
+
+
+def test_the_core_refuses_with_fields() -> None:
+    pickled = ("key", "be passed as a file", "an attempt to pickle or copy it")
+    calls: list[tuple[Callable[[], Any], str, tuple[str, str, str]]] = [
+        (lambda: loose.uniform(0), "Refused", ("size", "be from 1 to 9007199254740992", "0")),
+        (lambda: loose.uniform(3.0), "RefusedType", ("size", "be an integer", "a float")),
+        (lambda: pickle.dumps(bs.Key.generate()), "RefusedType", pickled),
+    ]
+    for call, kind, fields in calls:
+        with pytest.raises(getattr(bs.errors, kind)) as caught:
+            call()
+        error: Any = caught.value
+        assert type(error) is getattr(bs.errors, kind)
+        assert (error.name, error.must, error.got) == fields
+        assert str(error) == "`{}` must {}; got {}".format(*fields)
+    with pytest.raises(bs.errors.OutOfMemoryError) as caught:
+        bs.uniform(10**9).to_dense()
+    error = caught.value
+    assert isinstance(error, MemoryError)
+    assert isinstance(error, bs.errors.Refused)
+    assert (error.name, error.must[:6]) == ("to_dense", "fit in")
+    assert [str(twin) for twin in twins(error)] == [str(error)] * 3
+
+
+def test_the_classes_of_errors_are_refusals() -> None:
+    for name in ("GuaranteeError", "OutOfReachError", "SingularMatrixError",
+                 "InvertibleReleaseError", "OutOfMemoryError"):  # fmt: skip
+        assert issubclass(getattr(bs.errors, name), bs.errors.Refused)
+    with pytest.raises(bs.errors.GuaranteeError) as caught:
+        bs.identity(3).require(beta=0.5)
+    assert (caught.value.name, caught.value.must) == ("beta", "be at least 0.5")
+    with pytest.raises(bs.errors.SingularMatrixError) as singular:
+        bs.k_anonymous(6, k=3).solve([3, 3, 3, 1, 1, 1])
+    assert singular.value.name == "solve"
+
+
+def test_a_refusal_names_the_first_column_that_is_known() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
+    with pytest.raises(bs.errors.Refused) as caught:
+        bs.Plan([sex], name="survey").protect({"sex": ["F", "M", "f"]})
+    error = caught.value
+    assert (error.name, error.column, error.row) == ("", ("sex",), 2)
+    assert str(error).startswith("column `sex`: must hold declared categories only; got 1 other")
+    with pytest.raises(bs.errors.Refused) as inner, about(["sex"]), about(["age"]):
+        loose.uniform(0)
+    assert inner.value.column == ("age",)
+    match = r"^columns `sex`, `age`: `to_dense` must"
+    with pytest.raises(bs.errors.OutOfMemoryError, match=match), about(["sex", "age"]):
+        bs.uniform(10**9).to_dense()

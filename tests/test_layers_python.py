@@ -57,6 +57,7 @@ ROOMS = (
 LIBRARY = ("Key", "Matrix", "uniform")
 # What is imported inside a function when it is called, upwards all the same, and why.
 LATE = {
+    ("errors", "words"): "an exception writes the names of columns",
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
     ("matrix", "estimate"): "estimate, required_records and standard_error are methods of a matrix",
     ("matrix", "exchange"): "to_json and from_json are methods of a matrix",

@@ -278,8 +278,7 @@ def test_the_api_pages_have_every_public_name_once() -> None:
     public = {name: getattr(bs, name) for name in bs.__all__ if name not in modules}
     for module in {*modules, "backend"}:
         held = getattr(bs, module)
-        names = getattr(held, "__all__", [name for name in vars(held) if name.endswith("Error")])
-        public |= {f"{module}.{name}": getattr(held, name) for name in names}
+        public |= {f"{module}.{name}": getattr(held, name) for name in held.__all__}
     described = [documented(name) for name in listed]
     assert len({id(each) for each in described}) == len(described)
     assert {id(each) for each in described} >= {id(each) for each in public.values()}

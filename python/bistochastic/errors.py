@@ -1,14 +1,108 @@
-"""The exceptions that callers act on. Everything else is a plain ValueError or TypeError."""
+"""The exceptions of the package: what was refused, in fields and in one sentence.
+
+Every exception that callers act on is a :class:`Refused`, and so a ``ValueError``, or a
+:class:`RefusedType`, and so a ``TypeError``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from bistochastic import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = [
-    "GuaranteeError", "InvertibleReleaseError", "OutOfMemoryError", "OutOfReachError",
+    "GuaranteeError",
+    "InvertibleReleaseError",
+    "OutOfMemoryError",
+    "OutOfReachError",
+    "Refused",
+    "RefusedType",
     "SingularMatrixError",
-]  # fmt: skip
+]
 
 
-class GuaranteeError(ValueError):
+class _Fields(Exception):  # noqa: N818
+    """The fields of a refusal, and the sentence that they make."""
+
+    def __init__(
+        self,
+        name: str = "",
+        must: str = "",
+        got: object = "",
+        *,
+        column: str | Iterable[str] = (),
+        row: int | None = None,
+    ) -> None:
+        super().__init__(*((name, must, str(got)) if must else (name,)))
+        self.name = name if must else ""
+        self.must = must
+        self.got = str(got)
+        self.column = (column,) if isinstance(column, str) else tuple(column)
+        self.row = row
+
+    def __str__(self) -> str:
+        from bistochastic.words import prefix
+
+        if not self.must:
+            return prefix(self.column) + super().__str__()
+        named = f"`{self.name}` " if self.name else ""
+        return f"{prefix(self.column)}{named}must {self.must}; got {self.got}"
+
+    def __repr__(self) -> str:
+        if not self.must:
+            return super().__repr__()
+        known = {name: x for name, x in vars(self).items() if x not in ("", (), None)}
+        return f"{type(self).__name__}({', '.join(f'{name}={x!r}' for name, x in known.items())})"
+
+
+class Refused(_Fields, ValueError):  # noqa: N818
+    """A value that the package does not take.
+
+    The message has one form: what the value must be, and what it is. Its parts are fields:
+
+    - ``name``: the argument, or ``""`` if the message is about a column.
+    - ``must``: what is required, e.g. ``"be from 0 to 1"``.
+    - ``got``: what was found. It never contains a respondent's value.
+    - ``column``: the names of the columns in question, as a tuple; empty if there is none.
+    - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
+    ... except bs.errors.Refused as error:
+    ...     print(error)
+    ...     refused = error
+    column `sex`: `beta` must be from 0 to 1; got 2
+    >>> refused.name, refused.must, refused.got, refused.column
+    ('beta', 'be from 0 to 1', '2', ('sex',))
+
+    A function of your own can raise it for what it is given, by the same fields or by one sentence:
+
+    >>> raise bs.errors.Refused("wave", "be a year", "a month", column="date")
+    Traceback (most recent call last):
+        ...
+    bistochastic.errors.Refused: column `date`: `wave` must be a year; got a month
+    """
+
+
+class RefusedType(_Fields, TypeError):  # noqa: N818
+    """A type that the package does not take, or an unknown argument; it has the same fields.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.uniform("three")
+    ... except bs.errors.RefusedType as error:
+    ...     print(error)
+    ...     print(error.name, "is of type", error.got)
+    `size` must be a number or a vector of numbers; got str
+    size is of type str
+    """
+
+
+class GuaranteeError(Refused):
     """A required beta or epsilon that a matrix, plan or release does not have.
 
     >>> import bistochastic as bs
@@ -20,7 +114,7 @@ class GuaranteeError(ValueError):
     """
 
 
-class OutOfReachError(ValueError):
+class OutOfReachError(Refused):
     """A requested beta that no matrix of the family has.
 
     ``most`` is the largest possible beta and ``least`` the smallest, ``None`` if it is not known. A
@@ -38,14 +132,22 @@ class OutOfReachError(ValueError):
     """
 
     def __init__(
-        self, *words: object, most: float | None = None, least: float | None = None
+        self,
+        name: str = "",
+        must: str = "",
+        got: object = "",
+        *,
+        column: str | Iterable[str] = (),
+        row: int | None = None,
+        most: float | None = None,
+        least: float | None = None,
     ) -> None:
-        super().__init__(*words)
+        super().__init__(name, must, got, column=column, row=row)
         self.most = most
         self.least = least
 
 
-class SingularMatrixError(ValueError):
+class SingularMatrixError(Refused):
     """An estimate that the reported values of this matrix do not determine.
 
     The message says what can be estimated.
@@ -59,7 +161,7 @@ class SingularMatrixError(ValueError):
     """
 
 
-class InvertibleReleaseError(ValueError):
+class InvertibleReleaseError(Refused):
     """An average that would reveal values to anyone who knows the matrix.
 
     >>> import bistochastic as bs
@@ -71,7 +173,7 @@ class InvertibleReleaseError(ValueError):
     """
 
 
-class OutOfMemoryError(MemoryError, ValueError):
+class OutOfMemoryError(Refused, MemoryError):
     """A request that needs more memory than is available. Nothing was allocated.
 
     >>> import bistochastic as bs
@@ -86,4 +188,6 @@ class OutOfMemoryError(MemoryError, ValueError):
 _core.register(
     OutOfMemoryError=OutOfMemoryError,
     OutOfReachError=OutOfReachError,
+    Refused=Refused,
+    RefusedType=RefusedType,
 )

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.errors import OutOfMemoryError
+from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -151,13 +151,10 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     except OutOfMemoryError:
         raise
     except (ValueError, TypeError) as error:
-        sentence = str(error)
-        found = re.match(r"`(\w+)`", sentence)
-        if found and found[1] in kinds:
-            # A sentence of the core about a parameter, with the place of that parameter.
-            at = f"`{inner.below(found[1], None).path}`{sentence[found.end() :]}"
-            raise ValueError(at) from None
-        raise here.refuse("hold what its family takes", f"a refusal: {sentence}") from None
+        if isinstance(error, Refused | RefusedType) and error.name in kinds:
+            # About a parameter: say where that is.
+            raise inner.below(error.name, None).refuse(error.must, error.got) from None
+        raise here.refuse("hold what its family takes", f"a refusal: {error}") from None
     # Every matrix keeps the request, so no reader is promised more than it does.
     for name in ("beta", "epsilon", "row_beta", "column_beta"):
         if name in requested:

@@ -119,7 +119,7 @@ def to_truths(matrix: Matrix, rows: Array) -> Array:
 def _solve(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     singular = _core.structure_is_singular(matrix)
     if singular:
-        raise _singular(matrix)
+        raise singular_error("solve", matrix)
     if singular is not None:
         done = _core.operate(matrix, rows, True, back)
         if done is not None:
@@ -132,12 +132,12 @@ def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
     """Multiply rows by the inverse, using LAPACK for matrices without a structure."""
     for part in asked:
         if is_singular(part):
-            raise _singular(part)
+            raise singular_error("solve", part)
     while (left := walk.resume()) is not None:
         part, some = left
         found, most = _probed(part, some, back=back)
         if most > MOST and condition(part) > MOST:
-            raise _singular(part)
+            raise singular_error("solve", part)
         walk.put(found)
     return walk.rows()
 
@@ -156,7 +156,7 @@ def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
     try:
         found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
     except np.linalg.LinAlgError:
-        raise _singular(matrix) from None
+        raise singular_error("solve", matrix) from None
     most = 1024 * float(np.linalg.norm(found[len(rows) :], axis=1).max())
     return np.ascontiguousarray(found[: len(rows)]), most if most < MOST / 1024 else math.inf
 
@@ -266,9 +266,10 @@ def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
         return math.inf
 
 
-def singular_sentence(what: str, matrix: Matrix) -> str:
+def singular_error(what: str, matrix: Matrix) -> SingularMatrixError:
     """Say why ``what`` is impossible with a singular matrix, and what it still reveals."""
-    return f"`{what}` must be used with an invertible matrix; got one {_what_is_left(matrix)}"
+    must = "be used with an invertible matrix"
+    return SingularMatrixError(what, must, f"one {_what_is_left(matrix)}")
 
 
 @contextmanager
@@ -277,11 +278,7 @@ def said_of(what: str, matrix: Matrix) -> Iterator[None]:
     try:
         yield
     except SingularMatrixError:
-        raise SingularMatrixError(singular_sentence(what, matrix)) from None
-
-
-def _singular(matrix: Matrix) -> SingularMatrixError:
-    return SingularMatrixError(singular_sentence("solve", matrix))
+        raise singular_error(what, matrix) from None
 
 
 def _what_is_left(matrix: Matrix) -> str:

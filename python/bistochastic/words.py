@@ -9,6 +9,8 @@ import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from bistochastic.errors import Refused, RefusedType
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -84,19 +86,18 @@ def shown(name: object) -> str:
 
 
 def prefix(columns: Iterable[str]) -> str:
-    """Write the start of a sentence about one or several columns."""
+    """Write the start of a sentence about columns; nothing if there are none."""
     listed = [f"`{shown(column)}`" for column in columns]
-    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
+    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: " if listed else ""
 
 
 @contextmanager
 def about(columns: Iterable[str]) -> Iterator[None]:
-    """Put ``column `income`: `` before the message of an error that is raised inside."""
+    """Name the columns in an error that is raised inside and names none."""
     try:
         yield
-    except (ValueError, TypeError, MemoryError) as error:
-        if len(error.args) == 1 and not str(error.args[0]).startswith("column"):
-            error.args = (prefix(columns) + str(error.args[0]),)
+    except (Refused, RefusedType) as error:
+        error.column = error.column or tuple(columns)
         raise
 
 

@@ -18,28 +18,33 @@ use pyo3::types::{
 use super::law::{self, Matrix};
 use super::package::{self, Slot};
 use super::work::guarded;
-use crate::error::Error;
+use crate::error::{Error, Sentence};
 use crate::law::parameters::Value;
 use crate::system::memory;
 
 /// An exception of the package, with what it knows beside its sentence.
-fn named(class: &Slot, text: &str, known: &[(&str, Option<f64>)]) -> PyErr {
+fn named(class: &Slot, said: Sentence, known: &[(&str, Option<f64>)]) -> PyErr {
     Python::attach(|py| {
-        let made = || class.get(py)?.call((text,), Some(&known.into_py_dict(py)?));
+        let given = (said.name, said.must, said.got);
+        let made = || class.get(py)?.call(given, Some(&known.into_py_dict(py)?));
         made().map_or_else(|error| error, PyErr::from_value)
     })
 }
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
-        let text = error.to_string();
         match error {
-            Error::Value(_) => PyValueError::new_err(text),
-            Error::Type(_) => PyTypeError::new_err(text),
-            Error::Index(_) => PyIndexError::new_err(text),
-            Error::Memory(_) => named(&package::MEMORY, &text, &[]),
-            Error::Reach { least, most, .. } => {
-                named(&package::REACH, &text, &[("least", least), ("most", most)])
+            Error::Value(said) => named(&package::REFUSED, said, &[]),
+            Error::Type(said) => named(&package::REFUSED_TYPE, said, &[]),
+            Error::Index(said) => PyIndexError::new_err(said.to_string()),
+            Error::Memory(said) => named(&package::MEMORY, said, &[]),
+            Error::Reach {
+                sentence,
+                least,
+                most,
+            } => {
+                let known = [("least", least), ("most", most)];
+                named(&package::REACH, sentence, &known)
             }
         }
     }

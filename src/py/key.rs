@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyFileExistsError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
@@ -169,8 +169,7 @@ impl Key {
     }
 
     fn __reduce__(&self) -> PyResult<Py<PyAny>> {
-        Err(PyTypeError::new_err(
-            "`key` must be passed as a file; got an attempt to pickle or copy it",
-        ))
+        let got = "an attempt to pickle or copy it";
+        Err(Error::type_("key", "be passed as a file", got).into())
     }
 }

@@ -53,6 +53,10 @@ pub static CORE: Slot = Slot::new("_core");
 pub static MATRIX: Slot = Slot::new("Matrix");
 /// The class of decompositions, over the core's terms.
 pub static DECOMPOSITION: Slot = Slot::new("Decomposition");
+/// A wrong value.
+pub static REFUSED: Slot = Slot::new("Refused");
+/// A wrong type.
+pub static REFUSED_TYPE: Slot = Slot::new("RefusedType");
 /// A wanted number that is out of reach.
 pub static REACH: Slot = Slot::new("OutOfReachError");
 /// More bytes than there are.
@@ -65,9 +69,11 @@ pub static ITEMS: Slot = Slot::new("items");
 /// Reads the strings or bytes of a column that a library holds as Arrow does.
 pub static SPELLED: Slot = Slot::new("spelled");
 
-const SLOTS: [&Slot; 7] = [
+const SLOTS: [&Slot; 9] = [
     &MATRIX,
     &DECOMPOSITION,
+    &REFUSED,
+    &REFUSED_TYPE,
     &REACH,
     &MEMORY,
     &ARRAY,

@@ -67,7 +67,7 @@ pub fn metric_epsilon(
 /// >>> bs.entropy_rate([[1, 0], [1, 0]])
 /// Traceback (most recent call last):
 ///     ...
-/// ValueError: `array` must hold non-negative numbers whose rows and columns sum to 1; got a sum of 2 in column 0, off by 1.0e0
+/// bistochastic.errors.Refused: `array` must hold non-negative numbers whose rows and columns sum to 1; got a sum of 2 in column 0, off by 1.0e0
 #[pyfunction]
 pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     let must = "be a square array of numbers";

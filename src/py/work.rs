@@ -55,7 +55,10 @@ impl From<Stop> for PyErr {
             Stop::Interrupted => RAISED
                 .take()
                 .unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
-            Stop::Memory(shortage) => Error::Memory(shortage.to_string()).into(),
+            Stop::Memory(shortage) => {
+                let must = format!("hold {} bytes more", shortage.bytes);
+                Error::memory("memory", must, shortage).into()
+            }
         }
     }
 }

@@ -26,9 +26,9 @@ pub struct Shortage {
     pub available: Option<u128>,
 }
 
+/// What there was instead.
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`memory` must hold {} bytes more; got ", self.bytes)?;
         match self.available {
             Some(available) if available < self.bytes => write!(f, "{available} bytes"),
             // It said yes at first, or nothing: a limit of the process, or address space in pieces.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.kept import kept
 from bistochastic.words import shown
 
@@ -66,11 +67,10 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
     def read(*given: _P.args, **named: _P.kwargs) -> _R:
         try:
             return method(*given, **named)
-        except (Undeclared, WrongType, MemoryError):
+        except (Undeclared, WrongType, Refused, RefusedType, MemoryError):
             raise
-        except Exception as error:
-            if "; got " in str(error):
-                raise
+        except Exception:
+            pass
         # Outside, so the other error is not a part of this one.
         table: Any = given[0]
         raise WrongType(kind_of(table.column(given[1])))
@@ -137,6 +137,12 @@ class Table(Protocol):
         """
 
 
+BE_A_TABLE = (
+    "be a pandas or polars frame, a pyarrow table or record batch, a DuckDB relation "
+    "or a dict of arrays"
+)
+
+
 def opened(frame: Any) -> Table:
     """Return the caller's table."""
     if isinstance(frame, dict):
@@ -151,14 +157,10 @@ def opened(frame: Any) -> Table:
         from bistochastic.adapters.arrow_table import Relation
 
         return Relation(frame)
-    must = (
-        "be a pandas or polars frame, a pyarrow table or record batch, a DuckDB relation "
-        "or a dict of arrays"
-    )
     got = type(frame).__name__
     if (module_of(frame), got) == ("polars", "LazyFrame"):
         got += ", which collect() makes one"
-    raise TypeError(f"`frame` must {must}; got {got}")
+    raise RefusedType("frame", BE_A_TABLE, got)
 
 
 # Columns and tables of each library, and the file here that reads and makes them.

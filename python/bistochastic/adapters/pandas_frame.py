@@ -9,6 +9,7 @@ import pandas as pd
 
 from bistochastic.adapters import arrays
 from bistochastic.adapters.frames import Frame
+from bistochastic.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +30,10 @@ class PandasFrame(Frame):
         index = native.index
         plain = pd.RangeIndex(len(native))
         if index.nlevels > 1 or index.name is not None or not index.equals(plain):
-            must = "`frame` must have the plain index 0, 1, 2, ..., since another "
-            must += "would be published unchanged"
+            must = "have the plain index 0, 1, 2, ..., since another would be published unchanged"
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
-            raise ValueError(f"{must}; got {kind}: {cure}")
+            raise Refused("frame", must, f"{kind}: {cure}")
         self._objects: dict[str, arrays.Holds] = {}
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:

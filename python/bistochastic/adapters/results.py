@@ -16,6 +16,7 @@ import numpy as np
 
 from bistochastic.adapters import frames
 from bistochastic.adapters.frames import library
+from bistochastic.errors import RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -223,14 +224,13 @@ def opened_rows(rows: Any) -> Table:
         return opened(_columns(rows))
     try:
         return opened(rows)
-    except TypeError as error:
-        said = str(error)
-        if not said.startswith("`frame` must be"):
+    except RefusedType as error:
+        if error.must != frames.BE_A_TABLE:
             raise
         cure = _CURES.get(frames.module_of(rows))
-        must = "`rows` must be a frame, a DuckDB relation, a dict of columns or a list of rows"
+        must = "be a frame, a DuckDB relation, a dict of columns or a list of rows"
         made = "" if cure is None else f", of which {cure} makes rows"
-    raise TypeError(f"{must}; got {type(rows).__name__}{made}")
+    raise RefusedType("rows", must, f"{type(rows).__name__}{made}")
 
 
 def _columns(rows: Sequence[object]) -> dict[str, list[object]]:

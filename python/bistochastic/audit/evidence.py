@@ -13,6 +13,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.adapters.results import levels
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import digits
@@ -210,13 +211,11 @@ def _present(pairs: Pairs, plan: Plan) -> None:
 
 @contextmanager
 def _meant(where: str) -> Iterator[None]:
-    """Say in the sentence of an error which of the two tables is meant."""
+    """Say in an error which of the two tables is meant."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        must, got, fact = str(error).rpartition("; got ")
-        if got:
-            error.args = (f"{must} in `{where}`{got}{fact}",)
+    except (Refused, RefusedType) as error:
+        error.must += f" in `{where}`"
         raise
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from bistochastic import _core, arguments, backend
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.release import Release
 from bistochastic.plan.waves import Ids, read_ids
@@ -166,9 +167,9 @@ def open_table(name: str, frame: object) -> Table:
     """Read a table that an argument of this name holds."""
     try:
         return opened(frame)
-    except (TypeError, ValueError) as error:
-        # The sentence is about `frame`, and here there may be two.
-        error.args = (str(error).replace("`frame`", f"`{name}`", 1),)
+    except (Refused, RefusedType) as error:
+        # There may be two tables here.
+        error.name = name if error.name == "frame" else error.name
         raise
 
 

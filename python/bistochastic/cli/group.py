@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.words import visible_lines
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.words import prefix, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,12 +108,16 @@ class _Sentence(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
+            about = ""
+            if isinstance(error, Refused | RefusedType):
+                # A column may have the name of an argument.
+                about, error.column = prefix(error.column), ()
             said = in_shell(str(error))
             command = self.commands.get(ctx.invoked_subcommand or "")
             if any("--out" in each.opts for each in getattr(command, "params", ())):
                 # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
-            raise click.ClickException(said) from error
+            raise click.ClickException(about + said) from error
         except OSError as error:
             must = "a file that is named must be one that the system takes"
             raise click.ClickException(f"{must}; got {error.strerror}") from error

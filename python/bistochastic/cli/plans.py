@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,12 +12,12 @@ from click import argument, option
 from bistochastic.cli.group import in_shell, main, say, say_json
 from bistochastic.cli.options import FILE, columns_option, reads_csv
 from bistochastic.cli.typed import columns_named
-from bistochastic.files.whole import new
+from bistochastic.files.whole import in_file, new
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.schemas import Column
@@ -46,17 +46,6 @@ def text_of(path: Path, name: str) -> str:
     except OSError as error:
         why = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
         raise ValueError(f"`{name}` must be a file to read; got {why} at {shown(path)}") from None
-
-
-@contextmanager
-def in_file(path: Path) -> Iterator[None]:
-    """Name the file in errors about its text."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        said, file = str(error), f"`{shown(path)}`"
-        about = said.removeprefix("`text`")
-        raise ValueError(f"{file}{about}" if about != said else f"{file}: {said}") from None
 
 
 def read_plan(path: Path, name: str) -> Plan:

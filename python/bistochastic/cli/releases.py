@@ -14,6 +14,7 @@ from bistochastic import Key
 from bistochastic.cli.group import main, say, warn
 from bistochastic.cli.options import FILE, file_argument, reads_csv
 from bistochastic.cli.plans import read_certificate, read_law, read_plan
+from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -135,8 +136,10 @@ def protect(
             found = protect_file(
                 made, source, outs, target, settings, dialect=dialect, progress=progress
             )
-    except MemoryError as error:
-        raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise Refused("in", "fit in memory", "a larger one") from None
     say(f"{shown(out)}: {found._line.removeprefix('of ')}")
     for each in outs[1:]:
         say(f"{shown(each)}: the same records")

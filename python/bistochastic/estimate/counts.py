@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import Shown, cut, shown
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Counts(_Cells):
         unanswered: int = 0,
         digest: str | None = None,
     ) -> None:
-        names = tuple(_listed("`columns` must be a tuple of names", columns, str))
+        names = tuple(_listed("columns", "be a tuple of names", columns, str))
         known = _check_axes(axes, names)
         cells, none = _cells(counts, known), _core.as_whole("unanswered", unanswered, 0)
         if digest is not None:
@@ -131,39 +132,39 @@ def _sizes(axes: tuple[Axis, ...]) -> str:
     return " x ".join(f"{shown(axis.name)} {len(axis.categories)}" for axis in axes)
 
 
-def _listed(must: str, given: object, kind: type[T]) -> list[T]:
+def _listed(name: str, must: str, given: object, kind: type[T]) -> list[T]:
     if not isinstance(given, tuple | list):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType(name, must, type(given).__name__)
     for each in given:
         if not isinstance(each, kind):
-            raise TypeError(f"{must}; got {type(each).__name__}")
+            raise RefusedType(name, must, type(each).__name__)
     return list(given)
 
 
 def _check_axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     """Check the axes: first one for each column, each with different categories."""
-    must = "`axes` must be a tuple of Axis, those of `columns` first"
-    axes = _listed(must, given, Axis)
+    must = "be a tuple of Axis, those of `columns` first"
+    axes = _listed("axes", must, given, Axis)
     for axis in axes:
         if not isinstance(axis.name, str) or not isinstance(axis.categories, tuple):
             kinds = f"{type(axis.name).__name__} and {type(axis.categories).__name__}"
-            raise TypeError(f"{must}, with a name and a tuple of categories each; got {kinds}")
+            wants = f"{must}, with a name and a tuple of categories each"
+            raise RefusedType("axes", wants, kinds)
         for level in axis.categories:
             if type(level).__hash__ is None:
                 got = f"{type(level).__name__} in `{shown(axis.name)}`"
-                raise TypeError(f"{must}, of strings or numbers; got {got}")
+                raise RefusedType("axes", f"{must}, of strings or numbers", got)
         # True and 1 are different categories.
         if len({(type(level), level) for level in axis.categories}) < len(axis.categories):
-            raise ValueError(
-                f"{must}, of different categories; got one twice in `{shown(axis.name)}`"
-            )
+            got = f"one twice in `{shown(axis.name)}`"
+            raise Refused("axes", f"{must}, of different categories", got)
     names = [axis.name for axis in axes]
     if not columns or names[: len(columns)] != list(columns):
         listed = ", ".join(f"`{shown(name)}`" for name in names) or "none"
-        raise ValueError(f"{must}; got {listed}")
+        raise Refused("axes", must, listed)
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ValueError(f"{must}, of different names; got `{shown(name)}` twice")
+            raise Refused("axes", f"{must}, of different names", f"`{shown(name)}` twice")
     return tuple(axes)
 
 
@@ -196,9 +197,9 @@ def _same_kinds(one: Axis, other: Axis) -> bool:
 
 def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
     """Read categories from a caller: one list, or a list for each of several columns."""
-    must = f"`categories` must hold {size} names, or for each column a list of its own"
+    must = f"hold {size} names, or for each column a list of its own"
     if isinstance(categories, str | bytes):
-        raise TypeError(f"{must}; got {type(categories).__name__}")
+        raise RefusedType("categories", must, type(categories).__name__)
     by_column = hasattr(categories, "keys") and not hasattr(categories, "dtype")
     lists = dict(categories) if by_column else {"category": categories}
     axes = []
@@ -208,8 +209,8 @@ def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
                 f"`categories` must name its columns by text; got {type(name).__name__}"
             )
         if isinstance(names, str | bytes):
-            raise TypeError(f"{must}; got {type(names).__name__}")
-        listed = tuple(arguments.items("categories", must.partition(" must ")[2], names))
+            raise RefusedType("categories", must, type(names).__name__)
+        listed = tuple(arguments.items("categories", must, names))
         try:
             distinct = len(set(listed)) == len(listed)
         except TypeError:
@@ -221,5 +222,5 @@ def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
         axes.append(Axis(name, listed))
     if math.prod(len(axis.categories) for axis in axes) != size or not axes:
         got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"
-        raise ValueError(f"{must}; got {got}")
+        raise Refused("categories", must, got)
     return tuple(axes)

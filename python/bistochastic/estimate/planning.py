@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, measures, operators, structure
-from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
 
@@ -53,7 +52,7 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
     if operators.is_singular(matrix):
-        raise SingularMatrixError(operators.singular_sentence("standard_error", matrix))
+        raise operators.singular_error("standard_error", matrix)
     if matrix.padding:
         many = r - matrix.padding
         each = standard_error(matrix, np.full(many, 1 / many), count)
@@ -117,7 +116,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
-        raise SingularMatrixError(operators.singular_sentence("required_records", matrix))
+        raise operators.singular_error("required_records", matrix)
     if matrix.size == 1:
         return 0.0
     own, other = _mean_squares(matrix)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import operators
-from bistochastic.errors import SingularMatrixError
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def shrunk(
     search for that maximum ends at the gap or the time of ``patience``.
     """
     if operators.is_singular(matrix):
-        raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
+        raise operators.singular_error("estimate", matrix)
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         size = matrix.size - matrix.padding

@@ -14,6 +14,7 @@ from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.table_files import check_file, opened, said, whole
 from bistochastic.files.earlier import ENDING, read_earlier
 from bistochastic.files.release import digest, kinds
+from bistochastic.files.whole import in_file
 from bistochastic.plan import carried
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.release import Release
@@ -92,10 +93,8 @@ def _beside(file: Path) -> Certificate | None:
         name = digest(file) if listed else None
         found = {path: text for path, text in listed.items() if name and name in text}
     for path, text in found.items():
-        try:
+        with in_file(path):
             return Certificate.from_json(text)
-        except ValueError as error:
-            raise ValueError(f"`{shown(path)}`: {error}".replace(": `text`", "")) from None
     return None
 
 

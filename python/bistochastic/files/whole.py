@@ -16,6 +16,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -199,6 +200,17 @@ def room(name: str, error: OSError) -> ValueError:
     # pyarrow writes more into the text than the reason.
     reason = os.strerror(error.errno) if error.errno else "an error of the system"
     return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")
+
+
+@contextlib.contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """Name the file in errors about its text."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if isinstance(error, Refused | RefusedType) and error.name == "text":
+            raise Refused(shown(path), error.must, error.got) from None
+        raise ValueError(f"`{shown(path)}`: {error}") from None
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:

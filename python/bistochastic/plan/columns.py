@@ -14,6 +14,7 @@ import numpy as np
 from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
+from bistochastic.errors import Refused
 from bistochastic.kept import kept
 from bistochastic.labels import Labels, padded, spelled_as
 from bistochastic.words import cut, down, prefix, row, shown, up
@@ -157,9 +158,9 @@ class Coded:
             if missing is not None:
                 beyond &= ~missing
             if beyond.any() and not released:
-                must = f"{prefix(self.columns)}must hold declared categories only"
-                got = f"values that are only reported, {_count(beyond, first)}"
-                raise ValueError(f"{must}; got {got}")
+                got, at = _count(beyond, first)
+                got = f"values that are only reported, {got}"
+                raise Refused("", "hold declared categories only", got, column=self.columns, row=at)
             if self.missing == "category":
                 # Codes that are only reported come behind the code of a missing value.
                 codes = codes.astype(self._least) + beyond.astype(self._least)
@@ -206,8 +207,9 @@ class Coded:
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
                     cure = 'missing="keep" publishes who is missing, missing="category" protects '
-                    got = f"{_count(mask, first)}: {cure}that like an answer"
-                    raise ValueError(f"{prefix([name])}must hold no missing values; got {got}")
+                    got, at = _count(mask, first)
+                    got = f"{got}: {cure}that like an answer"
+                    raise Refused("", "hold no missing values", got, column=name, row=at)
         elif self.missing == "keep" and any(mask is not None for mask in masks):
             stays = _together(names, masks, table.rows, first)
         digits = []
@@ -365,9 +367,10 @@ class Whole:
         name = self.column
         values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
         if missing is not None and self.missing == "raise":
-            got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)))}"
+            at = int(np.argmax(missing))
             cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
-            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+            got = f"{int(missing.sum())}, the first in row {at}: {cure}"
+            raise Refused("", "hold no missing values", got, column=name, row=at)
         if self.how == "average" and values.dtype.kind != "f":
             must = "must hold floats where class means are released, as means are"
             raise TypeError(f"{prefix([name])}{must}; got integers")
@@ -413,8 +416,9 @@ class Numbers:
 
 def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> None:
     """Raise an error for rows without a group."""
-    at = row(int(np.argmax(missing)), first)
-    raise ValueError(f"{prefix([column])}must not be missing, {why}; got one in {at}")
+    at = int(np.argmax(missing))
+    got = f"one in {row(at, first)}"
+    raise Refused("", f"not be missing, {why}", got, column=column, row=(first or 0) + at)
 
 
 def read_numbers(
@@ -450,8 +454,9 @@ def _clip(
     if values.dtype.kind == "f":
         infinite = np.isinf(values)
         if infinite.any():
-            got = f"an infinite one in {row(int(np.argmax(infinite)), first)}"
-            raise ValueError(f"{prefix([name])}must hold finite numbers; got {got}")
+            at = int(np.argmax(infinite))
+            got, at = f"an infinite one in {row(at, first)}", (first or 0) + at
+            raise Refused("", "hold finite numbers", got, column=name, row=at)
         if missing is not None:
             values = np.where(missing, values.dtype.type(0), values)
     for label, end, take in zip(("bottom", "top"), ends, (np.maximum, np.minimum), strict=True):
@@ -484,11 +489,10 @@ def read(
         assert fewer is not None
         return fewer, missing
     except Undeclared as error:
-        count, at = error.count, row(error.row, first)
-        got = f"{count} other value{'s' * (count > 1)}, the first in {at}"
-        hint = _hint(table, name, labels, error.every)
-        sentence = f"{prefix([name])}must hold declared categories only; got {got}{hint}"
-        raise ValueError(sentence) from None
+        count, at = error.count, (first or 0) + error.row
+        got = f"{count} other value{'s' * (count > 1)}, the first in {row(error.row, first)}"
+        got += _hint(table, name, labels, error.every)
+        raise Refused("", "hold declared categories only", got, column=name, row=at) from None
     except WrongType as error:
         kind = error.kind
     words = _KINDS[labels.kind]
@@ -522,11 +526,11 @@ def _loosely(text: str) -> float | None:
         return None
 
 
-def _count(wrong: Mask, first: int | None) -> str:
-    """Say how many rows are wrong, and which is the first."""
-    if len(wrong) == 1:
-        return "one"
-    return f"{int(wrong.sum())}, the first in {row(int(np.argmax(wrong)), first)}"
+def _count(wrong: Mask, first: int | None) -> tuple[str, int]:
+    """Say how many rows are wrong and which is the first, and return the number of that."""
+    at = int(np.argmax(wrong))
+    got = "one" if len(wrong) == 1 else f"{int(wrong.sum())}, the first in {row(at, first)}"
+    return got, (first or 0) + at
 
 
 def _together(
@@ -554,8 +558,9 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     if stays is not None:
         bad &= ~stays
     if bad.any():
-        must = "must hold no combination declared impossible"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_count(bad, first)}")
+        got, at = _count(bad, first)
+        must = "hold no combination declared impossible"
+        raise Refused("", must, got, column=attribute.columns, row=at)
     return (wide - before).astype(narrow(attribute.size))
 
 

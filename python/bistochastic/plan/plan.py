@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from bistochastic import _core, arguments
-from bistochastic.errors import GuaranteeError
+from bistochastic.errors import GuaranteeError, Refused
 from bistochastic.kept import kept
 from bistochastic.plan import definitions, exchange, rules
 from bistochastic.plan import requirement as publisher
@@ -289,12 +290,12 @@ class Plan(_Fields):
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
-    def _refuse_undecided(self, error: type[ValueError] = ValueError) -> None:
+    def _refuse_undecided(self, error: type[Refused] = Refused) -> None:
         """Raise, unless every column is decided."""
         if self.undecided:
-            got = "numbers without declared categories"
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
-            raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
+            got = f"numbers without declared categories: {cure}"
+            raise error("", "be decided first", got, column=self.undecided)
 
     def _together(self) -> Bits:
         if not self.attributes:
@@ -387,19 +388,19 @@ class Plan(_Fields):
         return dict(self._required)
 
     @kept
-    def _unmet(self) -> str | None:
+    def _unmet(self) -> GuaranteeError | None:
         """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
         if self._required:
             try:
                 self.require()
             except GuaranteeError as error:
-                return str(error)
+                return error.with_traceback(None)
         return None
 
     def _meet_requirement(self) -> None:
         """Raise, unless the requirement is met."""
         if self._unmet is not None:
-            raise GuaranteeError(self._unmet)
+            raise copy(self._unmet)
 
     def require(
         self,

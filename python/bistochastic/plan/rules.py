@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bistochastic.errors import RefusedType
 from bistochastic.labels import Label, Labels
 from bistochastic.plan.attributes import Attribute, named
 from bistochastic.words import about, prefix, shown
@@ -22,9 +23,8 @@ ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
 
 def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:
     """Read a dict from columns to labels; ``known`` are the columns of the plan, None for any."""
-    must = "`column_labels` must be a dict from columns to strings"
     found = []
-    for column, text in _items(given, must):
+    for column, text in _items("column_labels", given, "be a dict from columns to strings"):
         name = _column("column_labels", column, known)
         with about([name]):
             found.append((name, named("column_labels", text)))
@@ -38,12 +38,12 @@ def of_values(
 
     Values of a protected column are among its categories.
     """
-    must = "`value_labels` must be a dict from columns to dicts from values to strings"
+    must = "be a dict from columns to dicts from values to strings"
     found = []
-    for column, pairs in _items(given, must):
+    for column, pairs in _items("value_labels", given, must):
         name = _column("value_labels", column, known)
         with about([name]):
-            listed = _items(pairs, must)
+            listed = _items("value_labels", pairs, must)
             values = Labels.of("value_labels", [value for value, _text in listed]).values
             texts = tuple(named("value_labels", text) for _value, text in listed)
             twice = len(texts) - len(set(texts))
@@ -66,9 +66,9 @@ def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) ->
             raise ValueError(f"`value_labels` must be of declared categories; got {got}")
 
 
-def _items(given: object, must: str) -> list[tuple[object, object]]:
+def _items(name: str, given: object, must: str) -> list[tuple[object, object]]:
     if not hasattr(given, "items"):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType(name, must, type(given).__name__)
     return list(given.items())
 
 

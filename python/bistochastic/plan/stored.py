@@ -11,6 +11,7 @@ import sys
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.plan import exchange, formats
@@ -115,8 +116,8 @@ def read(cls: type[C], given: object) -> C:
         raise ValueError("`text` must be Unicode; got half of a surrogate pair") from None
     except RecursionError:
         raise ValueError("`text` must be nested less deeply; got too many levels") from None
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    except RefusedType as error:
+        raise Refused(error.name, error.must, error.got, column=error.column) from None
     return replace(found, _source=(found, kept))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import Key, _core, backend
 from bistochastic.adapters.frames import WrongType
+from bistochastic.errors import Refused
 from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import Shown, row, shown, visible
@@ -283,9 +284,9 @@ class Wave(Shown):
             people.see(kinds(values))
         elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows} row{'s' * (self.max_rows > 1)}"
-            must = f"must hold at most {most} per id, as max_rows says"
-            got = f"got an id with more, seen in row {first + over}"
-            raise ValueError(f"{prefix([self.column])}{must}; {got}")
+            must = f"hold at most {most} per id, as max_rows says"
+            got, at = f"an id with more, seen in row {first + over}", first + over
+            raise Refused("", must, got, column=self.column, row=at)
         return ids
 
     def _refuse_changed(self, plan: Plan, key: Key, people: People) -> None:

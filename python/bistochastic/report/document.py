@@ -401,7 +401,7 @@ class Report:
             (plan.keep or numeric, "**Correlated columns.** An unprotected or numeric column that "
                                    "is correlated with a protected one can reveal it"),
             (any(a.how == "permute" for a in numeric),
-             f"**Linkage.** {preview.LINKED} {moved[0].upper()}{moved[1:]}equal numbers are "
+             f"**Linkage.** {preview.LINKED} {moved[:1].upper()}{moved[1:]}equal numbers are "
              "exchanged without effect"),
             *((True, f"**Weak column.** {prefix(columns)}beta is less than half of the beta of all "
                      "such columns, which is a mean") for columns in weak),

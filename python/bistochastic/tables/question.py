@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import arguments, backend, operators
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Factor
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, about, named
@@ -128,9 +129,9 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     """Read the categories of each column: declared ones as in the plan, others as in Python."""
     if where is None:
         return {}
-    must = f"`{name}` must be a dict from columns to lists of their categories"
+    must = "be a dict from columns to lists of their categories"
     if not isinstance(where, Mapping):
-        raise TypeError(f"{must}; got {type(where).__name__}")
+        raise RefusedType(name, must, type(where).__name__)
     groups = Question(plan, tuple(plan._protected)).groups
     labels = {column: (values, False) for column, values in groups.items()}
     for each in plan._coded:
@@ -151,7 +152,7 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
                     declared = f"`{name}` must hold declared categories of `{shown(column)}`"
                     raise ValueError(f"{declared}; got {_format_category(level)}")
         if not listed:
-            raise ValueError(f"{must}; got none for `{shown(column)}`")
+            raise Refused(name, must, f"none for `{shown(column)}`")
         found[column] = tuple(listed)
     return found
 
@@ -164,7 +165,7 @@ def _list_categories(name: str, given: object, must: str) -> list[object]:
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:
-            raise TypeError(f"{must}; got a list of {type(level).__name__}")
+            raise RefusedType(name, must, f"a list of {type(level).__name__}")
     return found
 
 

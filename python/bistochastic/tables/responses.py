@@ -17,6 +17,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.results import opened
+from bistochastic.errors import Refused
 from bistochastic.estimate import Counts
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
@@ -297,13 +298,13 @@ def numbers_of(plan: Plan, table: Any, name: str) -> Array:
     attribute = numeric(plan, name)
     if attribute is not None:
         return np.asarray(attribute._read(table).values, dtype=np.float64)
-    must = f"{prefix([name])}must hold finite numbers, none missing"
-    values, missing = read_numbers(table, name, must)
+    must = "hold finite numbers, none missing"
+    values, missing = read_numbers(table, "", must, name)
     found = np.asarray(values, dtype=np.float64)
     if missing is not None or not np.isfinite(found).all():
         at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))
         got = "a missing one" if missing is not None else "an infinite one"
-        raise ValueError(f"{must}; got {got} in row {at}")
+        raise Refused("", must, f"{got} in row {at}", column=name, row=at)
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.results import opened
+from bistochastic.errors import Refused
 from bistochastic.estimate import Patience, Tallies
 from bistochastic.tables.estimates import of_tallies, way_back
 from bistochastic.tables.question import absent, refuse_absent
@@ -85,8 +86,8 @@ class Running:
             for name, levels in self._unmet.items():
                 refuse_absent("where", name, levels)
         if not self.records:
-            what = "`where` must leave" if self._question.where else "`FILE` must have"
-            raise ValueError(f"{what} at least one record; got none")
+            name, must = ("where", "leave") if self._question.where else ("FILE", "have")
+            raise Refused(name, f"{must} at least one record", "none")
         weighted = self._design.weights is not None
         total = self._both[0] if whole is None else whole.weighed()
         if weighted and not float(total.sum()) > 0:

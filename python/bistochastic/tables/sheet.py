@@ -12,12 +12,13 @@ from bistochastic import backend
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
 from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import prefix
 from bistochastic.tables.question import absent, refuse_absent
-from bistochastic.words import row, shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -248,10 +249,8 @@ def of_table(
     for name, labels in question.groups.items():
         codes, missing = coding.read(table, name, labels, first)
         if missing is not None:
-            raise ValueError(
-                f"{prefix([name])}must not be missing, as it chooses the matrix; got one in "
-                f"{row(int(np.argmax(missing)), first)}"
-            )
+            must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
+            raise Refused("", must, f"one in row {at}", column=name, row=at)
         axes.append(Axis(name, labels.values, len(labels), codes))
     conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
     known: dict[str, tuple[object, ...]] = {}
@@ -356,21 +355,23 @@ def _fractions(
     found = []
     for given, stage in zip(fpc, stages, strict=False):
         assert stage.groups is not None
+        by = () if isinstance(given, float) else (given,)
         if isinstance(given, float):
-            name, values = "`fpc`", ones * given
+            values = ones * given
         else:
-            name, values = f"{prefix([given])}`fpc`", weight_column(table, "fpc", given, first)
+            values = weight_column(table, "fpc", given, first)
         shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
         wrong = ~((shares > 0) & (shares <= 1))
         if wrong.any():
-            must = f"{name} must hold sampled fractions, or at least as many units as were sampled"
-            raise ValueError(f"{must}; got less in {row(int(np.argmax(wrong)), first)}")
+            must = "hold sampled fractions, or at least as many units as were sampled"
+            at = first + int(np.argmax(wrong))
+            raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
         same = np.zeros(len(stage.many))
         same[stage.groups] = shares
         differ = same[stage.groups] != shares
         if differ.any():
-            at = row(int(np.argmax(differ)), first)
-            raise ValueError(f"{name} must be the same in a stratum or cluster; got two, by {at}")
+            must, at = "be the same in a stratum or cluster", first + int(np.argmax(differ))
+            raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
         found.append(shares)
     return tuple(found)
 
@@ -393,8 +394,8 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
         for name, asked in question.clear_where.items():
             refuse_absent("where", name, absent(asked, sheet.known[name]))
     if not sheet.records:
-        what = "`where` must leave" if question.where else "`frame` must have"
-        raise ValueError(f"{what} at least one record; got none")
+        name, must = ("where", "leave") if question.where else ("frame", "have")
+        raise Refused(name, f"{must} at least one record", "none")
     if sheet.weights is not None and not float(sheet.weighed().sum()) > 0:
         raise ValueError("`weights` must have a positive one inside the domain; got none")
 
@@ -405,27 +406,28 @@ def require(table: Table, name: str, column: str) -> None:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 
 
-def read_numbers(table: Table, column: str, must: str) -> tuple[np.ndarray, Mask | None]:
+def read_numbers(table: Table, name: str, must: str, column: str) -> tuple[np.ndarray, Mask | None]:
     """Read a column that ``must`` hold numbers, and which of them are missing."""
     try:
         return table.numbers(column)
     except WrongType as error:
-        raise TypeError(f"{must}; got {shown(error.kind)}") from None
+        raise RefusedType(name, must, shown(error.kind), column=column) from None
 
 
 def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array:
     """Weights from a column, none negative or missing, of rows from ``first`` on."""
     require(table, name, column)
-    must = f"{prefix([column])}`{name}` must hold non-negative numbers"
-    values, missing = read_numbers(table, column, must)
+    must = "hold non-negative numbers"
+    values, missing = read_numbers(table, name, must, column)
     if missing is not None:
-        got = f"{int(missing.sum())} missing, the first in {row(int(np.argmax(missing)), first)}"
-        raise ValueError(f"{must}; got {got}")
+        at = first + int(np.argmax(missing))
+        got = f"{int(missing.sum())} missing, the first in row {at}"
+        raise Refused(name, must, got, column=column, row=at)
     found = np.ascontiguousarray(values, dtype=np.float64)
     wrong = wrong_weight(found)
     if wrong is not None:
-        at, wants, got = wrong
-        raise ValueError(f"{prefix([column])}`{name}` must {wants}; got {got} in {row(at, first)}")
+        at, wants, got = first + wrong[0], *wrong[1:]
+        raise Refused(name, wants, f"{got} in row {at}", column=column, row=at)
     return found
 
 
@@ -434,6 +436,6 @@ def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp
     require(table, name, column)
     codes, values = levels(table, column)
     if None in values:
-        at = row(int(np.argmax(codes == len(values) - 1)), first)
-        raise ValueError(f"{prefix([column])}`{name}` must not be missing; got one in {at}")
+        at = first + int(np.argmax(codes == len(values) - 1))
+        raise Refused(name, "not be missing", f"one in row {at}", column=column, row=at)
     return codes

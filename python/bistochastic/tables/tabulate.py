@@ -15,8 +15,9 @@ import numpy as np
 from bistochastic import backend
 from bistochastic.adapters.frames import opened
 from bistochastic.adapters.results import opened_rows
+from bistochastic.errors import Refused
 from bistochastic.estimate.counts import MOST, Axis, Counts
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.design import Design
 from bistochastic.tables.question import Question, ask, reports_of
@@ -75,20 +76,22 @@ def known_axes(question: Question) -> dict[str, Axis]:
 
 def _times(table: Table, column: str) -> NDArray[np.float64]:
     """Read the number of records of each row."""
-    must = f"{prefix([column])}`count` must hold integers that are not negative"
     if column not in table.names:
-        must = f"`rows` must have the column `{shown(column)}`"
-        raise ValueError(f"{must}; got none of that name: count= names the column of counts")
-    values, missing = sheets.read_numbers(table, column, must)
+        got = "none of that name: count= names the column of counts"
+        raise Refused("rows", f"have the column `{shown(column)}`", got)
+    must = "hold integers that are not negative"
+    values, missing = sheets.read_numbers(table, "count", must, column)
     if missing is not None:
-        raise ValueError(f"{must}; got a missing one in row {int(np.argmax(missing))}")
+        at = int(np.argmax(missing))
+        raise Refused("count", must, f"a missing one in row {at}", column=column, row=at)
     wide = values.astype(np.float64)
     wrong = ~((wide >= 0) & (wide == np.floor(wide)) & (wide < MOST))
     if wrong.any():
-        raise ValueError(f"{must}; got one that is not, in row {int(np.argmax(wrong))}")
+        at = int(np.argmax(wrong))
+        raise Refused("count", must, f"one that is not, in row {at}", column=column, row=at)
     total = math.fsum(wide.tolist())
     if not total < MOST:
-        raise ValueError(f"{must}, less than 2^53 in all; got {total:g}")
+        raise Refused("count", f"{must}, less than 2^53 in all", f"{total:g}", column=column)
     return wide
 
 

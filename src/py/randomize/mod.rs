@@ -69,7 +69,7 @@ impl Matrix {
     /// >>> m.randomize([0, 4])
     /// Traceback (most recent call last):
     ///     ...
-    /// ValueError: `codes` must hold integers from 0 to 3; got one outside at position 1
+    /// bistochastic.errors.Refused: `codes` must hold integers from 0 to 3; got one outside at position 1
     #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, threads=None))]
     #[allow(clippy::too_many_arguments)]
     fn randomize<'py>(
