@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.errors import OutOfMemoryError
+from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
         return np.zeros((size, size), dtype=dtype)
     except MemoryError:
         got = f"a {size} x {size} array of {size * size * each} bytes"
-        raise OutOfMemoryError(f"`{what}` must fit in memory; got {got}") from None
+        raise OutOfMemoryError(what, "fit in memory", got) from None
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
@@ -66,11 +66,10 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         # Libraries raise all kinds of errors for objects that they cannot convert.
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
-        raise TypeError(f"`{name}` must {must}; got {got}") from None
+        raise RefusedType(name, must, got) from None
     first = np.unravel_index(int(missing.argmax()), missing.shape)
     at = f"position {first[0]}" if missing.ndim == 1 else str(tuple(int(i) for i in first))
-    got = f"{int(missing.sum())}, the first at {at}"
-    raise ValueError(f"`{name}` must hold no missing values; got {got}")
+    raise Refused(name, "hold no missing values", f"{int(missing.sum())}, the first at {at}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
@@ -84,7 +83,7 @@ def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
     for each in (labels, getattr(given, "columns", labels) if columns else labels):
         if not np.array_equal(np.asarray(each), np.arange(len(each))):
             got = "labels that are not 0, 1, 2 and so on; to_numpy() leaves them out"
-            raise ValueError(f"`{name}` must be in the order of the codes; got {got}")
+            raise Refused(name, "be in the order of the codes", got)
 
 
 def _plain(found: np.ndarray) -> np.ndarray:
@@ -121,7 +120,7 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Arra
         return found
     if plain.dtype.kind not in "fiu":
         what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
-        raise TypeError(f"`{name}` must {must}; got {what}")
+        raise RefusedType(name, must, what)
     return doubles(name, plain)
 
 
@@ -138,7 +137,7 @@ def doubles(name: str, plain: np.ndarray) -> Array:
 def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
     """Reject numbers that become infinite only as doubles."""
     if not np.array_equal(np.isinf(found), infinite):
-        raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
+        raise Refused(name, "hold numbers below 2^1024", "a larger one")
 
 
 def real(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
@@ -146,7 +145,7 @@ def real(name: str, must: str, given: object, holds: Callable[[float], bool]) ->
     found = _core.as_real(name, must, given)
     if not holds(found):
         got = "NaN" if found != found else f"{found:g}"
-        raise ValueError(f"`{name}` must {must}; got {got}")
+        raise Refused(name, must, got)
     return found
 
 
@@ -185,7 +184,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     if (isinstance(given, Set) and not isinstance(given, Reversible)) or kind is _SET_ITERATOR:
         if unordered:
             return sorted(given, key=_sorting)
-        raise TypeError(f"`{name}` must {must}, in an order; got {kind.__name__}")
+        raise RefusedType(name, f"{must}, in an order", kind.__name__)
     # A lazy frame has only __getitem__, and Python would read it as a sequence.
     if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):
         try:
@@ -193,7 +192,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
         except TypeError:
             # An array without an axis.
             pass
-    raise TypeError(f"`{name}` must {must}; got {kind.__name__}")
+    raise RefusedType(name, must, kind.__name__)
 
 
 def _sorting(item: object) -> tuple[str, str]:
@@ -204,11 +203,11 @@ def _sorting(item: object) -> tuple[str, str]:
 
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     """Check that a string is one of the known ones."""
-    must = f"`{name}` must be one of {', '.join(known)}"
+    must = f"be one of {', '.join(known)}"
     if not isinstance(given, str):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType(name, must, type(given).__name__)
     if given not in known:
-        raise ValueError(f"{must}; got {given!r}")
+        raise Refused(name, must, f"{given!r}")
     return given
 
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import about
 
 if TYPE_CHECKING:
@@ -68,15 +69,15 @@ class Ids:
             self._held = values._held
             return
         if isinstance(values, str | bytes):
-            raise TypeError(f"`ids` must {_IDS}; got {type(values).__name__}")
+            raise RefusedType("ids", _IDS, type(values).__name__)
         if not isinstance(values, list | _core.SpelledIds):
             plain = arguments.array("ids", _IDS, values)
             if plain.ndim != 1:
-                raise ValueError(f"`ids` must {_IDS}; got shape {plain.shape}")
+                raise Refused("ids", _IDS, f"shape {plain.shape}")
             if plain.dtype.kind in "iu" and plain.dtype not in (np.int64, np.uint64):
                 plain = plain.astype(np.int64 if plain.dtype.kind == "i" else np.uint64)
             if plain.dtype.kind not in "iuUSOT" and len(plain):
-                raise TypeError(f"`ids` must {_IDS}; got dtype {plain.dtype}")
+                raise RefusedType("ids", _IDS, f"dtype {plain.dtype}")
             values = plain if plain.dtype.kind in "iuUS" else plain.tolist()
         self._held = _core.hold_ids(values)
 
@@ -248,19 +249,19 @@ class Column:
         laws: list[Any] = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
         for law in laws:
             if not isinstance(law, _core.Law):
-                raise TypeError(f"`matrices` must {_LAWS}; got {type(law).__name__}")
+                raise RefusedType("matrices", _LAWS, type(law).__name__)
         self.matrices: list[Matrix] = laws
         sizes = {law.size for law in laws}
         if len(sizes) != 1:
             got = "none" if not sizes else f"sizes {', '.join(map(str, sorted(sizes)))}"
-            raise ValueError(f"`matrices` must all have one size; got {got}")
+            raise Refused("matrices", "all have one size", got)
         with about(self.names):
             self.codes = _codes(codes, laws[0].size)
             rows = len(self.codes)
             self.groups = None if groups is None else _groups(groups, rows, len(laws))
             self.missing = None if missing is None else _one_each("missing", missing, rows, bool)
             if self.groups is None and len(laws) > 1:
-                raise ValueError(f"`groups` must be given with {len(laws)} matrices; got none")
+                raise Refused("groups", f"be given with {len(laws)} matrices", "none")
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -307,10 +308,9 @@ def draw(
     _text("release", release)
     for column in columns:
         if not isinstance(column, Column):
-            raise TypeError(f"`columns` must hold a Column each; got {type(column).__name__}")
+            raise RefusedType("columns", "hold a Column each", type(column).__name__)
         if len(column) != len(columns[0]):
-            must = f"`columns` must have {len(columns[0])} records each"
-            raise ValueError(f"{must}; got {len(column)}")
+            raise Refused("columns", f"have {len(columns[0])} records each", len(column))
     if isinstance(address, Blocks):
         return _by_blocks(columns, key, plan, release, address)
     if isinstance(address, Rows):
@@ -319,10 +319,9 @@ def draw(
         ids = Ids(np.arange(address.start, address.start + rows))
         return [_by_ids(column, key, plan, ids) for column in columns]
     if not isinstance(address, Ids):
-        raise TypeError(f"`address` must be Ids, Blocks or Rows; got {type(address).__name__}")
+        raise RefusedType("address", "be Ids, Blocks or Rows", type(address).__name__)
     if release:
-        must = "`release` must be empty by Ids, which draw the same in every release"
-        raise ValueError(f"{must}; got a name")
+        raise Refused("release", "be empty by Ids, which draw the same in every release", "a name")
     return [_by_ids(column, key, plan, address) for column in columns]
 
 
@@ -369,10 +368,9 @@ def respond(
         # Sentences about what the core cannot read at all.
         listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
         if isinstance(names, str):
-            raise TypeError("`names` must be a list of strings; got str") from None
+            raise RefusedType("names", "be a list of strings", "str") from None
         if not isinstance(matrix, _core.Law):
-            got = type(matrix).__name__
-            raise TypeError(f"`matrix` must be a Matrix; got {got}") from None
+            raise RefusedType("matrix", "be a Matrix", type(matrix).__name__) from None
         whole = _core.as_code("code", code, matrix.size)
         return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
 
@@ -417,8 +415,8 @@ def derive(key: Key, purpose: str, *labels: Any) -> Key:
     """
     wanted = _PURPOSES[arguments.one_of("purpose", purpose, tuple(_PURPOSES))]
     if len(labels) != len(wanted):
-        must = f"`labels` must be {', '.join(wanted)} to derive a key for {purpose}"
-        raise TypeError(f"{must}; got {len(labels)}")
+        must = f"be {', '.join(wanted)} to derive a key for {purpose}"
+        raise RefusedType("labels", must, len(labels))
     read = [_label(name, given) for name, given in zip(wanted, labels, strict=True)]
     function: Any = getattr(_core, f"plan_{purpose.removesuffix('s')}_key")
     found: Key = function(key, *read)
@@ -484,7 +482,7 @@ class RowsPerId:
         plain = np.asarray(hashes)
         if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
             got = f"shape {plain.shape} of {plain.dtype}"
-            raise ValueError(f"`hashes` must be 16 bytes for each record; got {got}")
+            raise Refused("hashes", "be 16 bytes for each record", got)
         return self._tally.add(np.ascontiguousarray(plain))
 
     @property
@@ -524,15 +522,15 @@ def require_memory(what: str, rows: int, columns: int, each: int) -> None:
 def _text(name: str, given: object) -> str:
     if isinstance(given, str):
         return given
-    raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
+    raise RefusedType(name, "be a string", type(given).__name__)
 
 
 def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     """Return an array of one axis and this type, one number after the other."""
     array = np.asarray(given)
     if array.dtype != dtype or array.ndim != 1:
-        must = f"`{name}` must be an array of {np.dtype(dtype)} with one axis"
-        raise TypeError(f"{must}; got shape {array.shape} of {array.dtype}")
+        must = f"be an array of {np.dtype(dtype)} with one axis"
+        raise RefusedType(name, must, f"shape {array.shape} of {array.dtype}")
     return np.require(array, requirements=["C", "A"])
 
 
@@ -543,12 +541,12 @@ def _codes(given: object, size: int) -> NDArray[Any]:
     if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
         found = found.astype(np.int64)
     if found.dtype.kind not in "iub":
-        raise TypeError(f"`codes` must {must}; got dtype {found.dtype}")
+        raise RefusedType("codes", must, f"dtype {found.dtype}")
     if found.ndim != 1:
-        raise ValueError(f"`codes` must {must} with one axis; got {found.ndim}")
+        raise Refused("codes", f"{must} with one axis", found.ndim)
     if size - 1 > (1 if found.dtype.kind == "b" else np.iinfo(found.dtype).max):
         must = f"have a dtype that holds {size - 1}"
-        raise ValueError(f"`codes` must {must}; got {found.dtype}")
+        raise Refused("codes", must, found.dtype)
     return found
 
 
@@ -560,8 +558,8 @@ def _narrow(column: Column) -> NDArray[Any]:
         outside = (codes < 0) | (codes >= size)
         if outside.any():
             with about(column.names):
-                must = f"`codes` must hold integers from 0 to {size - 1}"
-                raise ValueError(f"{must}; got one outside at position {int(outside.argmax())}")
+                must = f"hold integers from 0 to {size - 1}"
+                raise Refused("codes", must, f"one outside at position {int(outside.argmax())}")
     return np.require(codes, dtype, ["C", "A"])
 
 
@@ -569,15 +567,14 @@ def _one_each(name: str, given: object, rows: int, dtype: Any) -> NDArray[Any]:
     kind = "booleans" if dtype is bool else "integers"
     found = arguments.array(name, f"be an array of {kind}", given)
     if found.dtype.kind not in ("b" if dtype is bool else "iu"):
-        raise TypeError(f"`{name}` must be an array of {kind}; got dtype {found.dtype}")
+        raise RefusedType(name, f"be an array of {kind}", f"dtype {found.dtype}")
     if found.shape != (rows,):
-        raise ValueError(f"`{name}` must be one for each of the {rows} records; got {found.size}")
+        raise Refused(name, f"be one for each of the {rows} records", found.size)
     return np.require(found, requirements=["C", "A"])
 
 
 def _groups(given: object, rows: int, many: int) -> NDArray[np.uint32]:
     found = _one_each("groups", given, rows, int)
     if rows and not (int(found.min()) >= 0 and int(found.max()) < many):
-        must = f"`groups` must hold integers from 0 to {many - 1}"
-        raise ValueError(f"{must}; got one outside")
+        raise Refused("groups", f"hold integers from 0 to {many - 1}", "one outside")
     return np.require(found, np.uint32, ["C", "A"])

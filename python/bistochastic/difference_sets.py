@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.errors import Refused, RefusedType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,14 +139,12 @@ def overlap(v: int, residues: Residues) -> int | None:
 
 def given(size: int, pair: object) -> tuple[int, Residues]:
     """Read a caller's ``(v, residues)``, translated to hold 0."""
-    must = "`set` must be (v, residues)"
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"{must}; got {type(pair).__name__}")
+        raise RefusedType("set", "be (v, residues)", type(pair).__name__)
     v = _core.as_whole("set", pair[0], max(2, size))
     members = np.unique([_core.as_code("set", r, v) for r in pair[1]])
     if not 0 < len(members) < v or overlap(v, members) is None:
-        must = "`set` must hold every difference equally often"
-        raise ValueError(f"{must}; got residues that do not")
+        raise Refused("set", "hold every difference equally often", "residues that do not")
     return v, np.sort((members - members[0]) % v)
 
 

@@ -93,7 +93,7 @@ def number(value: float | Fraction) -> int | float | str:
 def from_json(text: str) -> Matrix:
     """Read the matrix of :meth:`bistochastic.Matrix.from_json`."""
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be JSON as text; got {type(text).__name__}")
+        raise RefusedType("text", "be JSON as text", type(text).__name__)
     return read(Here(parsed(text, _DEEPEST)))
 
 
@@ -254,7 +254,7 @@ class Here:
 
     def refuse(self, must: str, got: str | None = None) -> ValueError:
         """Make the error that says what this must be and, unless ``got`` is given, what it is."""
-        return ValueError(f"`{self.path or 'text'}` must {must}; got {got or self.short}")
+        return Refused(self.path or "text", must, got or self.short)
 
     @property
     def kind(self) -> str:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, ParamSpec
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 
@@ -73,11 +74,11 @@ def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """List the matrices and check each, since NumPy would convert arrays among them."""
     if isinstance(matrices, Matrix):
-        raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
+        raise RefusedType("matrices", "be a sequence of matrices", "one matrix")
     listed = arguments.items("matrices", "be a sequence of matrices", matrices)
     for matrix in listed:
         if not isinstance(matrix, Matrix):
-            raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")
+            raise RefusedType("matrices", "hold matrices", type(matrix).__name__)
     return listed
 
 
@@ -104,7 +105,8 @@ def build(family: str, **parameters: object) -> Matrix:
     >>> bs.build("uniform", Size=12)
     Traceback (most recent call last):
         ...
-    TypeError: `Size` must be a parameter of uniform (size); got a name it does not have
+    bistochastic.errors.RefusedType: `Size` must be a parameter of uniform (size); got a name it
+        does not have
     """
     if isinstance(family, str) and family == "difference_set" and "counts" not in parameters:
         return difference_set(**parameters)  # type: ignore[arg-type]
@@ -181,7 +183,7 @@ def randomized_response(
     >>> bs.randomized_response(3, epsilon=-1)
     Traceback (most recent call last):
         ...
-    ValueError: `epsilon` must be at least 0; got -1
+    bistochastic.errors.Refused: `epsilon` must be at least 0; got -1
     """
     parameters = {"size": size, "epsilon": epsilon, "beta": beta, "keep": keep}
     return _core.build("randomized_response", parameters)
@@ -305,7 +307,8 @@ def difference_set(
     >>> bs.difference_set(7, epsilon=1, set=(7, [1, 2, 3]))
     Traceback (most recent call last):
         ...
-    ValueError: `set` must hold every difference equally often; got residues that do not
+    bistochastic.errors.Refused: `set` must hold every difference equally often; got residues that
+        do not
     """
     if counts is not None:
         given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
@@ -315,15 +318,14 @@ def difference_set(
     many = _core.as_whole("size", size, 1)
     asked = {name: x for name, x in (("epsilon", epsilon), ("beta", beta)) if x is not None}
     if len(asked) != 1:
-        got = " and ".join(asked) or "none"
-        must = "`difference_set` must be given exactly one of epsilon, beta"
-        raise ValueError(f"{must}; got {got}")
+        must = "be given exactly one of epsilon, beta"
+        raise Refused("difference_set", must, " and ".join(asked) or "none")
     # Randomized response checks the arguments and raises its own errors.
     plain = _core.build("randomized_response", {"size": many, **asked})
     if set is not None:
         v, members = difference_sets.given(many, set)
     elif beta is not None:
-        raise ValueError("`beta` must come with a set of your own; got none")
+        raise Refused("beta", "come with a set of your own", "none")
     else:
         chosen = difference_sets.best(many, plain.requested["epsilon"])
         if chosen.k == 1:
@@ -528,7 +530,8 @@ def balance(
     >>> bs.balance([[1, 1], [0, 1]])
     Traceback (most recent call last):
         ...
-    ValueError: `array` must have every positive entry on a positive diagonal; got an entry ...
+    bistochastic.errors.Refused: `array` must have every positive entry on a positive diagonal; got
+        an entry ...
     """
     return _of_table("balance", array, {"array": array, "counts": counts, "total": total})
 
@@ -571,7 +574,7 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
         return _core.build("kron", {"matrices": _listed(factors)})
     if factors:
         got = f"{len(factors)} of them and `matrices`"
-        raise TypeError(f"`kron` must be given its factors once; got {got}")
+        raise RefusedType("kron", "be given its factors once", got)
     return _core.build("kron", {"matrices": _listed(matrices)})
 
 

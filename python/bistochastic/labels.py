@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.kept import kept
 from bistochastic.words import Shown, cut, shown
 
@@ -46,22 +47,22 @@ class Labels(Shown):
         must = "be a list of strings, integers or booleans"
         name = shown(name)
         if isinstance(given, str | bytes):
-            raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
+            raise RefusedType(name, must, type(given).__name__)
         values = tuple(_plain(value) for value in arguments.items(name, must, given))
         if not values:
-            raise ValueError(f"`{name}` must hold at least one category; got none")
+            raise Refused(name, "hold at least one category", "none")
         kinds = {_KINDS.get(type(value)) for value in values}
         if len(kinds) > 1 or None in kinds:
             got = " and ".join(sorted({type(value).__name__ for value in values}))
-            raise TypeError(f"`{name}` must {must}, all of one kind; got {got}")
+            raise RefusedType(name, f"{must}, all of one kind", got)
         seen: set[Label] = set()
         for value in values:
             if value in seen:
                 got = f"'{shown(value)}'" if isinstance(value, str) else str(value)
-                raise ValueError(f"`{name}` must be distinct; got {got} twice")
+                raise Refused(name, "be distinct", f"{got} twice")
             seen.add(value)
             if type(value) is int and not _LEAST <= value <= _MOST:
-                raise ValueError(f"`{name}` must be below 2^63 in magnitude; got a larger number")
+                raise Refused(name, "be below 2^63 in magnitude", "a larger number")
             if isinstance(value, str):
                 _check_text(name, value)
         return cls(values, _KINDS[type(values[0])])
@@ -119,8 +120,8 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
 def padded(labels: Labels, many: int) -> Labels:
     """List the categories and then those that are only reported: more integers or strings."""
     if labels.kind == "boolean":
-        must = "`categories` must be strings or integers if some codes are never true"
-        raise TypeError(f"{must}; got booleans")
+        must = "be strings or integers if some codes are never true"
+        raise RefusedType("categories", must, "booleans")
     whole = spelled_as(labels, "integer")
     if whole is None:
         more: tuple[Label, ...] = tuple(f"(unused {i + 1})" for i in range(many))
@@ -180,8 +181,8 @@ def _plain(value: Any) -> Any:
 def _check_text(name: str, text: str) -> None:
     if text.endswith("\0"):
         # NumPy would drop it.
-        raise ValueError(f"`{name}` must not end in the character U+0000; got one that does")
+        raise Refused(name, "not end in the character U+0000", "one that does")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
+        raise Refused(name, "be Unicode", "half of a surrogate pair") from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.progress import watched
 from bistochastic.words import Shown, shown, table, up
 
@@ -262,7 +263,7 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     with watched("making classes", progress, ends=True):
         columns, shape = _columns("X", X)
         if not columns:
-            raise ValueError("`X` must have at least one column; got none")
+            raise Refused("X", "have at least one column", "none")
         rows = _rows("X", shape[0], len(columns))
         for j, column in enumerate(columns.values()):
             rows[:, j] = column
@@ -384,13 +385,13 @@ def anatomize(
         hidden = _named("sensitive", sensitive, read)
         for i, name in enumerate(hidden):
             if name in known:
-                must = "`sensitive` must name other columns than `quasi_identifiers`"
-                raise ValueError(f"{must}; got one of them at position {i}")
+                must = "name other columns than `quasi_identifiers`"
+                raise Refused("sensitive", must, f"one of them at position {i}")
         if _CLASS in (*known, *hidden):
-            must = f"`columns` must have no {_CLASS!r} among those that are named"
-            raise ValueError(f"{must}; got one, which the tables have too")
+            must = f"have no {_CLASS!r} among those that are named"
+            raise Refused("columns", must, "one, which the tables have too")
         if records < k:
-            raise ValueError(f"`k` must be at most the number of records, {records}; got {k}")
+            raise Refused("k", f"be at most the number of records, {records}", k)
         plain = {name: _plain(_title("columns", name), read[name]) for name in [*known, *hidden]}
         codes = {name: _codes(_title("columns", name), each) for name, each in plain.items()}
         found = None
@@ -460,7 +461,7 @@ def permutation_distance(x: object, y: object) -> PermutationDistance:
 
 def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     if len(rows) < k:
-        raise ValueError(f"`k` must be at most the number of records, {len(rows)}; got {k}")
+        raise Refused("k", f"be at most the number of records, {len(rows)}", k)
     classes, sizes, loss = _core.group(rows, kinds, k)
     different = _combinations(rows, classes)
     for array in (classes, sizes, different):
@@ -511,35 +512,34 @@ def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
 
 def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
     """Compute ranks from 0 to 1 among ordered categories."""
-    must = f"`{name}` must hold the categories that are listed for it"
+    must = "hold the categories that are listed for it"
     try:
         ranks = {level: i for i, level in enumerate(levels)}
     except TypeError:
-        raise TypeError(f"{must}; got a list of categories that cannot be compared") from None
+        raise RefusedType(name, must, "a list of categories that cannot be compared") from None
     if len(ranks) != len(levels) or not levels:
         got = "a category twice" if levels else "no categories"
-        raise ValueError(f"{must}, each once; got {got}")
+        raise Refused(name, f"{must}, each once", got)
     found = np.empty(len(plain))
     for i, value in enumerate(plain.tolist()):
         try:
             found[i] = ranks[value]
         except (KeyError, TypeError):
-            raise ValueError(f"{must}; got an undeclared one at position {i}") from None
+            raise Refused(name, must, f"an undeclared one at position {i}") from None
     return found / max(len(levels) - 1, 1)
 
 
 def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741
     if columns != 1:
-        raise ValueError(f"`sensitive` must be one column where `l` is given; got {columns}")
+        raise Refused("sensitive", "be one column where `l` is given", columns)
     if k > l:
-        raise ValueError(f"`k` must be at most `l`, {l}; got {k}")
+        raise Refused("k", f"be at most `l`, {l}", k)
     n, most = len(codes), int(np.bincount(codes).max())
     if most * l > n:
-        must = f"`l` must be at most {n // most}, since each class has a value once"
         if n < l:
-            raise ValueError(f"`l` must be at most the number of records, {n}; got {l}")
+            raise Refused("l", f"be at most the number of records, {n}", l)
         got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"
-        raise ValueError(f"{must}; got {got}")
+        raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
 
 
 def _surest(
@@ -578,12 +578,12 @@ def _pairs(
     # Names say more than the number of columns.
     before, after = (before[:1], after[:1]) if by_name else (before, after)
     if before != after:
-        raise ValueError(f"`y` must have the shape of `x`, {before}; got {after}")
+        raise Refused("y", f"have the shape of `x`, {before}", after)
     if 0 in before:
-        raise ValueError("`x` must hold at least one number; got none")
+        raise Refused("x", "hold at least one number", "none")
     if set(left) != set(right):
         got = f"{len(set(left) ^ set(right))} in one of them only"
-        raise ValueError(f"`y` must have the columns of `x`; got {got}")
+        raise Refused("y", "have the columns of `x`", got)
 
     def together(made: list[np.ndarray]) -> Any:
         if by_name:
@@ -603,7 +603,7 @@ def _columns(name: str, given: object) -> tuple[dict[Any, np.ndarray], tuple[int
         return found, (len(next(iter(found.values()))), len(found))
     plain = _finite(name, given)
     if plain.ndim not in (1, 2):
-        raise ValueError(f"`{name}` must have one or two axes; got {plain.ndim}")
+        raise Refused(name, "have one or two axes", plain.ndim)
     return dict(enumerate(plain.T if plain.ndim == 2 else [plain])), plain.shape
 
 
@@ -615,7 +615,7 @@ def _finite(name: str, given: object) -> np.ndarray:
         plain = arguments.floats(name, must, given, by_code=False)
     if plain.dtype.kind not in "iuf":
         what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
-        raise TypeError(f"`{name}` must {must}; got {what}")
+        raise RefusedType(name, must, what)
     if plain.dtype.kind == "f":
         _refuse(name, "NaN", np.isnan(plain))
         _refuse(name, "infinite numbers", np.isinf(plain))
@@ -626,8 +626,7 @@ def _refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
     if wrong.any():
         first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
         at = f"position {first[0]}" if len(first) == 1 else str(first)
-        got = f"{int(wrong.sum())}, the first at {at}"
-        raise ValueError(f"`{name}` must hold no {what}; got {got}")
+        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {at}")
 
 
 def _title(argument: str, name: object) -> str:
@@ -637,17 +636,17 @@ def _title(argument: str, name: object) -> str:
 
 def _read(argument: str, given: object) -> dict[Hashable, Any]:
     """Read a mapping of names to columns of one length."""
-    must = f"`{argument}` must map names to columns"
+    must = "map names to columns"
     if not isinstance(given, Mapping):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType(argument, must, type(given).__name__)
     if not given:
-        raise ValueError(f"{must}; got none")
+        raise Refused(argument, must, "none")
     try:
         lengths = {len(column) for column in given.values()}
     except TypeError:
-        raise TypeError(f"{must}; got a column without a length") from None
+        raise RefusedType(argument, must, "a column without a length") from None
     if len(lengths) > 1:
-        raise ValueError(f"{must} of one length; got {min(lengths)} and {max(lengths)}")
+        raise Refused(argument, f"{must} of one length", f"{min(lengths)} and {max(lengths)}")
     return dict(given)
 
 
@@ -669,7 +668,7 @@ def _plain(name: str, column: Any) -> np.ndarray:
 
 def _single(name: str, found: np.ndarray) -> np.ndarray:
     if found.ndim != 1:
-        raise ValueError(f"`{name}` must hold one value for each record; got {found.ndim} axes")
+        raise Refused(name, "hold one value for each record", f"{found.ndim} axes")
     return found
 
 
@@ -683,18 +682,18 @@ def _codes(name: str, column: np.ndarray) -> Wholes:
         try:
             found[i] = known.setdefault(value, len(known))
         except TypeError:
-            must = f"`{name}` must hold values that can be compared"
-            raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
+            must = "hold values that can be compared"
+            raise RefusedType(name, must, f"{type(value).__name__} at position {i}") from None
     return found
 
 
 def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> list[Hashable]:
     """Check the names of columns that a caller gave: one, several, or a mapping from them."""
-    must = f"`{argument}` must name columns"
+    must = "name columns"
     single = isinstance(given, str | int)
     names = [given] if single else arguments.items(argument, "name columns", given, unordered=True)
     if not names:
-        raise ValueError(f"{must}; got none")
+        raise Refused(argument, must, "none")
     for i, name in enumerate(names):
         try:
             known, again = name in columns, name in names[:i]
@@ -702,7 +701,7 @@ def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> 
             known = again = False
         if not known:
             got = shown(repr(name)) if type(name) is str else type(name).__name__
-            raise ValueError(f"{must}; got {got} at position {i}")
+            raise Refused(argument, must, f"{got} at position {i}")
         if again:
-            raise ValueError(f"{must}, each once; got one again at position {i}")
+            raise Refused(argument, f"{must}, each once", f"one again at position {i}")
     return names

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.progress import watched
 from bistochastic.words import down, show_text, up
 
@@ -32,7 +33,7 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
 
     def refuse(_self: object, _other: object) -> NoReturn:
         must = "be used with arrays, as `to_dense()` gives them"
-        raise TypeError(f"`{sign}` must {must}; got a Matrix")
+        raise RefusedType(sign, must, "a Matrix")
 
     return refuse
 
@@ -76,11 +77,12 @@ class Matrix(_core.Law):
         >>> np.ones(3) @ bs.blocks([1, 2])
         Traceback (most recent call last):
             ...
-        TypeError: `@` must join two matrices; `to_dense()` gives arrays; got ndarray
+        bistochastic.errors.RefusedType: `@` must join two matrices; `to_dense()` gives arrays; got
+            ndarray
         """
         if copy is False:
             must = "be None or True, since the numbers are always written again"
-            raise ValueError(f"`copy` must {must}; got False")
+            raise Refused("copy", must, "False")
         numbers = self.to_dense()
         if dtype is None or np.dtype(dtype) == numbers.dtype:
             return numbers
@@ -135,7 +137,8 @@ class Matrix(_core.Law):
         >>> bs.Matrix.from_json(m.to_json().replace("12", "0"))
         Traceback (most recent call last):
             ...
-        ValueError: `parts[0].parameters.size` must be from 1 to 9007199254740992; got 0
+        bistochastic.errors.Refused: `parts[0].parameters.size` must be from 1 to 9007199254740992;
+            got 0
         """
         from bistochastic import exchange
 
@@ -515,7 +518,7 @@ class Matrix(_core.Law):
         >>> bs.circulant([1, 1, 0, 0, 0, 0]).permute(incomes)
         Traceback (most recent call last):
             ...
-        ValueError: `matrix` must move individuals apart from each other unless ...
+        bistochastic.errors.Refused: `matrix` must move individuals apart from each other unless ...
         """
         from bistochastic.numeric import permute
 

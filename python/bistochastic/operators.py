@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, structure
-from bistochastic.errors import SingularMatrixError
+from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.patience import interruptible
 from bistochastic.structure import (
     Kron,
@@ -50,9 +50,9 @@ def _by_rows(
     array = arguments.array(name, must, given)
     arguments.refuse_labels(name, given, columns=False)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
+        raise RefusedType(name, must, f"dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
-        raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
+        raise Refused(name, must, f"shape {array.shape}")
     rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
         rows = arguments.doubles(name, np.ascontiguousarray(rows))
@@ -61,8 +61,7 @@ def _by_rows(
         rows = np.require(rows, requirements=["C", "A"])
     at = _core.not_finite(rows)
     if at is not None:
-        got = f"a number that is not finite at position {at % r}"
-        raise ValueError(f"`{name}` must {must}; got {got}")
+        raise Refused(name, must, f"a number that is not finite at position {at % r}")
     found = operate(matrix, rows)
     return found[0] if array.ndim == 1 else found.T
 

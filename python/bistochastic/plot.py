@@ -23,6 +23,7 @@ from bistochastic import _core
 from bistochastic.arguments import items
 from bistochastic.choose.tradeoff import BETAS, by_name, makers, numbers, points
 from bistochastic.choose.tradeoff import tradeoff as points_of
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
 from bistochastic.words import down, spoken, up
@@ -86,25 +87,24 @@ def heatmap(
     >>> bs.plot.heatmap(bs.uniform(5000))
     Traceback (most recent call last):
         ...
-    ValueError: `matrix` must have at most 4096 categories for a heat map; got 5000
+    bistochastic.errors.Refused: `matrix` must have at most 4096 categories for a heat map; got 5000
     """
     if not isinstance(matrix, Matrix):
-        raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+        raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
     n = matrix.size
     if n > _MOST:
-        must = f"`matrix` must have at most {_MOST} categories for a heat map"
-        raise ValueError(f"{must}; got {n}")
+        raise Refused("matrix", f"have at most {_MOST} categories for a heat map", n)
     if not isinstance(scale, str) or scale not in ("linear", "log"):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
-        raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
+        raise Refused("scale", 'be "linear" or "log"', got)
     names: list[str] | None = None
     if categories is not None:
         must = f"hold {n} names, one for each category"
         if isinstance(categories, str):
-            raise TypeError(f"`categories` must {must}; got str")
+            raise RefusedType("categories", must, "str")
         names = [str(each) for each in items("categories", must, categories)]
         if len(names) != n:
-            raise ValueError(f"`categories` must {must}; got {len(names)}")
+            raise Refused("categories", must, len(names))
     (ax,) = _axes_for(axes, 6.4, 5.6)
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
@@ -160,11 +160,10 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     from bistochastic.estimate import Estimate
 
     if not isinstance(estimate, Estimate):
-        raise TypeError(f"`estimate` must be an estimate; got {type(estimate).__name__}")
+        raise RefusedType("estimate", "be an estimate", type(estimate).__name__)
     cells = len(estimate.frequencies)
     if cells > _CELLS:
-        must = f"`estimate` must have at most {_CELLS} cells to be drawn"
-        raise ValueError(f"{must}; got {cells}")
+        raise Refused("estimate", f"have at most {_CELLS} cells to be drawn", cells)
     _, rows = estimate._rows(most=cells)
     columns = max(1, len(estimate.axes))
     names = [", ".join(row[:columns]) for row in rows]
@@ -229,11 +228,11 @@ def tradeoff(
     panels = [against] if single else items("against", must, against, unordered=True)
     for name in panels:
         if not isinstance(name, str):
-            raise TypeError(f"`against` must {must}; got {type(name).__name__}")
+            raise RefusedType("against", must, type(name).__name__)
         if name not in _PANELS:
-            raise ValueError(f"`against` must {must}; got {name!r}")
+            raise Refused("against", must, f"{name!r}")
     if not panels:
-        raise ValueError("`against` must hold at least one name; got none")
+        raise Refused("against", "hold at least one name", "none")
     columns = len(panels) if len(panels) < 4 else 2
     rows = -(-len(panels) // columns)
     width = 3.1 * max(columns, 1.5) * (1 if rows == 1 else 1.2)
@@ -325,7 +324,7 @@ def choices(
     """
     many, count = _core.as_whole("size", size, 2), _core.as_whole("records", records, 1)
     if many > _MOST:
-        raise ValueError(f"`size` must be at most {_MOST} in this picture; got {many}")
+        raise Refused("size", f"be at most {_MOST} in this picture", many)
     by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
     by_beta = numbers("betas", betas, BETAS, 1.0)
     made = {name: by_name(name, "epsilon") for name in _BY_EPSILON}
@@ -404,7 +403,7 @@ def _axes_for(
     listed = [axes] if isinstance(axes, Axes) else items("axes", must, grid)
     if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
         got = f"{len(listed)} axes" if listed else type(axes).__name__
-        raise TypeError(f"`axes` must {must}; got {got}")
+        raise RefusedType("axes", must, got)
     return listed
 
 

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
 
+from bistochastic.errors import RefusedType
 from bistochastic.words import visible
 
 if TYPE_CHECKING:
@@ -76,8 +77,7 @@ def asked(progress: object) -> Progress:
     """Check what a caller passed."""
     if progress is None or isinstance(progress, bool) or callable(progress):
         return cast("Progress", progress)
-    got = type(progress).__name__
-    raise TypeError(f"`progress` must be a function, True, False or None; got {got}")
+    raise RefusedType("progress", "be a function, True, False or None", type(progress).__name__)
 
 
 @contextmanager

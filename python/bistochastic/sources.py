@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bistochastic import _core
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class KeySource(Shown):
         text = _text("function", function)
         module, colon, name = text.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
-            raise ValueError('`function` must be "module:function"; got a string of another form')
+            raise Refused("function", 'be "module:function"', "a string of another form")
         return cls._of("call", text, fingerprint)
 
     @classmethod
@@ -124,8 +125,8 @@ class KeySource(Shown):
             return cls(kind, place, _found(kind, place).fingerprint)
         text = _text("fingerprint", fingerprint)
         if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
-            must = "`fingerprint` must be 16 hexadecimal digits, as Key.fingerprint is"
-            raise ValueError(f"{must}; got a string of another form")
+            must = "be 16 hexadecimal digits, as Key.fingerprint is"
+            raise Refused("fingerprint", must, "a string of another form")
         return cls(kind, place, text)
 
     def read(self) -> _core.Key:
@@ -135,8 +136,8 @@ class KeySource(Shown):
             if known is None:
                 known = _found(self.kind, self.place)
                 if known.fingerprint != self.fingerprint:
-                    must = f"`key` must be the one with fingerprint {self.fingerprint}"
-                    raise ValueError(f"{must}; got {known.fingerprint} in this process")
+                    must = f"be the one with fingerprint {self.fingerprint}"
+                    raise Refused("key", must, f"{known.fingerprint} in this process")
                 _READ[self] = known
             return known
 
@@ -149,7 +150,7 @@ def key_of(given: object) -> _core.Key:
     if isinstance(given, KeySource):
         return given.read()
     if not isinstance(given, _core.Key):
-        raise TypeError(f"`key` must be a Key or a KeySource; got {type(given).__name__}")
+        raise RefusedType("key", "be a Key or a KeySource", type(given).__name__)
     return given
 
 
@@ -163,8 +164,8 @@ def secret_of(given: object, allow_insecure: object) -> _core.Key:
 def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
     """Reject ``Key.insecure`` by its fingerprint."""
     if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
-        must = "`key` must be a secret, or allow_insecure=True be said"
-        raise ValueError(f"{must}; got one that anyone can guess")
+        must = "be a secret, or allow_insecure=True be said"
+        raise Refused("key", must, "one that anyone can guess")
 
 
 def _found(kind: str, place: str) -> _core.Key:
@@ -174,8 +175,8 @@ def _found(kind: str, place: str) -> _core.Key:
     if kind == "env":
         path = os.environ.get(place)
         if path is None:
-            must = f"`key` must be in a file whose path the variable {shown(place)} holds"
-            raise ValueError(f"{must}; got no such variable in this process")
+            must = f"be in a file whose path the variable {shown(place)} holds"
+            raise Refused("key", must, "no such variable in this process")
         if not Path(path).is_absolute():
             # The string may be the key itself, so the message does not repeat it.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
@@ -195,11 +196,11 @@ def _called(place: str) -> _core.Key:
     try:
         function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
-        must = f"`key` must come from {shown(place)}"
-        raise ValueError(f"{must}; got no function of that name in this process") from None
+        must = f"come from {shown(place)}"
+        raise Refused("key", must, "no function of that name in this process") from None
     key = function()
     if not isinstance(key, _core.Key):
-        raise TypeError(f"`key` must be a Key; got {type(key).__name__} from {shown(place)}")
+        raise RefusedType("key", "be a Key", f"{type(key).__name__} from {shown(place)}")
     return key
 
 
@@ -215,17 +216,17 @@ def _erase(path: Path) -> None:
 
 def _absolute(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"`path` must be a path; got {type(path).__name__}")
+        raise RefusedType("path", "be a path", type(path).__name__)
     return Path(os.fsdecode(path)).absolute()
 
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"`{name}` must be a string; got {type(value).__name__}")
+        raise RefusedType(name, "be a string", type(value).__name__)
     if not value:
-        raise ValueError(f"`{name}` must be a string; got none")
+        raise Refused(name, "be a string", "none")
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
-        raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
+        raise Refused(name, "be Unicode", "half of a surrogate pair") from None
     return value

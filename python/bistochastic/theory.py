@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import arguments, families
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import Shown
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class TTransforms(Shown):
         """
         given = _vector("p", p)
         if len(given) != len(self.targets):
-            raise ValueError(f"`p` must hold {len(self.targets)} numbers; got {len(given)}")
+            raise Refused("p", f"hold {len(self.targets)} numbers", len(given))
         found = self._carry([Fraction(z) for z in given], Fraction)
         return [z if z.denominator > 1 else z.numerator for z in found]
 
@@ -174,12 +175,12 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     >>> bs.theory.t_transforms([2, 1, 1], [3, 1, 0])
     Traceback (most recent call last):
         ...
-    ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
+    bistochastic.errors.Refused: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
     x, y, floats = _wholes(p, q, exact=True)
     against = _against(x, y, floats)
     if against:
-        raise ValueError(f"`p` must majorize `q`; got {against}")
+        raise Refused("p", "majorize `q`", against)
     return _search(x, y)
 
 
@@ -187,7 +188,7 @@ def _wholes(p: Vector, q: Vector, exact: bool = False) -> tuple[list[int], list[
     """Read two vectors exactly as integers of one unit; True if there are floats among them."""
     x, y = _vector("p", p, exact), _vector("q", q, exact)
     if len(x) != len(y):
-        raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
+        raise Refused("q", f"hold as many numbers as `p`, {len(x)}", len(y))
     ratios = [z.as_integer_ratio() for z in x + y]
     unit = lcm(*{below for _, below in ratios})
     both = [above * (unit // below) for above, below in ratios]
@@ -216,24 +217,24 @@ def _vector(name: str, given: Any, exact: bool = False) -> list[Number]:
         plain = arguments.array(name, must, given, by_code=True)
         if plain.ndim != 1 or plain.dtype.kind not in "iufO":
             got = plain.dtype.name if plain.ndim == 1 else f"{plain.ndim} axes"
-            raise TypeError(f"`{name}` must {must}; got {got}")
+            raise RefusedType(name, must, got)
         given = plain.tolist()
     if not given:
-        raise ValueError(f"`{name}` must hold at least one number; got none")
+        raise Refused(name, "hold at least one number", "none")
     found: list[Number] = []
     for at, z in enumerate(given):
         if isinstance(z, float | np.floating):
             if not isfinite(z):
                 got = "NaN" if z != z else f"{z:g}"
-                raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
+                raise Refused(name, "hold finite numbers", f"{got} at {at}")
             if exact:
-                raise TypeError(f"`{name}` must hold integers or fractions; got float at {at}")
+                raise RefusedType(name, "hold integers or fractions", f"float at {at}")
             z = float(z)
         elif isinstance(z, int | np.integer) and not isinstance(z, bool | np.timedelta64):
             # A timedelta is an integer type of NumPy, too.
             z = int(z)
         elif not isinstance(z, Fraction):
-            raise TypeError(f"`{name}` must hold numbers; got {type(z).__name__} at {at}")
+            raise RefusedType(name, "hold numbers", f"{type(z).__name__} at {at}")
         found.append(z)
     return found
 

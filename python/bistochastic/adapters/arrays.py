@@ -14,6 +14,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import EXACT, spelled_as
 
 if TYPE_CHECKING:
@@ -288,16 +289,15 @@ class Arrays:
         lengths = set()
         for name, column in frame.items():
             if not isinstance(column, np.ndarray | list):
-                must = "`frame` must hold NumPy arrays or lists"
-                raise TypeError(f"column `{name}`: {must}; got {type(column).__name__}")
+                must = "hold NumPy arrays or lists"
+                raise RefusedType("frame", must, type(column).__name__, column=name)
             if isinstance(column, np.ndarray) and column.ndim != 1:
-                must = "`frame` must hold arrays of one axis"
-                raise ValueError(f"column `{name}`: {must}; got {column.ndim}")
+                raise Refused("frame", "hold arrays of one axis", column.ndim, column=name)
             self._given[name] = column
             lengths.add(len(column))
         if len(lengths) > 1:
             listed = ", ".join(str(n) for n in sorted(lengths))
-            raise ValueError(f"`frame` must hold columns of one length; got {listed}")
+            raise Refused("frame", "hold columns of one length", listed)
         self.rows: int = lengths.pop() if lengths else 0
 
     def column(self, name: str) -> np.ndarray | list[object]:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type, whole
 from bistochastic.adapters.frames import Frame
+from bistochastic.errors import RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -87,8 +88,10 @@ class ArrowTable(Frame):
             try:
                 found[name] = arrow_cells.column(column, order)
             except (pa.ArrowException, TypeError):
-                must = f"column `{shown(name)}`: must have a type that can be written cell by cell"
-                raise TypeError(f"{must}; got {shown(str(column.type).split('<')[0])}") from None
+                must = "have a type that can be written cell by cell"
+                raise RefusedType(
+                    "", must, shown(str(column.type).split("<")[0]), column=name
+                ) from None
         return found
 
 

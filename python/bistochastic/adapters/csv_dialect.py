@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+from bistochastic.errors import Refused
 from bistochastic.words import shown
 
 _TABS = ("tab", "\\t")
@@ -38,15 +39,15 @@ class Dialect:
         if separator in _TABS:
             separator = "\t"
         if separator is not None:
-            must = "`separator` must be one ASCII mark, no quote and no line end"
+            must = "be one ASCII mark, no quote and no line end"
             if len(separator) != 1:
-                raise ValueError(f"{must}; got {len(separator)} characters")
+                raise Refused("separator", must, f"{len(separator)} characters")
             if not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
-                raise ValueError(f"{must}; got {shown(repr(separator))}")
+                raise Refused("separator", must, shown(repr(separator)))
         if decimal not in (".", ","):
-            raise ValueError(f"`decimal` must be . or ,; got {shown(decimal)}")
+            raise Refused("decimal", "be . or ,", shown(decimal))
         if max_line_ends < 0:
-            raise ValueError(f"`max_line_ends` must be 0 or more; got {max_line_ends}")
+            raise Refused("max_line_ends", "be 0 or more", max_line_ends)
         return cls(separator, _codec(encoding), decimal, max_line_ends)
 
     @property
@@ -68,12 +69,12 @@ class Dialect:
 
 def _codec(given: str) -> str:
     """Return the name of an encoding, as Python has it."""
-    must = "`encoding` must be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
+    must = "be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
     try:
         found = codecs.lookup(given)
     except (LookupError, ValueError, TypeError, UnicodeError):
-        raise ValueError(f"{must}; got {shown(given)}") from None
+        raise Refused("encoding", must, shown(given)) from None
     # Some codecs of Python turn bytes into bytes, or wrap a string into another one.
     if not found._is_text_encoding or found.incrementaldecoder is None:
-        raise ValueError(f"{must}; got {shown(given)}")
+        raise Refused("encoding", must, shown(given))
     return found.name

@@ -24,6 +24,7 @@ from bistochastic.adapters.arrow_cells import flags, is_string, spelled_out
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import Sink, Source
+from bistochastic.errors import Refused
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ class CsvSource(Source):
         raise self._wrong("be CSV", f"something else in {where}")
 
     def _wrong(self, must: str, got: str) -> ValueError:
-        return ValueError(f"`{self._name}` must {must}; got {got}")
+        return Refused(self._name, must, got)
 
     def _undecodable(self, where: str | None = None) -> ValueError:
         where = where or f"byte {self._bytes.wrong}"

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters.arrow_cells import flags
 from bistochastic.adapters.arrow_cells import whole as joined
-from bistochastic.words import shown
+from bistochastic.errors import Refused
 
 if TYPE_CHECKING:
     from bistochastic.adapters.arrow_cells import Cells
@@ -141,8 +141,7 @@ def check(wrong: Mask, name: str, kind: str, done: int) -> None:
         several = int(wrong.sum())
         got = f"{several} other value{'s' * (several > 1)}"
         where = f"the first in row {done + int(np.argmax(wrong))}"
-        must = f"column `{shown(name)}`: must hold {_WORDS[kind]}"
-        raise ValueError(f"{must}; got {got}, {where}")
+        raise Refused("", f"hold {_WORDS[kind]}", f"{got}, {where}", column=name)
 
 
 def wrong_whole(texts: Cells) -> Mask:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bistochastic.adapters import arrays
 from bistochastic.adapters.frames import home_of
+from bistochastic.errors import RefusedType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ def leaving(given: object, order: np.ndarray | None = None) -> Any:
     """
     make = _maker(given)
     if make is None:
-        raise TypeError(f"`values` must be a column or a table; got {type(given).__name__}")
+        raise RefusedType("values", "be a column or a table", type(given).__name__)
     return make(given, order)
 
 

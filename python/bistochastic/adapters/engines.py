@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bistochastic.adapters.frames import unchanged
+from bistochastic.errors import RefusedType
 from bistochastic.pipeline import abreast
 
 if TYPE_CHECKING:
@@ -46,13 +47,12 @@ def on(f: Protecting, obj: object, observation: object) -> object:
     if run is _on_spark:
         return _on_spark(f, obj, observation)
     if observation is not None:
-        must = "`observation` must come with a Spark DataFrame"
-        raise TypeError(f"{must}; got {type(obj).__name__}")
+        raise RefusedType("observation", "come with a Spark DataFrame", type(obj).__name__)
     return run(f, obj)
 
 
 def _wrong(must: str, obj: object, cure: str = "") -> TypeError:
-    return TypeError(f"`obj` must {must}; got {type(obj).__name__}{cure}")
+    return RefusedType("obj", must, f"{type(obj).__name__}{cure}")
 
 
 def _on_dask(f: Protecting, frame: dd.DataFrame) -> dd.DataFrame:

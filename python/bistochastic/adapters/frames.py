@@ -283,16 +283,15 @@ def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
     """Reject other columns, another order or other types than stated."""
     names, before = list(found), list(expected)
     if names != before:
-        must = "`batch` must have the columns that were said, in their order"
+        must = "have the columns that were said, in their order"
         if len(names) != len(before):
-            raise ValueError(f"{must}; got {len(names)} columns instead of {len(before)}")
+            raise Refused("batch", must, f"{len(names)} columns instead of {len(before)}")
         at = next(i for i, name in enumerate(names) if name != before[i])
         got = f"`{shown(names[at])}` instead of `{shown(before[at])}` at position {at}"
-        raise ValueError(f"{must}; got {got}")
+        raise Refused("batch", must, got)
     for name, kind in found.items():
         if kind != expected[name]:
-            must = f"column `{shown(name)}`: must stay of type {shown(expected[name])}"
-            raise TypeError(f"{must}; got {shown(kind)}")
+            raise RefusedType("", f"stay of type {shown(expected[name])}", shown(kind), column=name)
 
 
 def distinct(names: Iterable[object]) -> list[str]:
@@ -301,9 +300,9 @@ def distinct(names: Iterable[object]) -> list[str]:
     twice = None
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")
+            raise RefusedType("frame", "name its columns by text", type(name).__name__)
         twice = name if twice is None and name in found else twice
         found[name] = None
     if twice is not None:
-        raise ValueError(f"`frame` must name each column once; got `{shown(twice)}` twice")
+        raise Refused("frame", "name each column once", f"`{shown(twice)}` twice")
     return list(found)

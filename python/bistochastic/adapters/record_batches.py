@@ -10,6 +10,7 @@ import pyarrow as pa
 from bistochastic.adapters.arrow_cells import is_string, value_type
 from bistochastic.adapters.arrow_table import ArrowTable, PlacedTable
 from bistochastic.adapters.frames import distinct, unchanged
+from bistochastic.errors import RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def reader_of(given: object) -> pa.RecordBatchReader:
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
             return pa.RecordBatchReader.from_stream(given)
         got += " with columns that Arrow does not have" if hasattr(given, "columns") else ""
-    must = "`reader` must be a RecordBatchReader of pyarrow, or give an Arrow stream"
-    raise TypeError(f"{must}; got {got}")
+    raise RefusedType("reader", "be a RecordBatchReader of pyarrow, or give an Arrow stream", got)
 
 
 def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
@@ -58,9 +58,8 @@ def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
     for one, other in zip(found, expected, strict=True):
         if not one.type.equals(other.type):
             now, before = (shown(str(field.type).split("<")[0]) for field in (one, other))
-            must = f"column `{shown(one.name)}`: must stay of one type"
             got = f"{now} after {before}" if now != before else f"{now} with other parts"
-            raise TypeError(f"{must}; got {got}")
+            raise RefusedType("", "stay of one type", got, column=one.name)
 
 
 def _kinds(schema: pa.Schema) -> dict[str, str]:
@@ -89,7 +88,7 @@ class Pieces:
     def add(self, batch: object) -> None:
         """Hold one more batch."""
         if not isinstance(batch, pa.RecordBatch):
-            raise TypeError(f"`batch` must be a RecordBatch; got {type(batch).__name__}")
+            raise RefusedType("batch", "be a RecordBatch", type(batch).__name__)
         check_schema(batch.schema.remove_metadata(), self._schema)
         if batch.num_rows:
             self._held.append(batch)

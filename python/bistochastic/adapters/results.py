@@ -16,7 +16,7 @@ import numpy as np
 
 from bistochastic.adapters import frames
 from bistochastic.adapters.frames import library
-from bistochastic.errors import RefusedType
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def levels(table: Table, name: str) -> Coded:
     except Exception:
         pass
     # Outside, so the other error is not a part of this one.
-    must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
-    raise TypeError(f"{must}; got {frames.kind_of(table.column(name))}")
+    must = "hold values that can be compared and sorted"
+    raise RefusedType("", must, frames.kind_of(table.column(name)), column=name)
 
 
 def _levels(table: Table, name: str) -> Coded:
@@ -236,14 +236,14 @@ def opened_rows(rows: Any) -> Table:
 def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
     """Return a list for every column of the first row; the others must have them too."""
     if not rows:
-        raise ValueError("`rows` must hold at least one row, to show its columns; got none")
+        raise Refused("rows", "hold at least one row, to show its columns", "none")
     found: dict[str, list[object]] = {name: [] for name in _fields(rows[0], 0)}
     for i, row in enumerate(rows):
         fields = _fields(row, i)
         for name, values in found.items():
             if name not in fields:
-                must = f"`rows` must have the column `{shown(name)}` in every row"
-                raise ValueError(f"{must}; got none in row {i}")
+                must = f"have the column `{shown(name)}` in every row"
+                raise Refused("rows", must, f"none in row {i}", row=i)
             values.append(fields[name])
     return found
 
@@ -255,18 +255,18 @@ def _fields(row: object, i: int) -> Mapping[str, object]:
     # Spark rows have fields with names; so have named tuples.
     names = getattr(row, "__fields__", None) or getattr(row, "_fields", None)
     if not isinstance(row, tuple) or names is None:
-        must = "`rows` must hold dicts, named tuples or rows of Spark, which name their columns"
-        raise TypeError(f"{must}; got {type(row).__name__} in row {i}")
+        must = "hold dicts, named tuples or rows of Spark, which name their columns"
+        raise RefusedType("rows", must, f"{type(row).__name__} in row {i}", row=i)
     return dict(zip(names, row, strict=True))
 
 
 def framed(columns: dict[str, Any], make: Maker | None, library: str | None) -> Any:
     """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
-    must = '`library` must be "pandas" or "polars"'
+    must = 'be "pandas" or "polars"'
     if library is not None and not isinstance(library, str):
-        raise TypeError(f"{must}; got {type(library).__name__}")
+        raise RefusedType("library", must, type(library).__name__)
     if library not in (None, "pandas", "polars"):
-        raise ValueError(f"{must}; got {library!r}")
+        raise Refused("library", must, f"{library!r}")
     if make is not None and library is None:
         return make(columns)
     for name in ("pandas", "polars") if library is None else (library,):

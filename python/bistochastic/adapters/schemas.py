@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.adapters.frames import distinct, library, module_of
+from bistochastic.errors import RefusedType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,9 +52,9 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
     try:
         frame = nw.from_native(native)
     except TypeError:
-        must = "`schema` must be a pandas or polars frame, a pyarrow table or schema, a "
+        must = "be a pandas or polars frame, a pyarrow table or schema, a "
         more = "polars schema, a DuckDB relation, a codebook or a dict of categories"
-        raise TypeError(f"{must}{more}; got {type(schema).__name__}") from None
+        raise RefusedType("schema", f"{must}{more}", type(schema).__name__) from None
     listed = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else frame.schema
     found = []
     for name, dtype in listed.items():

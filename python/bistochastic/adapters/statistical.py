@@ -22,8 +22,8 @@ from bistochastic.adapters.arrow_cells import is_string
 from bistochastic.adapters.parquet_file import ROWS, cast, plain
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.adapters.table_files import Sink, Source, opened
-from bistochastic.errors import OutOfMemoryError
-from bistochastic.words import prefix, shown
+from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,8 +48,8 @@ def _library() -> ModuleType:
         import polars  # noqa: F401
         import pyreadstat
     except ImportError:
-        must = "`pyreadstat` must be installed to read and write files of SPSS, Stata and SAS"
-        raise ValueError(f'{must}; got none: pip install "bistochastic[stat]"') from None
+        must = "be installed to read and write files of SPSS, Stata and SAS"
+        raise Refused("pyreadstat", must, 'none: pip install "bistochastic[stat]"') from None
     return pyreadstat
 
 
@@ -113,9 +113,9 @@ def _read(path: Path, name: str, kinds: Mapping[str, str]) -> pa.Table:
             child.kill()
             raise
     if child.returncode in (apart.FULL, _KILLED):
-        raise OutOfMemoryError(f"`{name}` must fit in memory; got a larger one")
+        raise OutOfMemoryError(name, "fit in memory", "a larger one")
     if table is None or child.returncode:
-        raise ValueError(f"`{name}` must be a {form} file; got a broken one")
+        raise Refused(name, f"be a {form} file", "a broken one")
     return table
 
 
@@ -138,10 +138,10 @@ class StatisticalSink(Sink):
         for name, values in (categories or {}).items():
             texts = [value for value in values if isinstance(value, str)]
             if "" in texts or (form == ".sav" and any(text.endswith(" ") for text in texts)):
-                must = f"must have categories that a {form} file keeps as they are"
+                must = f"have categories that a {form} file keeps as they are"
                 cure = "recode it, or write a .csv or .parquet file"
                 got = "one that is empty or ends in a blank"
-                raise ValueError(f"{prefix([name])}{must}; got {got}: {cure}")
+                raise Refused("", must, f"{got}: {cure}", column=name)
         self._path, self._form, self._labels = path, form, labels
         self._schema = pa.schema([(field.name, _type(field, form)) for field in schema])
         self._held: list[pa.RecordBatch] = []
@@ -155,9 +155,9 @@ class StatisticalSink(Sink):
                 try:
                     self._write(self._schema.empty_table().select([name]))
                 except ValueError:
-                    must = f"must have a name and labels that a {form} file can hold"
+                    must = f"have a name and labels that a {form} file can hold"
                     got = "others, which pyreadstat rejects"
-                    raise ValueError(f"{prefix([name])}{must}; got {got}") from None
+                    raise Refused("", must, got, column=name) from None
             raise
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -174,12 +174,12 @@ class StatisticalSink(Sink):
             if pa.types.is_integer(column.type):
                 ends = [x for x in pc.min_max(column).as_py().values() if x is not None]
                 if any(abs(x) > _EXACT for x in ends):
-                    must = f"must hold integers up to 2^53 in magnitude for a {self._form} file"
-                    raise ValueError(f"{prefix([name])}{must}; got a larger one")
+                    must = f"hold integers up to 2^53 in magnitude for a {self._form} file"
+                    raise Refused("", must, "a larger one", column=name)
             elif is_string(column.type):
                 if pc.any(pc.match_substring(column, "\0")).as_py():
-                    must = f"must hold strings without the character NUL for a {self._form} file"
-                    raise ValueError(f"{prefix([name])}{must}; got one that has it")
+                    must = f"hold strings without the character NUL for a {self._form} file"
+                    raise Refused("", must, "one that has it", column=name)
                 _refuse_alike(name, column, self._form)
         self._write(table)
         _forget_time(self._path, self._form)
@@ -209,8 +209,8 @@ class StatisticalSink(Sink):
             raise
         except Exception:
             # Its message may quote a cell.
-            must = f"`out` must be a table that a {self._form} file can hold"
-            raise ValueError(f"{must}; got one that pyreadstat rejects") from None
+            must = f"be a table that a {self._form} file can hold"
+            raise Refused("out", must, "one that pyreadstat rejects") from None
 
 
 def _refuse_alike(name: str, column: pa.ChunkedArray, form: str) -> None:
@@ -223,9 +223,9 @@ def _refuse_alike(name: str, column: pa.ChunkedArray, form: str) -> None:
         got = "empty strings and missing values, which are the same there"
     else:
         return
-    must = f"must hold strings that a {form} file can tell apart"
+    must = f"hold strings that a {form} file can tell apart"
     cure = "recode them, or write a .csv or .parquet file"
-    raise ValueError(f"{prefix([name])}{must}; got {got}: {cure}")
+    raise Refused("", must, f"{got}: {cure}", column=name)
 
 
 def _forget_time(path: Path, form: str) -> None:
@@ -253,5 +253,5 @@ def _type(field: pa.Field, form: str) -> pa.DataType:
         return pa.timestamp("us")
     if pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
         return kind
-    must = f"must hold strings, numbers, booleans or dates for a {form} file"
-    raise TypeError(f"{prefix([field.name])}{must}; got {shown(str(kind).split('<')[0])}")
+    must = f"hold strings, numbers, booleans or dates for a {form} file"
+    raise RefusedType("", must, shown(str(kind).split("<")[0]), column=field.name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.schemas import MOST_LEVELS, columns_of, levels_among
-from bistochastic.errors import OutOfMemoryError
+from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -119,9 +119,8 @@ def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
     """Return the ending of a file that can be written, or read."""
     found = path.suffix.lower()
     if found not in endings:
-        got = shown(path.suffix) or "no ending"
         listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise ValueError(f"`{name}` must end in {listed}; got {got}")
+        raise Refused(name, f"end in {listed}", shown(path.suffix) or "no ending")
     return found
 
 
@@ -133,7 +132,7 @@ def check_file(path: Path, name: str) -> None:
         if path.is_file():
             return
         got = "a folder" if path.is_dir() else got
-    raise ValueError(f"`{name}` must be a file; got {got}")
+    raise Refused(name, "be a file", got)
 
 
 def needs_pyarrow() -> None:
@@ -141,8 +140,8 @@ def needs_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        must = "`pyarrow` must be installed to read and write files"
-        raise ValueError(f'{must}; got none: pip install "bistochastic[files]"') from None
+        must = "be installed to read and write files"
+        raise Refused("pyarrow", must, 'none: pip install "bistochastic[files]"') from None
 
 
 def opened(
@@ -300,16 +299,14 @@ def said(name: str) -> Iterator[None]:
         yield
     except MemoryError:
         # Also a small file that says that it is large.
-        raise OutOfMemoryError(f"`{name}` must fit in memory; got a larger one") from None
+        raise OutOfMemoryError(name, "fit in memory", "a larger one") from None
     except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowIndexError, UnicodeDecodeError):
-        raise ValueError(f"`{name}` must be a file of its kind; got a broken one") from None
+        raise Refused(name, "be a file of its kind", "a broken one") from None
     except pa.ArrowNotImplementedError:
-        raise ValueError(
-            f"`{name}` must hold types that pyarrow can read here; got one that it cannot"
-        ) from None
+        raise Refused(name, "hold types that pyarrow can read here", "one that it cannot") from None
     except OSError as error:
         reason = error.strerror or "one that cannot be read"
-        raise ValueError(f"`{name}` must be a file to read; got {reason}") from None
+        raise Refused(name, "be a file to read", reason) from None
 
 
 def columns_in(source: Source, *, look: bool) -> list[Column]:

@@ -14,9 +14,10 @@ from bistochastic.audit.findings import OTHER
 from bistochastic.audit.pairing import pair_rows, same_people
 from bistochastic.audit.results import Audit, Part, Rate
 from bistochastic.audit.views import releases
-from bistochastic.plan.attributes import prefix
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.plan.release import Release
 from bistochastic.progress import watched
+from bistochastic.words import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,12 +62,12 @@ def attack(
 ) -> Audit:  # fmt: skip
     """See :func:`bistochastic.audit`."""
     if not isinstance(release, Release):
-        raise TypeError(f"`release` must be a Release; got {type(release).__name__}")
+        raise RefusedType("release", "be a Release", type(release).__name__)
     plan = release.plan
     plan._refuse_undecided()
     level = _core.as_real("confidence", "be between 0 and 1", confidence)
     if not 0 < level < 1:
-        raise ValueError(f"`confidence` must be between 0 and 1; got {level:g}")
+        raise Refused("confidence", "be between 0 and 1", f"{level:g}")
     many = None if targets is None else _core.as_whole("targets", targets, 1)
     rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
     with watched("auditing", progress) as tell:
@@ -142,18 +143,18 @@ def _others(
     """Other releases: of the same file, or a pair of another wave and its release."""
     found = []
     if isinstance(also, Release | str) or not isinstance(also, list | tuple):
-        raise TypeError(f"`also` must be a list of releases; got {type(also).__name__}")
+        raise RefusedType("also", "be a list of releases", type(also).__name__)
     if also and pairs.how == "nothing":
-        raise ValueError("`also` must come with rows that can be paired; got shuffled rows")
+        raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
         if not isinstance(release, Release):
-            raise TypeError(f"`also` must hold releases; got {type(release).__name__}")
+            raise RefusedType("also", "hold releases", type(release).__name__)
         paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
-            raise ValueError("`also` must hold rows that can be paired; got shuffled rows")
+            raise Refused("also", "hold rows that can be paired", "shuffled rows")
         if wave is not original and (pairs.id_column is None or paired.id_column is None):
-            raise ValueError("`id_column` must match the people of both waves; got none")
+            raise Refused("id_column", "match the people of both waves", "none")
         evidence = gather_evidence(paired, release.plan, Steps(None))
         for channel in evidence.channels:
             # It raises an error for reports that the plan does not give.

@@ -15,9 +15,9 @@ from bistochastic import structure
 from bistochastic.adapters.results import levels
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import Numeric
 from bistochastic.tables.question import digits
-from bistochastic.words import shown
+from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,9 +204,7 @@ def _present(pairs: Pairs, plan: Plan) -> None:
             unit = attribute.unit if table is pairs.original else None
             for column in (*attribute.columns, chosen, unit):
                 if column is not None and column not in table.names:
-                    raise ValueError(
-                        f"{prefix([column])}must be in `{where}`; got none of that name"
-                    )
+                    raise Refused("", f"be in `{where}`", "none of that name", column=column)
 
 
 @contextmanager
@@ -225,8 +223,8 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("release"):
         released = attribute._read(pairs.released).values.astype(np.float64)
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
-        must = "must hold the numbers of `original` in `release`, as they were permuted"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
+        must = "hold the numbers of `original` in `release`, as they were permuted"
+        raise Refused("", must, "different ones", column=attribute.columns)
     far = _far(true)
     return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
 
@@ -251,8 +249,8 @@ def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
     missing = none if before.missing is None else pairs.moved(before.missing)
     differ = missing != (none if beside.missing is None else beside.missing)
     if differ.any():
-        must = "must be missing in the same rows of `original` and `release`"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
+        must = "be missing in the same rows of `original` and `release`"
+        raise Refused("", must, _others(differ), column=attribute.columns)
     occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
     groups = none if beside.groups is None else beside.groups
     tables, two = None, []
@@ -291,9 +289,9 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     codes = pairs.moved(codes)
     differ = codes != now
     if differ.any() and pairs.how != "nothing":
-        must = "must be the same in `original` and `release`, as it is unprotected"
+        must = "be the same in `original` and `release`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
-        raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
+        raise Refused("", must, f"{_others(differ)}: {cure}", column=name)
     return _read_seen(name, codes, values)
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic.audit.results import Guess, Rate
+from bistochastic.errors import Refused
 from bistochastic.estimate import clopper_pearson
-from bistochastic.plan.attributes import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,9 +138,9 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
     share, most = min(1.0, expected / n), float(rows_per_person)
     variance = n * share * (1 - share) * most
     if not abs(hits - expected) <= margin(variance, most, _REFUSED):
-        must = "must hold reports of `original` under this plan, row by row"
+        must = "hold reports of `original` under this plan, row by row"
         got = "reports that the plan does not give: other data, another plan or another order"
-        raise ValueError(f"{prefix(channel.columns)}{must}; got {got} of rows")
+        raise Refused("", must, f"{got} of rows", column=channel.columns)
     made = rate(hits, n, confidence, without / n, expected / n, variance, most)
     return Guess(channel.columns, n, made)
 
@@ -160,6 +160,6 @@ def refuse_other_counts(channel: Protected) -> None:
     alarm = _REFUSED / law.size
     for count, mean in zip(said.tolist(), expected.tolist(), strict=True):
         if not abs(count - mean) <= margin(mean * shared, float(shared), alarm):
-            must = "must be reported as often as `original` and this plan lead to expect"
+            must = "be reported as often as `original` and this plan lead to expect"
             got = "counts that the plan does not give: other data or another plan"
-            raise ValueError(f"{prefix(channel.columns)}{must}; got {got}")
+            raise Refused("", must, got, column=channel.columns)

@@ -15,7 +15,7 @@ from bistochastic import _core, arguments, backend
 from bistochastic.adapters.results import opened
 from bistochastic.audit.evidence import same_codes
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.plan.release import Release
 from bistochastic.plan.waves import Ids, read_ids
 from bistochastic.sources import key_of
@@ -74,8 +74,8 @@ def pair_rows(
 ) -> Pairs:
     """Both tables, row by row; an error if nothing matches the rows."""
     if isinstance(original, Release):
-        must = "`original` must be the table before it was protected"
-        raise TypeError(f"{must}; got a Release: are the two swapped?")
+        must = "be the table before it was protected"
+        raise RefusedType("original", must, "a Release: are the two swapped?")
     plan, certificate = release.plan, release._certificate
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
@@ -85,8 +85,8 @@ def pair_rows(
     for column in plan.drop:
         # What a plan leaves out cannot be in the release alone.
         if column in after.names and column not in before.names:
-            must = f"`original` must have `{shown(column)}`, which the plan leaves out"
-            raise ValueError(f"{must}; got it in `release` alone: are the two swapped?")
+            must = f"have `{shown(column)}`, which the plan leaves out"
+            raise Refused("original", must, "it in `release` alone: are the two swapped?")
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
     mixed, memoised, used = False, False, None
@@ -98,14 +98,14 @@ def pair_rows(
             hashed = hashed or certificate.ids.pseudonym
     mixed = mixed if shuffled is None else shuffled
     if before.rows != after.rows:
-        must = "`release` must have as many rows as `original`"
-        raise ValueError(f"{must}; got {after.rows}, where there are {before.rows}")
+        must = "have as many rows as `original`"
+        raise Refused("release", must, f"{after.rows}, where there are {before.rows}")
     if not before.rows:
-        raise ValueError("`original` must have at least one row; got none")
+        raise Refused("original", "have at least one row", "none")
     for given, at in ((name, before), (hashed, after)):
         if given is not None and given not in at.names:
             where = "`original`" if at is before else "`release`"
-            raise ValueError(f"{prefix([given])}must be in {where}; got none of that name")
+            raise Refused("", f"be in {where}", "none of that name", column=given)
     pairs = Pairs(before, after, None, "order", None, name, hashed, memoised, used)
     if name is None:
         return _by_columns(pairs, plan) if mixed else pairs
@@ -116,8 +116,7 @@ def pair_rows(
         held = Ids(backend.Ids([]), backend.pseudonyms(own, key, plan=plan.name)).pseudonyms()
         return _by_ids(pairs, held, hashed, "pseudonym", mixed)
     if mixed and hashed is not None:
-        must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
-        raise ValueError(f"{must}; got none")
+        raise Refused("key", "be given to read the pseudonyms, as the rows were shuffled", "none")
     pairs = replace(pairs, people=number([own])[0])
     return _by_columns(pairs, plan) if mixed else pairs
 
@@ -146,15 +145,15 @@ def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
             continue
         own, theirs, values = same_codes(before, after, name)
         if not np.array_equal(np.sort(own), np.sort(theirs)):
-            must = "must hold the same values in `original` and `release`, as it is unprotected"
-            raise ValueError(f"{prefix([name])}{must}; got values of a different file")
+            must = "hold the same values in `original` and `release`, as it is unprotected"
+            raise Refused("", must, "values of a different file", column=name)
         joined = both * len(values) + np.stack([own, theirs])
         both = np.unique(joined, return_inverse=True)[1].reshape(both.shape)
     own, theirs = both
     order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
     if not np.array_equal(own[order], theirs[other]):
-        must = "`release` must hold the unprotected columns of `original`, in any order of rows"
-        raise ValueError(f"{must}; got other combinations of values: is it of a different file?")
+        must = "hold the unprotected columns of `original`, in any order of rows"
+        raise Refused("release", must, "other combinations of values: is it of a different file?")
     if len(np.unique(own)) < before.rows:
         return replace(pairs, how="nothing")
     places = np.empty(before.rows, np.intp)
@@ -176,7 +175,7 @@ def open_table(name: str, frame: object) -> Table:
 def list_names(name: str, given: object) -> list[str]:
     """Read a list of columns."""
     if isinstance(given, str):
-        raise TypeError(f"`{name}` must be a list of columns; got str")
+        raise RefusedType(name, "be a list of columns", "str")
     listed = arguments.items(name, "be a list of columns", given, unordered=True)
     return [named(name, each) for each in listed]
 
@@ -187,21 +186,18 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
     people, known = int(own.max()) + 1, int(theirs.max()) + 1
     if known > people:
         row = int(np.argmax(theirs >= people))
-        must = "must hold the same ids in both tables"
         got = f"{known - people} others in the release, the first in row {row}"
-        raise ValueError(f"{prefix([column])}{must}; got {got}")
+        raise Refused("", "hold the same ids in both tables", got, column=column)
     order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
     counts = np.bincount(own)
     if not np.array_equal(own[order], theirs[other]):
-        must = "must have as many rows per id in both tables"
+        must = "have as many rows per id in both tables"
         count = int((counts != np.bincount(theirs, minlength=people)).sum())
-        got = f"{count} id{'s' * (count > 1)} with more or fewer"
-        raise ValueError(f"{prefix([column])}{must}; got {got}")
+        raise Refused("", must, f"{count} id{'s' * (count > 1)} with more or fewer", column=column)
     if mixed and int(counts.max()) > 1:
-        must = "must tell rows apart, as they were shuffled"
         several = int((counts > 1).sum())
         got = f"{several} id{'s' * (several > 1)} with several rows"
-        raise ValueError(f"{prefix([column])}{must}; got {got}")
+        raise Refused("", "tell rows apart, as they were shuffled", got, column=column)
     places = np.empty(len(own), np.intp)
     places[other] = order
     return replace(pairs, places=places, how=how, people=theirs)

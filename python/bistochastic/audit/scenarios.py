@@ -25,7 +25,8 @@ from bistochastic.audit.linkage import FEW, numbered, place_among
 from bistochastic.audit.pairing import list_names
 from bistochastic.audit.results import Scenario
 from bistochastic.audit.views import View, cells_of, predict, views
-from bistochastic.plan.attributes import Binned, prefix
+from bistochastic.errors import Refused
+from bistochastic.plan.attributes import Binned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,13 +64,13 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
             known = dict(zip(names, map(_tolerance, each.values()), strict=True))
         for column, off in known.items():
             if off and _numbers(evidence, column) is None:
-                must = "`knows` must be exact if values are not numbers"
-                raise ValueError(f"{prefix([column])}{must}; got a tolerance")
+                must = "be exact if values are not numbers"
+                raise Refused("knows", must, "a tolerance", column=column)
         secret = [c for c in seen if isinstance(seen[c], View)]
         left = tuple(c for c in (secret if wants is None else wanted) if c not in known)
         if wanted and not left:
-            must = "`wants` must name a column that the intruder does not know"
-            raise ValueError(f"{must}; got only columns of `knows`")
+            must = "name a column that the intruder does not know"
+            raise Refused("wants", must, "only columns of `knows`")
         found.append(Asked(known, left))
     return found
 
@@ -77,7 +78,7 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
 def _tolerance(given: object) -> float:
     found = _core.as_real("knows", "hold tolerances", given)
     if not 0 <= found < np.inf:
-        raise ValueError(f"`knows` must hold tolerances of at least 0; got {found:g}")
+        raise Refused("knows", "hold tolerances of at least 0", f"{found:g}")
     return found
 
 
@@ -86,10 +87,10 @@ def _known(name: str, given: object, evidence: Evidence) -> list[str]:
     found = list_names(name, given)
     for column in found:
         if column not in _columns(evidence):
-            must = f"`{name}` must name columns of the release with categories, or unprotected ones"
+            must = "name columns of the release with categories, or unprotected ones"
             numbers = any(column == each.name for each in evidence.numbers)
             got = "a column of permuted or averaged numbers" if numbers else "none of that name"
-            raise ValueError(f"{prefix([column])}{must}; got {got}")
+            raise Refused(name, must, got, column=column)
     return found
 
 

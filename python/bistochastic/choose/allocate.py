@@ -19,6 +19,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families
 from bistochastic.choose import largest
+from bistochastic.errors import Refused
 from bistochastic.measures import log2_up
 from bistochastic.words import show_text
 
@@ -88,12 +89,12 @@ def allocate(
     many = [_core.as_whole("sizes", size, 1) for size in
             arguments.items("sizes", "list numbers of categories", sizes)]  # fmt: skip
     if not many:
-        raise ValueError("`sizes` must hold at least one number of categories; got none")
+        raise Refused("sizes", "hold at least one number of categories", "none")
     worth = _numbers("weights", weights, len(many), 1.0, math.inf)
     floors = _numbers("min_beta", min_beta, len(many), 0.0, 1.0)
     if (beta is None) == (epsilon is None):
         got = "none" if beta is None else "both"
-        raise ValueError(f"`allocate` must be given exactly one of beta, epsilon; got {got}")
+        raise Refused("allocate", "be given exactly one of beta, epsilon", got)
     r = np.array(many, float)
     caps = np.array([_cap(size, floor) for size, floor in zip(many, floors.tolist(), strict=True)])
     if beta is not None:
@@ -125,13 +126,12 @@ def _numbers(name: str, given: object, count: int, default: float, most: float) 
     if not isinstance(given, int | float):
         listed = arguments.items(name, "hold one number per column", given)
         if len(listed) != count:
-            must = f"`{name}` must hold {count} numbers, one per column"
-            raise ValueError(f"{must}; got {len(listed)}")
+            raise Refused(name, f"hold {count} numbers, one per column", len(listed))
     found = [_core.as_real(name, must, x) for x in listed]
     for i, x in enumerate(found):
         if not (0 <= x <= most and x < math.inf):
             got = "NaN" if math.isnan(x) else f"{x:g}"
-            raise ValueError(f"`{name}` must {must}; got {got} for column {i}")
+            raise Refused(name, must, f"{got} for column {i}")
     return np.array(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from bistochastic.errors import SingularMatrixError
+from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 from bistochastic.words import Shown, table
@@ -113,10 +113,10 @@ def compare(
     ...
     """
     if not matrices:
-        raise ValueError("`compare` must be given matrices; got none")
+        raise Refused("compare", "be given matrices", "none")
     for matrix in matrices:
         if not isinstance(matrix, Matrix):
-            raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
+            raise RefusedType("compare", "be given matrices", type(matrix).__name__)
     profiles = []
     with watched("comparing", progress) as tell:
         for matrix in matrices:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, families, measures
-from bistochastic.errors import GuaranteeError, OutOfReachError
+from bistochastic.errors import GuaranteeError, OutOfReachError, Refused
 from bistochastic.progress import watched
 from bistochastic.words import exact
 
@@ -73,14 +73,14 @@ def optimal(
     must = "hold numbers of at least 0, as many rows as columns"
     costs = arguments.floats("cost", must, cost)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or not costs.size:
-        raise ValueError(f"`cost` must {must}; got shape {costs.shape}")
+        raise Refused("cost", must, f"shape {costs.shape}")
     if not (costs >= 0).all():
         u, v = np.argwhere(~(costs >= 0))[0].tolist()
-        raise ValueError(f"`cost` must {must}; got {arguments.fault(costs[u, v])} at {u}, {v}")
+        raise Refused("cost", must, f"{arguments.fault(costs[u, v])} at {u}, {v}")
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
-        raise ValueError(f"`optimal` must be given at least one of {', '.join(given)}; got none")
+        raise Refused("optimal", f"be given at least one of {', '.join(given)}", "none")
     with watched("optimizing"):
         problem = _Problem(costs, _support(np.isfinite(costs)))
         solution = problem.solve(asked)
@@ -99,8 +99,8 @@ def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     to = csgraph.maximum_bipartite_matching(csr_matrix(allowed), "column")
     if (to < 0).any():
-        must = "`cost` must allow a permutation: a report of its own for every category"
-        raise ValueError(f"{must}; got costs that forbid all of them")
+        must = "allow a permutation: a report of its own for every category"
+        raise Refused("cost", must, "costs that forbid all of them")
     # After the matching an entry is on a permutation just if it closes a cycle.
     _, part = csgraph.connected_components(csr_matrix(allowed[:, to]), True, "strong")
     found = np.zeros_like(allowed)
@@ -238,15 +238,15 @@ class _Problem:
         """Say why no matrix meets the requirements: one cannot be met, or two together."""
         for name, limit in asked.items():
             if name == "epsilon" and limit < math.inf:
-                must = "`epsilon` must be inf if costs forbid entries"
-                return OutOfReachError(f"{must}; got {exact(limit)}", least=math.inf)
+                must = "be inf if costs forbid entries"
+                return OutOfReachError("epsilon", must, exact(limit), least=math.inf)
             if name != "epsilon":
                 found = self.solve({}, most=name)
                 assert found is not None
                 own = _realised(self._rounded(found[0]), name)
                 if own < limit:
-                    must = f"`{name}` must be at most {exact(own)} if costs forbid entries"
-                    return OutOfReachError(f"{must}; got {exact(limit)}", most=own)
+                    must = f"be at most {exact(own)} if costs forbid entries"
+                    return OutOfReachError(name, must, exact(limit), most=own)
         pairs = [pair for pair in combinations(asked, 2)
                  if self.solve({name: asked[name] for name in pair}) is None]  # fmt: skip
         names = pairs[0] if pairs else tuple(asked)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments, families
-from bistochastic.errors import OutOfReachError
+from bistochastic.errors import OutOfReachError, Refused, RefusedType
 from bistochastic.words import exact
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def by_suspicion(given: object) -> float:
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
     """
-    must = "`suspicion` must be two probabilities (before, after), the second the larger one"
+    must = "be two probabilities (before, after), the second the larger one"
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType("suspicion", must, type(given).__name__)
     before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in given)
     if not 0 < before < after < 1:
-        raise ValueError(f"{must}; got {before:g} and {after:g}")
+        raise Refused("suspicion", must, f"{before:g} and {after:g}")
     return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)
 
 
@@ -52,7 +52,7 @@ def ways(family: str, size: int, cost: NDArray[np.float64] | None) -> tuple[Make
     assert cost is not None
     steps = cost[np.isfinite(cost) & (cost > 0)]
     if not len(steps):
-        raise ValueError("`cost` must hold a positive number; got none")
+        raise Refused("cost", "hold a positive number", "none")
     table = np.asarray(cost)
     ends = _logarithms(float(steps.min()), float(steps.max()))
     coldest = float(steps.max()) / 2**14
@@ -81,7 +81,7 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
         cost = parameters.get("cost")
         table = None if cost is None else np.asarray(cost, float)
         if family == "gibbs" and table is None:
-            raise TypeError("`cost` must be given for gibbs; got nothing")
+            raise RefusedType("cost", "be given for gibbs", "nothing")
         make, low, high = ways(family, size, table)
         own: Callable[[Matrix], float] = lambda m: float(getattr(m, name) or 0.0)  # noqa: E731
         least = own(make(high))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core, difference_sets, families, measures, operators
 from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
+from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.words import Shown, down, exact, shown, table, up
@@ -123,7 +124,8 @@ def strongest(
     >>> bs.strongest(4, records=500, tolerance=0.03)
     Traceback (most recent call last):
         ...
-    ValueError: `tolerance` must be at least 0.0438... for 500 records, even without noise; got 0.03
+    bistochastic.errors.Refused: `tolerance` must be at least 0.0438... for 500 records, even
+        without noise; got 0.03
     """
     goal = Goal.of(records, tolerance, share, confidence, design_effect)
     many = _core.as_whole("size", size, 2)
@@ -140,9 +142,9 @@ def _names(family: object, cost: object) -> list[str]:
     for name in names:
         if name not in known:
             got = shown(name) if isinstance(name, str) else type(name).__name__
-            raise ValueError(f"`family` must {must}; got {got}")
+            raise Refused("family", must, got)
         if name == "gibbs" and cost is None:
-            raise ValueError("`cost` must be given for gibbs; got none")
+            raise Refused("cost", "be given for gibbs", "none")
     return names
 
 
@@ -168,8 +170,8 @@ class Goal:
         goal = cls(many / more, within, part, z)
         least = goal.within(families.identity(2))
         if not least <= within:
-            must = f"`tolerance` must be at least {exact(least)} for {many} records"
-            raise ValueError(f"{must}, even without noise; got {exact(within)}")
+            must = f"be at least {exact(least)} for {many} records"
+            raise Refused("tolerance", f"{must}, even without noise", exact(within))
         return goal
 
     def within(self, matrix: Matrix) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
-from bistochastic.errors import OutOfReachError, SingularMatrixError
+from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
 from bistochastic.matrix import Matrix
@@ -198,8 +198,7 @@ def attempt(make: Make, size: int, beta: float) -> Matrix | OutOfReachError:
             raise
         return error
     if not isinstance(matrix, Matrix):
-        must = "`families` must hold functions that return a matrix"
-        raise TypeError(f"{must}; got {type(matrix).__name__}")
+        raise RefusedType("families", "hold functions that return a matrix", type(matrix).__name__)
     return matrix
 
 
@@ -211,18 +210,18 @@ def makers(families: object) -> dict[str, Make]:
         made = dict(families.items())
         for make in made.values():
             if not callable(make):
-                must = "`families` must map labels to functions of a size and a beta"
-                raise TypeError(f"{must}; got {type(make).__name__}")
+                must = "map labels to functions of a size and a beta"
+                raise RefusedType("families", must, type(make).__name__)
     else:
         must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
         names = items("families", must, families, unordered=True)
         for name in names:
             if not isinstance(name, str) or name not in BY_BETA:
                 got = repr(name) if isinstance(name, str) else type(name).__name__
-                raise ValueError(f"`families` must {must}; got {got}")
+                raise Refused("families", must, got)
         made = {name: by_name(name, "beta") for name in names}
     if not made:
-        raise ValueError("`families` must hold at least one; got none")
+        raise Refused("families", "hold at least one", "none")
     return made
 
 
@@ -235,12 +234,12 @@ def numbers(name: str, given: object, default: Iterable[float], most: float) -> 
     """Read finite numbers from 0 to ``most``, in rising order."""
     must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
     if isinstance(given, str):
-        raise TypeError(f"`{name}` must {must}; got str")
+        raise RefusedType(name, must, "str")
     listed = default if given is None else items(name, must, given, unordered=True)
     found = sorted(_core.as_real(name, must, x) for x in listed)
     for x in found:
         if not (0 <= x <= most and x < math.inf):
-            raise ValueError(f"`{name}` must {must}; got {x:g}")
+            raise Refused(name, must, f"{x:g}")
     if not found:
-        raise ValueError(f"`{name}` must {must}; got none")
+        raise Refused(name, must, "none")
     return found

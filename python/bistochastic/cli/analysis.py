@@ -23,6 +23,7 @@ from bistochastic.cli.options import (
 )
 from bistochastic.cli.plans import read_law
 from bistochastic.cli.typed import columns_named, conditions
+from bistochastic.errors import Refused
 from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
 from bistochastic.words import shown
@@ -48,8 +49,8 @@ def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, 
         check_file(file, name)
         certificate = find_certificate(file)
         if certificate is None:
-            must = f"`{name}` must have its certificate next to it or in it, or --plan be given"
-            raise ValueError(f"{must}; got neither")
+            must = "have its certificate next to it or in it, or --plan be given"
+            raise Refused(name, must, "neither")
         return certificate.plan, certificate
     plan, certified = read_law(typed)
     certificate = find_certificate(file) if file.name else None
@@ -73,8 +74,7 @@ def refuse_missing(needed: Iterable[str], names: Sequence[str]) -> None:
     """Raise an error for a file without a column."""
     for column in needed:
         if column not in names:
-            must = f"`file` must have the column `{shown(column)}`"
-            raise ValueError(f"{must}; got none of that name")
+            raise Refused("file", f"have the column `{shown(column)}`", "none of that name")
 
 
 @main.command(short_help="Estimate tables of the original.")
@@ -151,8 +151,8 @@ def estimate(
     names = columns_in(file, dialect)
     asked_for = [bool(by), mean is not None, count, bool(ratio)]
     if asked_for.count(True) != 1:
-        must = "`estimate` must be given one of --by, --mean, --count and --ratio"
-        raise ValueError(f"{must}; got {asked_for.count(True) or 'none'}")
+        must = "be given one of --by, --mean, --count and --ratio"
+        raise Refused("estimate", must, asked_for.count(True) or "none")
     design = Design._of(design_of(survey, fpc, names), law)
     who = people(population, design)
     for each in (design.weights, *(design.replicates or ()), *design._sizes):

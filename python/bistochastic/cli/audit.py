@@ -16,6 +16,7 @@ from bistochastic.cli.options import FILE, columns_option, json_option, plan_opt
 from bistochastic.cli.plans import read_law
 from bistochastic.cli.releases import read_key
 from bistochastic.cli.typed import columns_named
+from bistochastic.errors import Refused
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -142,7 +143,7 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
         try:
             found[column] = float(far)
         except ValueError:
-            raise ValueError(f"`--knows` must be like sex,age=2; got {shown(each)}") from None
+            raise Refused("--knows", "be like sex,age=2", shown(each)) from None
     return found
 
 
@@ -162,9 +163,8 @@ def _check_order(original: Path, release: Path, plan: Path | None) -> None:
     except ValueError:
         # The certificate is about another release.
         return
-    must = "`original` must be the file before it was protected"
     got = "one with a certificate of this plan next to it, while `release` has none"
-    raise ValueError(f"{must}; got {got}: are the two swapped?")
+    raise Refused("original", "be the file before it was protected", f"{got}: are the two swapped?")
 
 
 def _texts(path: Path, name: str) -> list[str]:

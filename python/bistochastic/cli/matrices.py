@@ -14,6 +14,7 @@ from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.options import json_option
 from bistochastic.cli.plans import is_plan, read_law
 from bistochastic.cli.typed import from_words, is_file, read_table, value
+from bistochastic.errors import Refused
 from bistochastic.report import facts
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def inspect(
         say_json(target.to_dict()) if as_json else say(target)
         return
     if records is not None:
-        raise ValueError("`records` must go with a plan; got a matrix")
+        raise Refused("records", "go with a plan", "a matrix")
     costs = None if cost is None else value("cost", cost)
     if is_file(family):
         matrix = families.dense(read_table(family))

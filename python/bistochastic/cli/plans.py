@@ -12,6 +12,7 @@ from click import argument, option
 from bistochastic.cli.group import in_shell, main, say, say_json
 from bistochastic.cli.options import FILE, columns_option, reads_csv
 from bistochastic.cli.typed import columns_named
+from bistochastic.errors import Refused
 from bistochastic.files.whole import in_file, new
 from bistochastic.progress import watched
 from bistochastic.words import shown
@@ -40,12 +41,12 @@ def text_of(path: Path, name: str) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         where = f"other bytes at byte {error.start} of {shown(path)}"
-        raise ValueError(f"`{name}` must be UTF-8; got {where}") from None
+        raise Refused(name, "be UTF-8", where) from None
     except FileNotFoundError:
-        raise ValueError(f"`{name}` must be a file to read; got none at {shown(path)}") from None
+        raise Refused(name, "be a file to read", f"none at {shown(path)}") from None
     except OSError as error:
         why = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
-        raise ValueError(f"`{name}` must be a file to read; got {why} at {shown(path)}") from None
+        raise Refused(name, "be a file to read", f"{why} at {shown(path)}") from None
 
 
 def read_plan(path: Path, name: str) -> Plan:
@@ -54,8 +55,7 @@ def read_plan(path: Path, name: str) -> Plan:
 
     form = path.suffix.lower()
     if form not in _FILES:
-        got = shown(path.suffix) or "no ending"
-        raise ValueError(f"`{name}` must end in {' or '.join(_FILES)}; got {got}")
+        raise Refused(name, f"end in {' or '.join(_FILES)}", shown(path.suffix) or "no ending")
     text = text_of(path, name)
     with in_file(path):
         return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
@@ -170,9 +170,9 @@ def _plan(
     if file is None and codebook is None:
         raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
     if out is not None and out.suffix.lower() != ".toml":
-        raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
+        raise Refused("out", "end in .toml", shown(out.suffix) or "no ending")
     if out is not None and out.exists():
-        raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
+        raise Refused("out", "be a new file", f"one that there is: {shown(out)}")
     columns: list[Column] | None = None
     if file is not None and file.suffix.lower() == ".json":
         columns = draft.columns(file, look=False)
@@ -200,10 +200,10 @@ def _plan(
             with new(out, "out") as part:
                 part.write_text(made.plan.to_toml(), encoding="utf-8")
         except FileNotFoundError:
-            must = "`out` must be in a folder that there is"
-            raise ValueError(f"{must}; got none at {shown(out.parent)}") from None
+            must = "be in a folder that there is"
+            raise Refused("out", must, f"none at {shown(out.parent)}") from None
         except OSError as error:
-            raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
+            raise Refused("out", "be a file to write", error.strerror) from None
         say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
     # Last, where they are noticed; to stderr if the plan itself goes to stdout.
     for sentence in (*made.blanks, *made.left_out):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _refuse_same(written: str, to: Path, name: str, read: Path | None) -> None:
     """Raise an error if a file to write is also one to read, or another one to write."""
     if read is not None and os.path.realpath(to) == os.path.realpath(read):
-        raise ValueError(f"`{written}` must be another file than `{name}`; got the same")
+        raise Refused(written, f"be another file than `{name}`", "the same")
 
 
 @main.command(short_help="Protect a file by a plan.")
@@ -103,7 +103,7 @@ def protect(
     from bistochastic.plan.options import Options
 
     if not all(out.name for out in outs):
-        raise ValueError("`out` must be a file; got a folder")
+        raise Refused("out", "be a file", "a folder")
     out = outs[0]
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Any = after
@@ -115,7 +115,7 @@ def protect(
     }  # fmt: skip
     for name, value in given.items():
         if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
-            raise ValueError(f"`{name}` must go with id_column; got no id_column")
+            raise Refused(name, "go with id_column", "no id_column")
     for name, path in {"in": source, "plan": plan, "key-file": key_file}.items():
         for each in (*outs, target):
             _refuse_same("certificate" if each is target else "out", each, name, path)
@@ -166,7 +166,7 @@ def _named(pairs: tuple[str, ...]) -> dict[str, str]:
         column, mark, name = pair.rpartition("=")
         if not mark or column in found:
             got = f"`{shown(column)}` twice" if mark else f"`{shown(pair)}`"
-            raise ValueError(f"`--unit-pseudonym` must be COLUMN=NAME, each once; got {got}")
+            raise Refused("--unit-pseudonym", "be COLUMN=NAME, each once", got)
         found[column] = name
     return found
 
@@ -207,7 +207,7 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
     elif records is None:
         certificate.report(out, **options)
     else:
-        raise ValueError("`records` must go with a plan; got a certificate")
+        raise Refused("records", "go with a plan", "a certificate")
     say(f"Written to {shown(out)}")
 
 
@@ -267,8 +267,7 @@ def _key_new(file: Path) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        must = f"`{shown(file)}` must be a new file that can be written"
-        raise ValueError(f"{must}; got {error.strerror}") from None
+        raise Refused(shown(file), "be a new file that can be written", error.strerror) from None
     say(f"{shown(file)}: key {made.fingerprint}, which only you can read")
     say("Store it as securely as the original data. Destroy it when no further wave is due.")
 
@@ -291,8 +290,7 @@ def read_key(file: Path) -> Key:
         try:
             found = Key.from_file(file)
         except OSError as error:
-            must = f"`{shown(file)}` must be a file that can be read"
-            raise ValueError(f"{must}; got {error.strerror}") from None
+            raise Refused(shown(file), "be a file that can be read", error.strerror) from None
     for warning in said:
         warn(str(warning.message))
     return found

@@ -13,7 +13,7 @@ from click import option
 
 from bistochastic.cli.group import main, say
 from bistochastic.cli.options import FILE
-from bistochastic.errors import SingularMatrixError
+from bistochastic.errors import Refused, SingularMatrixError
 from bistochastic.files.whole import new
 from bistochastic.plan import Categorical, Plan, Release
 from bistochastic.samples import COUNTS, TITANIC, titanic
@@ -56,9 +56,9 @@ def _demo(beta: float, data: Path | None) -> None:
             with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows(lines)
         except FileExistsError:
-            raise ValueError("`data` must be a new file; got one that there is") from None
+            raise Refused("data", "be a new file", "one that there is") from None
         except OSError as error:
-            raise ValueError(f"`data` must be a file to write; got {error.strerror}") from None
+            raise Refused("data", "be a file to write", error.strerror) from None
     for path in rows:
         say(f"Written to {shown(path)}")
 

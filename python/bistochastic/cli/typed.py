@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from bistochastic import families
+from bistochastic.errors import Refused
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def split(option: str, typed: str) -> list[str]:
     try:
         [found] = csv.reader([typed], strict=True, skipinitialspace=True)
     except (csv.Error, ValueError):
-        must = f"`--{option}` must be names with commas between them"
-        raise ValueError(f"{must}; got a quote that does not end, or a line end") from None
+        must = "be names with commas between them"
+        raise Refused(f"--{option}", must, "a quote that does not end, or a line end") from None
     return found
 
 
@@ -69,9 +70,9 @@ def conditions(where: Sequence[str], known: Collection[str]) -> dict[str, list[s
         column = max(fits, key=len, default=typed.partition("=")[0])
         levels = typed[len(column) + 1 :]
         if "=" not in typed or not column or not levels:
-            raise ValueError(f"`--where` must be like column=category,category; got {shown(typed)}")
+            raise Refused("--where", "be like column=category,category", shown(typed))
         if column in found:
-            raise ValueError(f"`--where` must name a column once; got `{shown(column)}` twice")
+            raise Refused("--where", "name a column once", f"`{shown(column)}` twice")
         found[column] = split("where", levels)
     return found
 
@@ -102,7 +103,7 @@ def from_words(words: str) -> Matrix:
         name, equals, text = pair.partition("=")
         if not equals or name not in (*_NUMBERS, *_VECTORS, *_TABLES) or name in given:
             got = "no =" if not equals else "a name twice" if name in given else "an unknown name"
-            raise ValueError(f"`{shown(pair)}` must be name=value, once for a name; got {got}")
+            raise Refused(shown(pair), "be name=value, once for a name", got)
         given[name] = value(name, text)
     return families.build(family, **given)
 
@@ -147,7 +148,7 @@ def read_table(path: str) -> np.ndarray:
 
 
 def _refused(path: str, must: str, got: object) -> ValueError:
-    return ValueError(f"`{shown(path)}` must {must}; got {got}")
+    return Refused(shown(path), must, got)
 
 
 def _csv(path: str, lines: list[str]) -> np.ndarray:

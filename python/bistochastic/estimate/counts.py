@@ -82,7 +82,8 @@ class Counts(_Cells):
     >>> Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
-    ValueError: `counts` must have a cell for each category of sex 2, of shape (2,); got (1,)
+    bistochastic.errors.Refused: `counts` must have a cell for each category of sex 2, of shape
+        (2,); got (1,)
     """
 
     def __init__(
@@ -97,11 +98,11 @@ class Counts(_Cells):
         known = _check_axes(axes, names)
         cells, none = _cells(counts, known), _core.as_whole("unanswered", unanswered, 0)
         if digest is not None:
-            must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
+            must = "be the 64 hexadecimal digits of a plan's digest"
             if not isinstance(digest, str):
-                raise TypeError(f"{must}; got {type(digest).__name__}")
+                raise RefusedType("digest", must, type(digest).__name__)
             if not re.fullmatch("[0-9a-f]{64}", digest):
-                raise ValueError(f"{must}; got {len(digest)} characters")
+                raise Refused("digest", must, f"{len(digest)} characters")
         super().__init__(names, known, cells, none, digest)
 
     @property
@@ -171,23 +172,23 @@ def _check_axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """Convert the counts to integers; raise an error if they are not."""
     shape = tuple(len(axis.categories) for axis in axes)
-    must = f"`counts` must have a cell for each category of {_sizes(axes)}, of shape {shape}"
+    must = f"have a cell for each category of {_sizes(axes)}, of shape {shape}"
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
-        raise TypeError(f"{must}, as a NumPy array; got {type(given).__name__}")
+        raise RefusedType("counts", f"{must}, as a NumPy array", type(given).__name__)
     if given.shape != shape:
-        raise ValueError(f"{must}; got {given.shape}")
-    must = "`counts` must hold integers that are not negative, less than 2^53 in all"
+        raise Refused("counts", must, given.shape)
+    must = "hold integers that are not negative, less than 2^53 in all"
     if given.dtype.kind not in "iuf":
-        raise TypeError(f"{must}; got dtype {given.dtype}")
+        raise RefusedType("counts", must, f"dtype {given.dtype}")
     wrong = ~((given >= 0) & (given == np.floor(given)) & (given < MOST))
     if wrong.any():
         number = int(np.count_nonzero(wrong))
         at = ", ".join(map(str, np.argwhere(wrong)[0].tolist()))
         are = "one that is not" if number == 1 else f"{number} that are not"
-        raise ValueError(f"{must}; got {are}, the first in cell [{at}]")
+        raise Refused("counts", must, f"{are}, the first in cell [{at}]")
     total = math.fsum(given.reshape(-1).astype(float))
     if not total < MOST:
-        raise ValueError(f"{must}; got a sum of {total:g}")
+        raise Refused("counts", must, f"a sum of {total:g}")
     return given if given.dtype == np.int64 else given.astype(np.int64)
 
 
@@ -205,9 +206,7 @@ def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
     axes = []
     for name, names in lists.items():
         if not isinstance(name, str):
-            raise TypeError(
-                f"`categories` must name its columns by text; got {type(name).__name__}"
-            )
+            raise RefusedType("categories", "name its columns by text", type(name).__name__)
         if isinstance(names, str | bytes):
             raise RefusedType("categories", must, type(names).__name__)
         listed = tuple(arguments.items("categories", must, names))
@@ -216,9 +215,9 @@ def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
         except TypeError:
             kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
             got = ", ".join(kinds) or "what cannot be compared"
-            raise TypeError(f"`categories` must be strings or numbers; got {got}") from None
+            raise RefusedType("categories", "be strings or numbers", got) from None
         if not distinct:
-            raise ValueError(f"`categories` must be distinct; got one twice in `{shown(name)}`")
+            raise Refused("categories", "be distinct", f"one twice in `{shown(name)}`")
         axes.append(Axis(name, listed))
     if math.prod(len(axis.categories) for axis in axes) != size or not axes:
         got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from bistochastic.arguments import positive
+from bistochastic.errors import Refused
 from bistochastic.progress import Progress, asked, watched
 
 
@@ -30,7 +31,7 @@ class Patience:
         told = heard if callable(heard) else None
         for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
-                raise ValueError(f"`{name}` must go with the method mle or shrunk; got {method}")
+                raise Refused(name, "go with the method mle or shrunk", method)
         wanted = None if gap is None else positive("gap", gap, math.inf)
         limit = math.inf if seconds is None else positive("seconds", seconds, math.inf)
         return cls(wanted, limit, heard)

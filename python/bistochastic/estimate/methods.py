@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
 from bistochastic.estimate.counts import of_categories
 from bistochastic.estimate.effort import Patience
@@ -54,7 +55,7 @@ def estimate(
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"
-        raise TypeError(f"`weights` must be given without {other}; got both")
+        raise RefusedType("weights", f"be given without {other}", "both")
     with asked.watched() as patience:
         if weights is not None:
             found = weighted(matrix, codes, counts, weights)
@@ -68,7 +69,7 @@ def tally(matrix: Matrix, codes: object, counts: object) -> Array:
     """Count the reported values, or read the counts that were given."""
     if (codes is None) == (counts is None):
         got = "neither" if codes is None else "both"
-        raise TypeError(f"`estimate` must be given codes or counts; got {got}")
+        raise RefusedType("estimate", "be given codes or counts", got)
     return _of_codes(matrix, codes) if codes is not None else _of_counts(matrix, counts)
 
 
@@ -77,8 +78,8 @@ def _of_codes(matrix: Matrix, codes: object) -> Array:
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
         how = "np.ravel_multi_index(columns, sizes)"
-        must = f"`codes` must hold one joint code per record, as {how} makes them"
-        raise ValueError(f"{must}; got shape {array.shape}")
+        must = f"hold one joint code per record, as {how} makes them"
+        raise Refused("codes", must, f"shape {array.shape}")
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     plain = np.require(native, requirements=["C", "A"]).reshape(-1)
     return _core.count(plain, matrix.size).astype(float)
@@ -94,32 +95,32 @@ def code_array(codes: object) -> np.ndarray:
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"`codes` must {must}; got dtype {array.dtype}")
+        raise RefusedType("codes", must, f"dtype {array.dtype}")
     return array
 
 
 def _of_counts(matrix: Matrix, counts: object) -> Array:
     r = matrix.size
-    must = f"`counts` must hold {r} non-negative numbers"
+    must = f"hold {r} non-negative numbers"
     numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
     if numbers.dtype.kind not in "fiu":
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
-        raise TypeError(f"{must}; got {what}")
+        raise RefusedType("counts", must, what)
     shapes = {(r,), _axes(matrix)}
     kron = composition(matrix)
     if isinstance(kron, Kron):
         shapes.add(tuple(factor.size for factor in kron.parts))
     if numbers.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
-        raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
+        raise Refused("counts", f"{must}, of shape {wanted}", f"shape {numbers.shape}")
     arguments.refuse_labels("counts", counts)
     flat = arguments.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
         at = int(wrong.argmax())
-        raise ValueError(f"{must}; got {arguments.fault(flat[at])} at position {at}")
+        raise Refused("counts", must, f"{arguments.fault(flat[at])} at position {at}")
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
-        raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
+        raise Refused("counts", f"{must} of records", f"shares that sum to {float(flat.sum()):g}")
     return flat
 
 
@@ -148,13 +149,13 @@ def of_counts(
     with np.errstate(over="ignore"):
         records = float(seen.sum())
     if limit is not None and records > limit:
-        must = f"`counts` must be numbers of records, {limit} of them at most"
-        raise ValueError(f"{must}; got a sum of {records:g}: weights go with codes, as weights=")
+        must = f"be numbers of records, {limit} of them at most"
+        raise Refused("counts", must, f"a sum of {records:g}: weights go with codes, as weights=")
     if not records >= 0.5:
         got = f"{records:g}" if records else "none"
-        raise ValueError(f"`estimate` must be given at least one record; got {got}")
+        raise Refused("estimate", "be given at least one record", got)
     if not records < 2**63:
-        raise ValueError(f"`counts` must sum to less than 2^63; got {records:g}")
+        raise Refused("counts", "sum to less than 2^63", f"{records:g}")
     n = round(records)
     if classes:
         return _class_totals(matrix, seen, n, who)
@@ -186,16 +187,16 @@ def fit_shares(
 def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
     """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
-        raise TypeError("`weights` must be given with codes; got counts")
+        raise RefusedType("weights", "be given with codes", "counts")
     array = np.ascontiguousarray(code_array(codes).reshape(-1))
     given = weight_array("weights", weights, len(array))
     low = array < 0
     if low.any():
-        must = f"`codes` must hold integers from 0 to {matrix.size - 1}"
-        raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
+        must = f"hold integers from 0 to {matrix.size - 1}"
+        raise Refused("codes", must, f"one outside at position {int(low.argmax())}")
     unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:
-        raise ValueError(f"`weights` must go with less than 2^32 categories; got {matrix.size}")
+        raise Refused("weights", "go with less than 2^32 categories", matrix.size)
     # Also says which code is out of range.
     _core.count(unsigned, matrix.size)
     _core.require_memory("weights", 2, matrix.size, 8)
@@ -207,19 +208,19 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
 
 def weight_array(name: str, given: object, rows: int) -> Array:
     """Weights, one per record, none negative or missing and not all 0."""
-    must = f"`{name}` must hold non-negative numbers"
+    must = "hold non-negative numbers"
     array = arguments.array(name, "hold non-negative numbers", given)
     if array.dtype.kind not in "iufb":
-        raise TypeError(f"{must}; got dtype {array.dtype}")
+        raise RefusedType(name, must, f"dtype {array.dtype}")
     if array.shape != (rows,):
-        raise ValueError(f"{must}, one for each of {rows} records; got shape {array.shape}")
+        raise Refused(name, f"{must}, one for each of {rows} records", f"shape {array.shape}")
     found = np.ascontiguousarray(array, dtype=np.float64)
     wrong = wrong_weight(found)
     if wrong is not None:
         at, wants, got = wrong
-        raise ValueError(f"`{name}` must {wants}; got {got} at position {at}")
+        raise Refused(name, wants, f"{got} at position {at}")
     if not found.any():
-        raise ValueError(f"{must}, one of them positive; got none")
+        raise Refused(name, f"{must}, one of them positive", "none")
     return found
 
 
@@ -237,7 +238,7 @@ def of_linear(
     """Make an estimate whose errors come from tables of weights."""
     sample = linear.tallies.sample
     if not sample.records:
-        raise ValueError("`estimate` must be given at least one record; got none")
+        raise Refused("estimate", "be given at least one record", "none")
     with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
         shares = linear.shares
     if how != "inverse" and fit is None:
@@ -255,8 +256,8 @@ def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estim
     """Count the totals of classes, which are reported unchanged, for the identity matrix."""
     classes = structure.classes(matrix)
     if classes is None:
-        must = "`classes` must be used with identity, uniform, blocks or k_anonymous"
-        raise ValueError(f"{must}; got {matrix.family}")
+        must = "be used with identity, uniform, blocks or k_anonymous"
+        raise Refused("classes", must, matrix.family)
     totals = np.add.reduceat(seen, classes.starts())
     shares = totals / totals.sum()
     told = families.identity(len(shares))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, measures, operators, structure
+from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
 
@@ -101,8 +102,7 @@ def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.9
     far = z / within
     exact = far * (far * largest_variance(matrix))
     if not exact < 2**63:
-        must = "`tolerance` must be such that less than 2^63 records are enough"
-        raise ValueError(f"{must}; got {within:g}")
+        raise Refused("tolerance", "be such that less than 2^63 records are enough", f"{within:g}")
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
 

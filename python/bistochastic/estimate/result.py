@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments, measures, operators, structure
+from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
 from bistochastic.kept import kept
 from bistochastic.progress import watched
@@ -299,16 +300,16 @@ class Estimate(Shown):
         """
         many = _core.as_whole("false_records", false_records, 0)
         if many > self.records:
-            must = f"`false_records` must be at most {self.records}, the number of records"
-            raise ValueError(f"{must}; got {many}")
+            must = f"be at most {self.records}, the number of records"
+            raise Refused("false_records", must, many)
         linear = self._linear
         if linear is None:
             least, most = intervals.extremes(self._law)
         elif linear.exact and linear.tallies.sample.is_plain:
             least, most = linear.map.ends()
         else:
-            must = "`poisoning` must be used with records that count alike"
-            raise ValueError(f"{must}; got weights, strata or a domain")
+            must = "be used with records that count alike"
+            raise Refused("poisoning", must, "weights, strata or a domain")
         return np.asarray(many * (most - least) / self.records)
 
     def contains(self, prior: object, confidence: float = 0.95) -> bool:
@@ -325,8 +326,8 @@ class Estimate(Shown):
         """
         level = intervals.confidence_of(confidence)
         if self._linear is not None or self.matrix is None:
-            must = "`contains` must be used with records that count alike, drawn from one matrix"
-            raise ValueError(f"{must}; got weights, strata or a domain")
+            must = "be used with records that count alike, drawn from one matrix"
+            raise Refused("contains", must, "weights, strata or a domain")
         law = measures.distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
         possible = expected > 0
@@ -353,8 +354,8 @@ class Estimate(Shown):
         if not _core.as_flag("wide", wide):
             return {**levels, **self._columns()}
         if len(self.axes) < 2:
-            must = "`wide` must be used with a table of two or more columns"
-            raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
+            must = "be used with a table of two or more columns"
+            raise Refused("wide", must, len(self.axes) or "no labels")
         numbers = self._columns()[shown].reshape(-1, self.shape[-1])
         step = self.shape[-1]
         columns = {name: values[::step] for name, values in levels.items()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bistochastic.errors import Refused
 from bistochastic.kept import kept
 
 if TYPE_CHECKING:
@@ -154,9 +155,8 @@ class Sample:
             away = self.replicates @ values.T - self.totals(values)
             return np.asarray(self.scale * (away.T @ away))
         if self.left is not None and products is None:
-            raise ValueError(
-                "`fpc` must be given for tables, counts, ratios and means only; got it for a model"
-            )
+            must = "be given for tables, counts, ratios and means only"
+            raise Refused("fpc", must, "it for a model")
         if self.stages[0].lonely:
             return np.full((len(values), len(values)), math.inf)
         found = np.sum([self._between(stage, values) for stage in self.stages], axis=0)

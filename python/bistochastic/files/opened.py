@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.table_files import check_file, opened, said, whole
+from bistochastic.errors import Refused
 from bistochastic.files.earlier import ENDING, read_earlier
 from bistochastic.files.release import digest, kinds
 from bistochastic.files.whole import in_file
@@ -67,7 +68,7 @@ def certified(file: Path, name: str) -> Certificate:
     check_file(file, name)
     found = find_certificate(file)
     if found is None:
-        raise ValueError(f"`{name}` must have its certificate next to it or in it; got none")
+        raise Refused(name, "have its certificate next to it or in it", "none")
     refuse_changed(file, found, name)
     return found
 
@@ -78,8 +79,10 @@ def find_certificate(file: Path) -> Certificate | None:
         return None
     beside, inside = _beside(file), _inside(file)
     if beside is not None and inside is not None and beside.digest != inside.digest:
-        must = f"`{shown(file.name)}` must have one certificate"
-        raise ValueError(f"{must}; got one next to it that differs from the one in its schema")
+        must = "have one certificate"
+        raise Refused(
+            shown(file.name), must, "one next to it that differs from the one in its schema"
+        )
     return inside if beside is None else beside
 
 
@@ -109,7 +112,7 @@ def _inside(file: Path) -> Certificate | None:
 def refuse_changed(file: Path, certificate: Certificate, name: str) -> None:
     """Raise an error if a file is not among those that its certificate lists."""
     if certificate.files and digest(file) not in certificate.files.values():
-        raise ValueError(f"`{name}` must be a file of its certificate; got one that was changed")
+        raise Refused(name, "be a file of its certificate", "one that was changed")
 
 
 def types_of(certificate: Certificate) -> dict[str, str]:
@@ -136,8 +139,8 @@ def check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> No
         wanted |= {ids.pseudonym} if ids is not None and ids.pseudonym else set()
         for column in sorted(found ^ wanted):
             got = "one more" if column in found else "none of that name"
-            must = "`file` must have the columns of its certificate"
-            raise ValueError(f"{must}; got {got}: `{shown(column)}`")
+            must = "have the columns of its certificate"
+            raise Refused("file", must, f"{got}: `{shown(column)}`")
         questions = [Question(plan, tuple(attribute.columns)) for attribute in plan._coded]
         rows = 0
         with said("file"):
@@ -146,7 +149,7 @@ def check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> No
                     read(question, batch, Design(), first=rows, empty=True)
                 rows += batch.num_rows
         if rows != certificate.records:
-            must = f"`file` must have the {certificate.records} records of its certificate"
-            raise ValueError(f"{must}; got {rows}")
+            must = f"have the {certificate.records} records of its certificate"
+            raise Refused("file", must, rows)
     finally:
         source.close()

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from bistochastic.adapters import table_files
 from bistochastic.adapters.frames import opened as as_table
 from bistochastic.adapters.table_files import created, ending, opened, unspelled
+from bistochastic.errors import Refused
 from bistochastic.files.earlier import ENDING
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import abreast, ahead
@@ -61,7 +62,7 @@ def protect_file(
     forms = [ending(out, "out") for out in listed]
     names = [_spell(out) for out in listed]
     if len({*names}) < len(names) or len({*map(os.path.realpath, listed)}) < len(names):
-        raise ValueError("`out` must be files of different names; got one twice")
+        raise Refused("out", "be files of different names", "one twice")
     known = kinds(plan)
     # A protected column goes from places to places. Only a CSV file has to spell them out.
     places = [column for column, kind in known.items() if kind == "text"]

@@ -31,15 +31,15 @@ class Whole:
     def __init__(self, target: Path, name: str, *, follow: bool = True) -> None:
         self._name = name
         if not follow and target.is_symlink():
-            raise ValueError(f"`{name}` must be a file; got a link, which could lead anywhere")
+            raise Refused(name, "be a file", "a link, which could lead anywhere")
         # A link stays a link: what it leads to is replaced.
         self.target = Path(os.path.realpath(target))
         if self.target.exists() and not self.target.is_file():
             got = "a folder" if self.target.is_dir() else "something else"
-            raise ValueError(f"`{name}` must be a file; got {got}")
+            raise Refused(name, "be a file", got)
         if not self.target.parent.is_dir():
             got = f"none at {shown(Path(target).parent)}"
-            raise ValueError(f"`{name}` must be in a folder that there is; got {got}")
+            raise Refused(name, "be in a folder that there is", got)
 
     def __enter__(self) -> Whole:
         prefix = f".{self.target.name}{_MARK}-"
@@ -61,8 +61,7 @@ class Whole:
         raise self._unwritable(OSError(0, "a folder that goes away"))
 
     def _unwritable(self, error: OSError) -> ValueError:
-        must = f"`{self._name}` must be in a folder that can be written"
-        return ValueError(f"{must}; got {error.strerror}")
+        return Refused(self._name, "be in a folder that can be written", error.strerror)
 
     def new(self, name: str) -> Path:
         """Make an empty file next to the target, readable only by its owner."""
@@ -199,7 +198,7 @@ def room(name: str, error: OSError) -> ValueError:
     """Turn the error of a full disk into one sentence."""
     # pyarrow writes more into the text than the reason.
     reason = os.strerror(error.errno) if error.errno else "an error of the system"
-    return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")
+    return Refused(name, "be on a disk that takes it", shown(reason))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from bistochastic.errors import Refused
 from bistochastic.markup.elements import Markup, element, wide
 
 # The largest matrix that is drawn.
@@ -53,7 +54,7 @@ def heat(
     """
     n = len(rows)
     if n > LARGEST:
-        raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
+        raise Refused("rows", f"be at most {LARGEST}", n)
     most = max((max(row) for row in rows), default=1.0) or 1.0
     names = short_names(range(first, first + n) if labels is None else labels)
     kind = "bs-table bs-heat" + " bs-many" * (n > _FEW)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from bistochastic.errors import Refused
 from bistochastic.measures import bits, channel, costs, priors, survey
 from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
@@ -40,8 +41,8 @@ def profile_of(
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress, words=_parts) as tell:
         if cost is not None and matrix.padding:
-            must = "`cost` must be given for a matrix whose codes can all be true"
-            raise ValueError(f"{must}; got {matrix.padding} that are never true")
+            must = "be given for a matrix whose codes can all be true"
+            raise Refused("cost", must, f"{matrix.padding} that are never true")
         table = None if cost is None else costs.cost_table(matrix.size, cost)
         belief = None if prior is None else priors.prior_of(matrix, prior)
         gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic.errors import Refused
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -48,9 +50,9 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
     guessing it by at most ``r p``.
     """
     if not 0 <= beta <= 1:
-        raise ValueError(f"`beta` must be from 0 to 1; got {beta:g}")
+        raise Refused("beta", "be from 0 to 1", f"{beta:g}")
     if size < 1:
-        raise ValueError(f"`size` must be at least 1; got {size}")
+        raise Refused("size", "be at least 1", size)
     if size == 1 or beta == 1:
         return 0.0
     if beta == 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bistochastic import _core, arguments, structure
+from bistochastic.errors import Refused
 from bistochastic.measures.bits import SLACK
 from bistochastic.measures.survey import TABLE
 
@@ -21,15 +22,15 @@ def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
     must = f'be "ordinal" or {size} x {size} non-negative numbers'
     if isinstance(given, str):
         if given != "ordinal":
-            raise ValueError(f"`cost` must {must}; got {given!r}")
+            raise Refused("cost", must, f"{given!r}")
         return "ordinal"
     table = arguments.floats("cost", must, given)
     if table.shape != (size, size):
-        raise ValueError(f"`cost` must {must}; got shape {table.shape}")
+        raise Refused("cost", must, f"shape {table.shape}")
     wrong = ~(table >= 0)
     if wrong.any():
         u, v = divmod(int(wrong.argmax()), size)
-        raise ValueError(f"`cost` must {must}; got {arguments.fault(table[u, v])} at ({u}, {v})")
+        raise Refused("cost", must, f"{arguments.fault(table[u, v])} at ({u}, {v})")
     return np.ascontiguousarray(table)
 
 

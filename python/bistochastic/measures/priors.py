@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, operators, structure
+from bistochastic.errors import Refused
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
 from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
@@ -54,17 +55,17 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
 
 def distribution(name: str, size: int, given: object) -> Array:
     """Read a probability vector of ``size`` numbers, and scale its sum to 1."""
-    must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
+    must = f"hold {size} non-negative numbers that sum to 1"
     numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
     if numbers.shape != (size,):
-        raise ValueError(f"{must}; got shape {numbers.shape}")
+        raise Refused(name, must, f"shape {numbers.shape}")
     wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
     if wrong.any():
         at = int(wrong.argmax())
-        raise ValueError(f"{must}; got {arguments.fault(numbers[at])} at position {at}")
+        raise Refused(name, must, f"{arguments.fault(numbers[at])} at position {at}")
     total = math.fsum(numbers)
     if not abs(total - 1) <= 1e-9:
-        raise ValueError(f"{must}; got a sum of {total:.10g}")
+        raise Refused(name, must, f"a sum of {total:.10g}")
     return numbers / total
 
 
@@ -85,9 +86,7 @@ def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
     joint = (given * column(matrix, code))[structure.true_codes(matrix)]
     total = math.fsum(joint)
     if not total > 0:
-        raise ValueError(
-            f"`v` must be a report that the prior allows; got {code}, which it does not"
-        )
+        raise Refused("v", "be a report that the prior allows", f"{code}, which it does not")
     return joint / total
 
 

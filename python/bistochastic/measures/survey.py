@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.errors import GuaranteeError
+from bistochastic.errors import GuaranteeError, Refused
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
 from bistochastic.words import exact
@@ -178,11 +178,11 @@ def require(matrix: Matrix, **asked: float | None) -> None:
     }
     if not wanted:
         names = ", ".join(asked)
-        raise ValueError(f"`require` must be given at least one of {names}; got none")
+        raise Refused("require", f"be given at least one of {names}", "none")
     for name, limit in wanted.items():
         most, must = (math.inf, "at least 0") if name == "epsilon" else (1.0, "from 0 to 1")
         if not 0 <= limit <= most:
-            raise ValueError(f"`{name}` must be {must}; got {exact(limit)}")
+            raise Refused(name, f"be {must}", exact(limit))
     found = lines(matrix, [], full=True) if {"row_beta", "column_beta"} & set(wanted) else None
     for name, limit in wanted.items():
         if name in ("beta", "epsilon"):
@@ -195,4 +195,4 @@ def require(matrix: Matrix, **asked: float | None) -> None:
             own = both[name == "column_beta"]
         if own > limit if name == "epsilon" else own < limit:
             must = f"be at {'most' if name == 'epsilon' else 'least'} {exact(limit)}"
-            raise GuaranteeError(f"`{name}` must {must}; got {exact(own)}")
+            raise GuaranteeError(name, must, exact(own))

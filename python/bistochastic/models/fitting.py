@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from bistochastic.errors import Refused
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -162,9 +164,9 @@ def fit_corrected(
         if start is not None:
             found = maximize(model, start[0], most)
     if found is None:
-        must = "`regress` must find a maximum at which the information is positive definite"
+        must = "find a maximum at which the information is positive definite"
         cure = "join rare categories, or use fewer columns, more records or less noise"
-        raise ValueError(f"{must}; got none from {1 if start is None else 2} starts: {cure}")
+        raise Refused("regress", must, f"none from {1 if start is None else 2} starts: {cure}")
     theta, information, steps = found
     spread = model.slopes(theta, sample.squares)[1]
     return Fitted(theta, information, model.scores(theta), spread, steps)

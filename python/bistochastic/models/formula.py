@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.formulas import Codes, Columns
+from bistochastic.errors import Refused
 from bistochastic.models.records import OUTCOME, UNPROTECTED, Records
 from bistochastic.plan.attributes import named
 from bistochastic.tables.responses import Function
@@ -103,7 +104,7 @@ def parse(given: object) -> Sides:
         raise ImportError(f"{must}; got no formulaic") from None
     plain = _QUOTED.sub(r"`\2`", text)
     _refuse_code(plain)
-    must = "`formula` must be like outcome ~ a + b"
+    must = "be like outcome ~ a + b"
     try:
         read = Formula(plain)
         left, right = read.lhs, read.rhs
@@ -111,7 +112,7 @@ def parse(given: object) -> Sides:
         assert list(right) is not None
     except Exception as error:
         kind = type(error).__name__
-        raise ValueError(f"{must}; got one that formulaic cannot read ({kind})") from None
+        raise Refused("formula", must, f"one that formulaic cannot read ({kind})") from None
     return Sides(text, left, right)
 
 
@@ -139,10 +140,10 @@ def _refuse_code(text: str) -> None:
         else:
             good = bool(calls) if kind == "close" else kind != "other" and not after_operand
         if not good:
-            must = "`formula` must hold only names of columns, numbers, operators and the functions"
+            must = "hold only names of columns, numbers, operators and the functions"
             cure = "" if kind == "call" else ": put names that are no words in backticks"
             got = f"`{shown(token['name'] or word)}` at character {token.start() + 1}"
-            raise ValueError(f"{must} that regress lists; got {got}{cure}")
+            raise Refused("formula", f"{must} that regress lists", f"{got}{cure}")
         if kind in ("call", "open"):
             calls.append(kind == "call")
         elif kind == "close":
@@ -215,15 +216,15 @@ def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Functio
     protected = [name for name in axes if name != side]
     cells = math.prod(records.frames[name].rows for name in protected)
     if len(axes) > 1 and cells > _MIXED:
-        must = f"`formula` must combine columns of more than {_MIXED} protected cells as a:b"
-        raise ValueError(f"{must}; got `{expression}`, which has {cells}")
+        must = f"combine columns of more than {_MIXED} protected cells as a:b"
+        raise Refused("formula", must, f"`{expression}`, which has {cells}")
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
     here = Columns.crossed([records.frames[name] for name in axes])
     made = _evaluated(whole, here, expression)
     if any(made.model_spec.transform_state.values()):
         if protected:
-            must = "`formula` must use transforms that learn from data on unprotected columns"
-            raise ValueError(f"{must}; got `{expression}`")
+            must = "use transforms that learn from data on unprotected columns"
+            raise Refused("formula", must, f"`{expression}`")
         spec = _evaluated(whole, records.learned[side](), expression).model_spec
         made = _evaluated(spec, here, expression)
     found = {}
@@ -232,8 +233,7 @@ def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Functio
             continue
         values = np.asarray(made[name], dtype=np.float64)
         if not np.isfinite(values).all():
-            must = "`formula` must give finite numbers"
-            raise ValueError(f"{must}; got NaN or infinity in `{expression}`")
+            raise Refused("formula", "give finite numbers", f"NaN or infinity in `{expression}`")
         found[str(name)] = _apart(values, axes, protected, side, records)
     return found
 
@@ -285,5 +285,5 @@ def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
             return columns.matrix(formula)
     except Exception as error:
         kind = type(error).__name__
-    must = "`formula` must hold factors that can be computed from the columns"
-    raise ValueError(f"{must}; got one that cannot{where} ({kind})")
+    must = "hold factors that can be computed from the columns"
+    raise Refused("formula", must, f"one that cannot{where} ({kind})")

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bistochastic.arguments import positive
-from bistochastic.errors import GuaranteeError
+from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic.labels import spelling
 from bistochastic.plan import formats
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.waves import changes_of, laws_of
-from bistochastic.words import Shown, shown, table, up, visible_lines
+from bistochastic.words import Shown, prefix, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,7 +95,7 @@ class Ledger(Shown):
 
     def __init__(self, path: str | os.PathLike[str], budget: float | None = None) -> None:
         if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-            raise TypeError(f"`path` must be a path; got {type(path).__name__}")
+            raise RefusedType("path", "be a path", type(path).__name__)
         self.path = Path(path)
         try:
             found = self.path.parent.is_dir()
@@ -103,7 +103,7 @@ class Ledger(Shown):
             found = False
         if not found:
             got = f"none at {shown(self.path.parent)}"
-            raise ValueError(f"`path` must be in a folder that there is; got {got}")
+            raise Refused("path", "be in a folder that there is", got)
         self.budget = None if budget is None else positive("budget", budget, math.inf)
 
     @property
@@ -130,8 +130,7 @@ class Ledger(Shown):
         error follows.
         """
         if not isinstance(certificate, Certificate):
-            got = type(certificate).__name__
-            raise TypeError(f"`certificate` must be a certificate; got {got}")
+            raise RefusedType("certificate", "be a certificate", type(certificate).__name__)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = {"time": now, "dataset": named("dataset", dataset), "certificate": certificate}
         stored = line | {"certificate": json.loads(certificate.to_json())}
@@ -166,7 +165,7 @@ class Ledger(Shown):
             raise
         except OSError as error:
             got = error.strerror or "an error of the system"
-            raise ValueError(f"`ledger` must be a file that can be written; got {got}") from None
+            raise Refused("ledger", "be a file that can be written", got) from None
 
     def __repr__(self) -> str:
         entries = self.entries
@@ -199,8 +198,8 @@ def _read(text: bytes) -> list[Line]:
             what = "which is none of a ledger"
             if number == len(lines) and not text.endswith(b"\n"):
                 what = "which has no end: remove it, and add its release again"
-            must = "`ledger` must hold the lines that were written"
-            raise ValueError(f"{must}; got line {number}, {what}") from None
+            must = "hold the lines that were written"
+            raise Refused("ledger", must, f"line {number}, {what}") from None
         found.append({"time": entry.get("time"), "dataset": dataset, "certificate": certificate})
     return found
 

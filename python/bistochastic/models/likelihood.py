@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic.errors import Refused
 from bistochastic.models.cells import Corrected
 from bistochastic.models.fitting import Fitted, limits, maximize
 
@@ -51,8 +52,8 @@ class Latent:
         self.grid, self.classes = self.plain.grid, self.plain.classes
         self.size = self.plain.size
         if self.grid.cells > _CELLS:
-            must = f"`method` must be corrected beyond {_CELLS} protected cells"
-            raise ValueError(f"{must}; got likelihood with {self.grid.cells}")
+            must = f"be corrected beyond {_CELLS} protected cells"
+            raise Refused("method", must, f"likelihood with {self.grid.cells}")
         self.attribute, codes = _outcome(records, classes)
         shape = self.classes + 1, len(self.grid.across), self.grid.cells
         place = (codes * shape[1] + self.grid.rows) * shape[2] + self.grid.reported
@@ -153,8 +154,8 @@ def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None,
     attribute = records.attributes.get(name)
     own = np.argmax(np.concatenate([0.5 * np.ones((1, scores.shape[1])), scores]), axis=0)
     if attribute is not None and own.tolist() != list(range(attribute.size)):
-        must = "`method` must be corrected for an outcome that is not a protected column itself"
-        raise ValueError(f"{must}; got likelihood")
+        must = "be corrected for an outcome that is not a protected column itself"
+        raise Refused("method", must, "likelihood")
     return (None if attribute is None else name), own[records.responses.codes[name]]
 
 
@@ -191,8 +192,8 @@ def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Arra
     values = np.linalg.eigvalsh(information)
     far = values.min() <= 0 or float(gradient @ np.linalg.solve(information, gradient)) > 1e-6
     if far or not (np.abs(theta) <= most).all():
-        must = "`regress` must find a maximum of the likelihood"
-        raise ValueError(f"{must}; got none in {step + 1} rounds: use method='corrected'")
+        must = "find a maximum of the likelihood"
+        raise Refused("regress", must, f"none in {step + 1} rounds: use method='corrected'")
     zeros, unknown = int((pi <= _ZERO).sum()), pi.size
     notes = [f"{zeros} of {unknown} probabilities of true covariates are estimated as 0"]
     if model.totals.sum() < _ENOUGH * unknown:
@@ -232,8 +233,8 @@ def _only_outcome(records: Records, model: Latent, most: Array) -> Fitted:
     starts += [rng.normal(size=model.size) * scale for _ in range(_STARTS - len(starts))]
     found = [each for each in (maximize(model, start, most) for start in starts) if each]
     if not found:
-        must = "`regress` must find a maximum at which the information is positive definite"
-        raise ValueError(f"{must}; got none from {len(starts)} starts: use more records")
+        must = "find a maximum at which the information is positive definite"
+        raise Refused("regress", must, f"none from {len(starts)} starts: use more records")
     theta, information, steps = max(found, key=lambda each: model.value(each[0]))
     rows, information = model.efficient(np.ones((len(model.totals), 1)), theta)
     scores = None if records.sample.is_plain else model.scores(rows)

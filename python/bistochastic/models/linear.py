@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic.errors import Refused
 from bistochastic.models.fitting import Expanded, Fitted
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
     scale = np.sqrt(np.abs(np.diag(whole)))
     scale[scale == 0] = 1.0
     if not np.linalg.eigvalsh(whole / np.outer(scale, scale)).min() > 1e-12:
-        must = "`regress` must find a moment matrix that is positive definite"
-        raise ValueError(f"{must}; got one that is not: use fewer or coarser columns")
+        must = "find a moment matrix that is positive definite"
+        raise Refused("regress", must, "one that is not: use fewer or coarser columns")
     total = design.collect(right)
     theta = np.linalg.solve(whole / np.outer(scale, scale), total / scale) / scale
     for i in range(k):

@@ -20,7 +20,7 @@ import numpy as np
 
 from bistochastic import arguments, backend, operators
 from bistochastic.adapters.results import framed, levels, maker, opened
-from bistochastic.errors import SingularMatrixError
+from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import (
     Axis,
     Factor,
@@ -33,7 +33,7 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic.kept import kept
-from bistochastic.plan.attributes import about, named, prefix
+from bistochastic.plan.attributes import about, named
 from bistochastic.plan.release import Release
 from bistochastic.plan.waves import read_ids
 from bistochastic.progress import watched
@@ -163,8 +163,8 @@ class _Read:
         table = opened(release.data)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
-            must = f"`{name}` must have the column `{shown(column)}` of ids"
-            raise ValueError(f"{must}; got none of that name: {cure}")
+            must = f"have the column `{shown(column)}` of ids"
+            raise Refused(name, must, f"none of that name: {cure}")
         held = read_ids(table, column, 0)
         ids: np.ndarray | None = held.integers
         if ids is None:
@@ -172,7 +172,7 @@ class _Read:
         different = np.unique(ids) if ids.dtype != object else set(ids.tolist())
         if many := len(ids) - len(different):
             got = f"{many:,} more row{'s' * (many > 1)} than ids"
-            raise ValueError(f"`{name}` must have one row per id; got {got}")
+            raise Refused(name, "have one row per id", got)
         return cls(name, release, table, ids)
 
 
@@ -182,9 +182,9 @@ def _waves(
     """Read both waves and the column of ids."""
     if (id_column is None) == (pseudonym is None):
         got = "neither" if id_column is None else "both"
-        raise TypeError(f"`id_column` must name the column of ids, or pseudonym; got {got}")
+        raise RefusedType("id_column", "name the column of ids, or pseudonym", got)
     if not isinstance(later, Release):
-        raise TypeError(f"`later` must be a Release; got {type(later).__name__}")
+        raise RefusedType("later", "be a Release", type(later).__name__)
     name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
     column = named(name, given)
     return _Read.of("release", release, column), _Read.of("later", later, column), column
@@ -202,7 +202,7 @@ def _matched(one: _Read, other: _Read) -> tuple[Places, Places]:
     left = np.flatnonzero(at >= 0)
     if not len(left):
         got = f"0 that match of {len(one.ids):,} and {len(other.ids):,}"
-        raise ValueError(f"`later` must have ids of the release; got {got}")
+        raise Refused("later", "have ids of the release", got)
     return left, at[left]
 
 
@@ -223,16 +223,15 @@ def transitions(
     questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"
-        raise ValueError(f"`columns` must name protected columns; got {got}")
+        raise Refused("columns", "name protected columns", got)
     for each in (*questions[0].coded, *questions[1].coded):
         if each.unit is not None:
-            must = "must be drawn by person for transitions"
             got = f"one that is drawn by the unit `{shown(each.unit)}`: use change"
-            raise ValueError(f"{prefix(each.columns)}{must}; got {got}")
+            raise Refused("", "be drawn by person for transitions", got, column=each.columns)
     pairs = math.prod(a.size for question in questions for a in question.coded)
     if pairs > _MOST:
-        must = f"`columns` must make at most {_MOST:,} pairs of categories"
-        raise ValueError(f"{must}; got {pairs:,}: join categories, or ask for fewer columns")
+        must = f"make at most {_MOST:,} pairs of categories"
+        raise Refused("columns", must, f"{pairs:,}: join categories, or ask for fewer columns")
     design = Design._of(given_design, two.plan)
     left, right = _matched(one, two)
     pair = _Pair(
@@ -244,7 +243,7 @@ def transitions(
     back, axes = pair.way_back()
     whole = pair.sheet()
     if not whole.records:
-        raise ValueError("`later` must have people who answered in both waves; got none")
+        raise Refused("later", "have people who answered in both waves", "none")
     linear = Linear(back, whole.tallies(), fixed=False, exact=True)
     silent = len(left) - whole.records
     notes = (f"{silent:,} people without an answer left out",) if silent else ()
@@ -258,20 +257,20 @@ def transitions(
 def _drawn_alike(one: _Read, two: _Read, said: object) -> bool:
     """Whether both waves were drawn by ids with one key: by their certificates, or as said."""
     if said is not None and not isinstance(said, bool | np.bool_):
-        raise TypeError(f"`memoised` must be True or False; got {type(said).__name__}")
+        raise RefusedType("memoised", "be True or False", type(said).__name__)
     if one.certificate is None or two.certificate is None:
         if said is None:
             bare = one.name if one.certificate is None else two.name
-            must = "`memoised` must say whether both waves were drawn by ids with one key"
-            raise ValueError(f"{must}, as {bare} has no certificate; got none")
+            must = "say whether both waves were drawn by ids with one key"
+            raise Refused("memoised", f"{must}, as {bare} has no certificate", "none")
         return bool(said)
     certificates = (one.certificate, two.certificate)
     by_ids = [each.ids for each in certificates if each.ids and not each.ids.row_columns]
     keys = len({each.key_fingerprint for each in certificates}) == 1
     found = keys and len(by_ids) == 2 and by_ids[0].kind == by_ids[1].kind
     if said is not None and said != found:
-        must = "`memoised` must agree with the certificates, or be left out"
-        raise ValueError(f"{must}; got {said}, and they say {found}")
+        must = "agree with the certificates, or be left out"
+        raise Refused("memoised", must, f"{said}, and they say {found}")
     return found
 
 
@@ -309,8 +308,8 @@ class _Pair:
             for question in self.questions
         ]
         if both[0].keys() != both[1].keys():
-            must = "`columns` must be protected together, or each by itself, in both waves"
-            raise ValueError(f"{must}; got waves that differ")
+            must = "be protected together, or each by itself, in both waves"
+            raise Refused("columns", must, "waves that differ")
         return [(each, both[1][name]) for name, each in both[0].items()]
 
     def same_noise(self, mine: Coded, theirs: Coded) -> bool:
@@ -390,8 +389,8 @@ class _Pair:
         same = self.same_noise(mine, theirs)
         chosen = list(dict.fromkeys(a.groups.column for a in (mine, theirs) if a.groups))
         if len(chosen) > 1:
-            must = "`columns` must have their matrices chosen by one column in both waves"
-            raise ValueError(f"{must}; got two")
+            must = "have their matrices chosen by one column in both waves"
+            raise Refused("columns", must, "two")
         sizes = [sum(a.size for a in sheet.axes if a.name in chosen) for sheet in self.tables]
         laws = [
             each.matrices * (size if chosen and each.groups is None else 1)
@@ -437,9 +436,9 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     squares = one * one
     values = np.linalg.svd(squares, compute_uv=False)
     if not values[-1] > 1e-12 * values[0]:
-        must = "`transitions` must be used with a matrix that distinguishes moves from stays"
+        must = "be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
-        raise SingularMatrixError(f"{must}; got {got}")
+        raise SingularMatrixError("transitions", must, got)
     diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
     weights = np.linalg.solve(squares, diagonal)
     found = _kron(one, one)
@@ -470,10 +469,10 @@ def change(
     """See :meth:`bistochastic.Release.change`."""
     drawn = Design._of(design)
     if drawn.replicates is not None:
-        raise TypeError("`replicates` must not be given to change; got some")
+        raise RefusedType("replicates", "not be given to change", "some")
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
-        raise TypeError(f"`change` must be used with where or column; got {got}")
+        raise RefusedType("change", "be used with where or column", got)
     one, two, ids = _waves(release, later, id_column, pseudonym)
     same = len(_matched(one, two)[0])
     (before, first, mine, note), (after, second, theirs, other) = (
@@ -519,8 +518,7 @@ def _residuals(
     top, below = weights * rows.of(base * what), weights * rows.of(base)
     total = float(below.sum())
     if not total > 0:
-        must = f"`change` must be used with a subgroup with records in {wave.name}"
-        raise ValueError(f"{must}; got none")
+        raise Refused("change", f"be used with a subgroup with records in {wave.name}", "none")
     value = float(top.sum()) / total
     notes = represented(rows.attribute(columns[0]), scores) if columns else ()
     return value, (top - value * below) / total, units, notes

@@ -16,6 +16,7 @@ import numpy as np
 
 from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import opened
+from bistochastic.errors import Refused
 from bistochastic.plan.attributes import Binned
 from bistochastic.tables.design import Design
 from bistochastic.tables.question import ask, digits, levels_of
@@ -150,7 +151,7 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
             inside &= axis.codes != axis.values.index(None)
     left_out = before - int(inside.sum())
     if left_out == before:
-        raise ValueError("`frame` must have a record without missing values; got none")
+        raise Refused("frame", "have a record without missing values", "none")
     return (replace(sheet, inside=inside) if left_out else sheet), left_out
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from bistochastic import arguments
 from bistochastic.adapters.results import maker
+from bistochastic.errors import Refused
 from bistochastic.models import cells, likelihood, linear
 from bistochastic.models.formula import numbers_of, parse, terms_of
 from bistochastic.models.records import OUTCOME, UNPROTECTED, read_records
 from bistochastic.models.result import Regression
-from bistochastic.plan.attributes import prefix
 from bistochastic.progress import watched
 from bistochastic.tables.responses import Function, numeric, represented
 from bistochastic.words import shown
@@ -48,9 +48,9 @@ def regress(
     try:
         return _regress(release, formula, model, method, design, raw=raw)
     except np.linalg.LinAlgError:
-        must = "`regress` must find a maximum at which the information is positive definite"
+        must = "find a maximum at which the information is positive definite"
         cure = "leave out columns that are constant, or that others add up to"
-    raise ValueError(f"{must}; got information that is singular: {cure}")
+    raise Refused("regress", must, f"information that is singular: {cure}")
 
 
 def _regress(
@@ -65,19 +65,19 @@ def _regress(
     kind = arguments.one_of("model", model, MODELS)
     how = None if method is None else arguments.one_of("method", method, METHODS)
     if how == "likelihood" and kind == "linear":
-        raise ValueError("`method` must be corrected for a linear model; got likelihood")
+        raise Refused("method", "be corrected for a linear model", "likelihood")
     sides = parse(formula)
     for name in sorted(sides.outcome | sides.covariates):
         if kind != "linear" and numeric(release.plan, name) is not None:
-            must = "must not be a permuted number unless the model is linear"
-            raise ValueError(f"{prefix([name])}{must}; got {kind}")
+            must = "not be a permuted number unless the model is linear"
+            raise Refused("", must, kind, column=name)
     records = read_records(
         release, sides.outcome, sides.covariates, design, midpoints=kind == "linear"
     )
     records = replace(records, raw=raw)
     terms = terms_of(records, sides.right, UNPROTECTED)
     if not terms.names:
-        raise ValueError("`formula` must have a term or an intercept; got none")
+        raise Refused("formula", "have a term or an intercept", "none")
     left = terms_of(records, sides.left, OUTCOME)
     other: Fitted | None = None
     outcomes: tuple[str, ...]
@@ -152,8 +152,8 @@ def _number(left: Terms) -> tuple[tuple[Function, ...], str]:
     if len(left.columns) == 1:
         return left.columns[0], left.names[0]
     if len(left.columns) != 2:
-        must = "`formula` must have an outcome of numbers or two categories"
-        raise ValueError(f"{must}; got {len(left.columns)} categories")
+        must = "have an outcome of numbers or two categories"
+        raise Refused("formula", must, f"{len(left.columns)} categories")
     return left.columns[1], _named(left)[1]
 
 
@@ -168,15 +168,14 @@ def _classes(records: Records, left: Terms, kind: str) -> tuple[list[Function], 
         found, names = [column[0] for column in left.columns], _named(left)
     else:
         if len(left.columns[0]) > 1 or len(left.columns[0][0].scores) != 1:
-            must = "`formula` must have an outcome of one column"
-            raise ValueError(f"{must}; got `{shown(left.names[0])}`")
+            raise Refused("formula", "have an outcome of one column", f"`{shown(left.names[0])}`")
         ((axis, values),) = left.columns[0][0].scores.items()
         different = np.unique(values)
         found = [Function({axis: (values == each).astype(float)}) for each in different]
         names = [f"{each:g}" for each in different]
     wanted = "two categories" if kind == "logistic" else "two or more categories"
     if len(found) < 2 or (kind == "logistic" and len(found) > 2):
-        raise ValueError(f"`formula` must have an outcome of {wanted}; got {len(found)}")
+        raise Refused("formula", f"have an outcome of {wanted}", len(found))
     if len(found) > 1000:
-        raise ValueError(f"`formula` must have an outcome of categories; got {len(found)} numbers")
+        raise Refused("formula", "have an outcome of categories", f"{len(found)} numbers")
     return found[1:], tuple(names)

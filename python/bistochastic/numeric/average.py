@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments, operators
-from bistochastic.errors import InvertibleReleaseError
+from bistochastic.errors import InvertibleReleaseError, Refused
 from bistochastic.numeric import order as orders
 from bistochastic.numeric.permute import of_records
 from bistochastic.progress import watched
@@ -47,13 +47,13 @@ def average(
 def _numbers(plain: np.ndarray) -> Array:
     size, must = len(plain), "hold finite numbers, one column or several"
     if plain.ndim not in (1, 2):
-        raise ValueError(f"`values` must {must}; got {plain.ndim} axes")
+        raise Refused("values", must, f"{plain.ndim} axes")
     numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
     if _core.not_finite(np.require(numbers.reshape(size, -1), requirements=["C", "A"])) is not None:
         orders.refuse_nan(numbers)
         bad = np.isinf(numbers).reshape(size, -1).any(axis=1)
         got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
-        raise ValueError(f"`values` must {must}; got {got}")
+        raise Refused("values", must, got)
     return numbers
 
 
@@ -75,7 +75,7 @@ def _refuse(matrix: Matrix) -> None:
     alone = 0 if secret is None else int(secret.many[secret.sizes == 1].sum())
     if secret is not None and not alone:
         return
-    must = "`average` must be used with uniform or blocks with two or more in every class"
+    must = "be used with uniform or blocks with two or more in every class"
     rank = _rank(matrix)
     size = matrix.size
     if alone and rank is not None and rank < size:
@@ -87,7 +87,7 @@ def _refuse(matrix: Matrix) -> None:
     else:
         values = f"{size - rank} known value{'s' * (size - rank > 1)}"
         got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
-    raise InvertibleReleaseError(f"{must} unless `allow_invertible` is True; got {got}")
+    raise InvertibleReleaseError("average", f"{must} unless `allow_invertible` is True", got)
 
 
 def _rank(matrix: Matrix) -> int | None:

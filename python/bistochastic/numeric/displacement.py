@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic.errors import Refused
 from bistochastic.structure import (
     Kron,
     Mixture,
@@ -224,8 +225,8 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
 def _refuse_wide(reach: int) -> None:
     """Raise an error if there are too many different moves to be counted."""
     if 2 * reach > _MOVES:
-        must = f"`matrix` must move values by at most {_MOVES // 2} places to be measured"
-        raise ValueError(f"{must}; got {reach}")
+        must = f"move values by at most {_MOVES // 2} places to be measured"
+        raise Refused("matrix", must, reach)
 
 
 def _of_classes(found: Classes, size: int) -> Array:
@@ -267,7 +268,7 @@ def _of_kernel(c: Array, n: int) -> Array:
 def _of_entries(matrix: Matrix) -> Array:
     n = matrix.size
     if n > _DENSE:
-        must = f"`matrix` must be at most {_DENSE} wide if it is a product or has no structure"
-        raise ValueError(f"{must}; got {n}")
+        must = f"be at most {_DENSE} wide if it is a product or has no structure"
+        raise Refused("matrix", must, n)
     dense = matrix.to_dense()
     return np.array([np.trace(dense, offset=d) for d in range(1 - n, n)]) / n

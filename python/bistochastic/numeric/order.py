@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ def rows(
         return None
     if isinstance(order, str):
         if order != "rank":
-            raise ValueError(f'`order` must be None, "rank" or rows by number; got {order!r}')
+            raise Refused("order", 'be None, "rank" or rows by number', f"{order!r}")
         return by_rank(matrix, values, key, stream)
     return given(order, matrix.size)
 
@@ -40,20 +41,20 @@ def given(order: object, size: int) -> Rows:
     found = arguments.array("order", must, order)
     if found.dtype.kind not in "iu" or found.ndim != 1:
         got = f"dtype {found.dtype}" if found.ndim == 1 else f"{found.ndim} axes"
-        raise TypeError(f"`order` must {must}; got {got}")
+        raise RefusedType("order", must, got)
     if len(found) != size:
-        raise ValueError(f"`order` must {must}; got {len(found)} numbers")
+        raise Refused("order", must, f"{len(found)} numbers")
     outside = (found < 0) | (found >= size)
     if outside.any():
         at = int(outside.argmax())
-        raise ValueError(f"`order` must {must}; got one outside at position {at}")
+        raise Refused("order", must, f"one outside at position {at}")
     found = np.ascontiguousarray(found, dtype=np.int64)
     first = np.full(size, size)
     np.minimum.at(first, found, np.arange(size))
     again = first[found] != np.arange(size)
     if again.any():
         at = int(again.argmax())
-        raise ValueError(f"`order` must {must}; got one twice at position {at}")
+        raise Refused("order", must, f"one twice at position {at}")
     return found
 
 
@@ -66,14 +67,14 @@ def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str |
     must = "be one column of values that have an order"
     plain = arguments.array("values", must, values)
     if plain.ndim != 1:
-        raise ValueError(f'`values` must {must} for order="rank"; got {plain.ndim} axes')
+        raise Refused("values", f'{must} for order="rank"', f"{plain.ndim} axes")
     if plain.dtype.kind not in "biufmMOSU":
-        raise TypeError(f"`values` must {must}; got dtype {plain.dtype}")
+        raise RefusedType("values", must, f"dtype {plain.dtype}")
     refuse_nan(plain)
     try:
         order = np.argsort(plain, kind="stable")
     except TypeError:
-        raise TypeError(f"`values` must {must}; got objects that have none") from None
+        raise RefusedType("values", must, "objects that have none") from None
     ranked = plain[order]
     same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
     # A run of equal values begins before the first value that equals the one before it.
@@ -98,5 +99,4 @@ def refuse_nan(plain: np.ndarray) -> None:
             return
     if bad.any():
         first = int(np.flatnonzero(bad.reshape(len(plain), -1).any(axis=1))[0])
-        got = f"{int(bad.sum())}, the first at position {first}"
-        raise ValueError(f"`values` must hold no NaN; got {got}")
+        raise Refused("values", "hold no NaN", f"{int(bad.sum())}, the first at position {first}")

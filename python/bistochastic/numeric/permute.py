@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.numeric import order as orders
 from bistochastic.progress import watched
 
@@ -55,12 +56,11 @@ def of_records(values: object, size: int) -> np.ndarray:
     found = arguments.array("values", must, values)
     if not found.ndim:
         got = "a single number" if isinstance(values, np.ndarray) else type(values).__name__
-        raise TypeError(f"`values` must {must}; got {got}")
+        raise RefusedType("values", must, got)
     if found.dtype.kind == "V":
-        raise TypeError(f"`values` must {must}; got records with fields of their own")
+        raise RefusedType("values", must, "records with fields of their own")
     if len(found) != size:
-        must = f"`values` must be one for each of the {size} individuals"
-        raise ValueError(f"{must}; got {len(found)}")
+        raise Refused("values", f"be one for each of the {size} individuals", len(found))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.errors import Refused
 from bistochastic.progress import watched
 from bistochastic.words import show_text
 
@@ -73,7 +74,7 @@ class Decomposition(_core.Terms):
         target = Path(os.path.realpath(_core.as_path("path", path)))
         if target.exists() and not target.is_file():
             got = "a folder" if target.is_dir() else "something else"
-            raise ValueError(f"`path` must be a file; got {got}")
+            raise Refused("path", "be a file", got)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
         part = Path(name)
         try:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families, structure
 from bistochastic.choose import by_suspicion, reach
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
@@ -50,13 +51,13 @@ _CELLS = 2**53
 def named(name: str, given: object) -> str:
     """Check the name of a column, a plan or a release."""
     if not isinstance(given, str):
-        raise TypeError(f"`{name}` must be a string; got {type(given).__name__}")
+        raise RefusedType(name, "be a string", type(given).__name__)
     if not given:
-        raise ValueError(f"`{name}` must not be empty; got ''")
+        raise Refused(name, "not be empty", "''")
     try:
         given.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
+        raise Refused(name, "be Unicode", "half of a surrogate pair") from None
     return given
 
 
@@ -70,7 +71,7 @@ def names(
 ) -> tuple[str, ...]:
     """Read the names of columns, not a single name; a set is sorted, unless the order matters."""
     if isinstance(given, str | bytes):
-        raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
+        raise RefusedType(name, must, type(given).__name__)
     listed = arguments.items(name, must, given, unordered=not ordered)
     return tuple(named(name, each) for each in listed)
 
@@ -78,15 +79,14 @@ def names(
 def make(family: str, size: int, parameters: Given) -> Matrix:
     """Make the matrix of a family for this many categories."""
     if not isinstance(family, str):
-        raise TypeError(f"`family` must be the name of one; got {type(family).__name__}")
+        raise RefusedType("family", "be the name of one", type(family).__name__)
     known = _core.families()
     if family not in known:
-        must = f"`family` must be one of {', '.join(sorted(known))}"
-        raise ValueError(f"{must}; got {shown(family)}")
+        raise Refused("family", f"be one of {', '.join(sorted(known))}", shown(family))
     given = dict(parameters)
     if "suspicion" in given:
         if "epsilon" in given:
-            raise TypeError("`suspicion` must be given without epsilon; got both")
+            raise RefusedType("suspicion", "be given without epsilon", "both")
         given["epsilon"] = by_suspicion(given.pop("suspicion"))
     found = reach(family, size, given)
     if found is not None:
@@ -105,8 +105,8 @@ def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
     for name in given:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
-            must = f"`{shown(name)}` must be a parameter of {family} ({takes})"
-            raise TypeError(f"{must}; got a name it does not have")
+            must = f"be a parameter of {family} ({takes})"
+            raise RefusedType(shown(name), must, "a name it does not have")
     return names
 
 
@@ -149,28 +149,26 @@ class Groups(Shown):
 
 def _groups_of(given: object, size: int) -> Groups:
     """Read a caller's ``(column, {value: matrix})``."""
-    must = "`groups` must be (column, {value: matrix})"
     if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
     if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType("groups", "be (column, {value: matrix})", type(given).__name__)
     column, chosen = named("groups", given[0]), dict(given[1])
     labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
         _check_size("groups", matrix, size, f" for {shown(repr(value))}")
     codes = sorted({matrix.size for matrix in chosen.values()})
     if len(codes) > 1:
-        must = "`groups` must hold matrices with one number of codes"
-        raise ValueError(f"{must}; got {codes[0]} and {codes[1]}")
+        must = "hold matrices with one number of codes"
+        raise Refused("groups", must, f"{codes[0]} and {codes[1]}")
     return Groups(column, labels, tuple(chosen.values()))
 
 
 def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     if not isinstance(matrix, Matrix):
-        raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
+        raise RefusedType(name, f"hold a matrix{where}", type(matrix).__name__)
     if matrix.size - matrix.padding != size:
-        got = matrix.size - matrix.padding
-        raise ValueError(f"`{name}` must have size {size}{where}; got {got}")
+        raise Refused(name, f"have size {size}{where}", matrix.size - matrix.padding)
     return matrix
 
 
@@ -178,8 +176,8 @@ def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
     """Raise an error for codes that are never true if every code has a meaning of its own."""
     for matrix in matrices:
         if matrix.padding:
-            must = f"`matrix` must have codes that can all be true for {what}"
-            raise ValueError(f"{must}; got {matrix.padding} that are never true")
+            must = f"have codes that can all be true for {what}"
+            raise Refused("matrix", must, f"{matrix.padding} that are never true")
 
 
 def _check_fields(
@@ -202,17 +200,17 @@ def _check_fields(
     cells = _impossible(columns, axes, missing, impossible)
     size = math.prod(shape) - len(cells)
     if size < 1:
-        raise ValueError("`impossible` must leave at least one cell; got all of them")
+        raise Refused("impossible", "leave at least one cell", "all of them")
     if size > _CELLS:
-        raise ValueError(f"`categories` must make at most 2^53 cells; got {size}")
+        raise Refused("categories", "make at most 2^53 cells", size)
     if [family is None, matrix is None, groups is None].count(False) != 1:
         got = [n for n, x in (("family", family), ("matrix", matrix), ("groups", groups))
                if x is not None]  # fmt: skip
-        must = "`matrix` must be given by one of family, matrix and groups"
-        raise ValueError(f"{must}; got {' and '.join(got) or 'none'}")
+        must = "be given by one of family, matrix and groups"
+        raise Refused("matrix", must, " and ".join(got) or "none")
     if family is None and parameters:
         name = next(iter(parameters))
-        raise TypeError(f"`{shown(name)}` must come with a family; got none")
+        raise RefusedType(shown(name), "come with a family", "none")
     held = None if groups is None else _groups_of(groups, size)
     if held is not None:
         every = held.matrices
@@ -224,12 +222,12 @@ def _check_fields(
     elif every[0].padding:
         padded(axes[0], every[0].padding)
     if cells and any(map(_has_axes, every)):
-        must = "`impossible` must go with one matrix over the remaining cells"
-        raise ValueError(f"{must}; got a product of matrices, which has all cells")
+        must = "go with one matrix over the remaining cells"
+        raise Refused("impossible", must, "a product of matrices, which has all cells")
     flag = _core.as_flag("categories_from_data", categories_from_data)
     by = None if unit is None else named("unit", unit)
     if by in columns:
-        raise ValueError("`unit` must be an unprotected column; got the column itself")
+        raise Refused("unit", "be an unprotected column", "the column itself")
     recodes = _read_recodes(columns, axes, missing, recode)
     chosen = None if held is not None else every[0]
     return columns, axes, chosen, missing, held, cells, flag, by, recodes
@@ -239,23 +237,23 @@ def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recod
     """List, per column, values of the data and the categories that they become; None is missing."""
     if given is None:
         return ()
-    must = "`recode` must be a dict from values to categories"
+    must = "be a dict from values to categories"
     if not isinstance(given, Mapping):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType("recode", must, type(given).__name__)
     unknown = [column for column in given if column not in columns]
     if unknown:
-        raise ValueError(f"`recode` must be by column; got `{shown(unknown[0])}`, which is none")
+        raise Refused("recode", "be by column", f"`{shown(unknown[0])}`, which is none")
     found = []
     for column, labels in zip(columns, axes, strict=True):
         pairs = given.get(column)
         pairs = {} if pairs is None else pairs
         if not isinstance(pairs, Mapping):
-            raise TypeError(f"{must}; got {type(pairs).__name__}")
+            raise RefusedType("recode", must, type(pairs).__name__)
         codes = [None if to is None else labels.code(to) for to in pairs.values()]
         for code, to in zip(codes, pairs.values(), strict=True):
             if code is None and (to is not None or missing == "raise"):
                 what = "a missing value" if to is None else "an undeclared one"
-                raise ValueError(f"`recode` must lead to declared categories; got {what}")
+                raise Refused("recode", "lead to declared categories", what)
         raw = Labels.of("recode", list(pairs)).values if pairs else ()
         to_ = [None if code is None else labels.values[code] for code in codes]
         found.append(tuple(zip(raw, to_, strict=True)))
@@ -279,26 +277,26 @@ def _has_axes(matrix: Matrix) -> bool:
 def _impossible(columns: Names, axes: Axes, missing: str, given: object) -> Cells:
     """Read declared cells in the order of their codes; None means missing."""
     if isinstance(given, str):
-        raise TypeError("`impossible` must be a list of cells; got str")
+        raise RefusedType("impossible", "be a list of cells", "str")
     places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
     # Cells are put in the order of their codes below.
     for cell in arguments.items("impossible", "be a list of cells", given, unordered=True):
         if not isinstance(cell, tuple | list) or len(cell) != len(columns):
-            must = f"`impossible` must hold cells of {len(columns)} categories"
+            must = f"hold cells of {len(columns)} categories"
             got = f"{len(cell)}" if isinstance(cell, tuple | list) else type(cell).__name__
-            raise ValueError(f"{must}; got {got} at position {len(places)}")
+            raise Refused("impossible", must, f"{got} at position {len(places)}")
         codes = []
         for column, labels, value in zip(columns, axes, cell, strict=True):
             code = labels.code(value)
             if value is None and missing == "category":
                 code = len(labels)
             if code is None:
-                must = f"`impossible` must hold declared categories of `{shown(column)}`"
-                raise ValueError(f"{must}; got an undeclared one at position {len(places)}")
+                must = f"hold declared categories of `{shown(column)}`"
+                raise Refused("impossible", must, f"an undeclared one at position {len(places)}")
             codes.append(code)
         key = tuple(codes)
         if key in places:
-            raise ValueError(f"`impossible` must be distinct; got one twice at {len(places)}")
+            raise Refused("impossible", "be distinct", f"one twice at {len(places)}")
         places[key] = tuple(
             None if code == len(labels) else labels.values[code]
             for code, labels in zip(codes, axes, strict=True)
@@ -337,7 +335,7 @@ class Categorical(Coded):
     >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
     Traceback (most recent call last):
         ...
-    ValueError: column `sex`: `beta` must be from 0 to 1; got 2
+    bistochastic.errors.Refused: column `sex`: `beta` must be from 0 to 1; got 2
     """
 
     def __init__(
@@ -414,12 +412,12 @@ class Joint(Coded):
         listed = names("columns", columns, "be a list of two or more names", ordered=True)
         if len(listed) < 2 or len(set(listed)) < len(listed):
             got = f"{len(listed)}, {len(set(listed))} of them different"
-            raise ValueError(f"`columns` must be two or more different names; got {got}")
+            raise Refused("columns", "be two or more different names", got)
         with about(listed):
             lists = arguments.items("categories", "be a list for each column", categories)
             if len(lists) != len(listed):
-                must = f"`categories` must be a list for each of {len(listed)} columns"
-                raise ValueError(f"{must}; got {len(lists)}")
+                must = f"be a list for each of {len(listed)} columns"
+                raise Refused("categories", must, len(lists))
             axes = tuple(Labels.of("categories", each) for each in lists)
             held = _check_fields(
                 listed, axes, family, parameters, matrix=matrix, missing=missing, groups=groups,
@@ -483,7 +481,7 @@ class Binned(Categorical, BinnedFields):
     >>> bs.Binned("age", breaks=[0, 65, 18], family="randomized_response", epsilon=2)
     Traceback (most recent call last):
         ...
-    ValueError: column `age`: `breaks` must increase; got one that does not at 2
+    bistochastic.errors.Refused: column `age`: `breaks` must increase; got one that does not at 2
     """
 
     def __init__(
@@ -516,8 +514,10 @@ class Binned(Categorical, BinnedFields):
             )  # fmt: skip
             arguments.one_of("output", output, ("interval", "midpoint", "number"))
             if output != "interval" and bins.open:
-                must = '`output` must be "interval" with open classes, which have no number'
-                raise ValueError(f"{must}; got {output}: top and bottom code values beyond a break")
+                must = 'be "interval" with open classes, which have no number'
+                raise Refused(
+                    "output", must, f"{output}: top and bottom code values beyond a break"
+                )
             least, most = clipped(bottom, top, bins)
             BinnedFields.__init__(
                 self, *held, _bins=bins, output=output, step=_step(step, output, bins),
@@ -551,7 +551,7 @@ class Binned(Categorical, BinnedFields):
         if outside is not None and outside.any():
             many, there = int(outside.sum()), row(int(outside.argmax()), first)
             got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
-            raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
+            raise Refused("", "lie within the breaks", got, column=self.columns)
         return codes, missing
 
     def _holds(self, released: bool) -> dict[str, str]:
@@ -587,7 +587,7 @@ def _representatives(given: object, bins: Bins) -> tuple[float, ...] | None:
         codes, outside = bins.codes(np.array(found))
         inside = outside is None and codes.tolist() == list(range(len(found)))
     if not inside:
-        raise ValueError(f"`representatives` must {must}; got {len(found)} that do not")
+        raise Refused("representatives", must, f"{len(found)} that do not")
     return found
 
 
@@ -595,17 +595,16 @@ def _step(given: object, output: str, bins: Bins) -> int | float | None:
     """Return the step between numbers inside a class, by default 1 for integers and days."""
     if output != "number":
         if given is not None:
-            must = '`step` must be given with output="number" only'
-            raise TypeError(f'{must}; got output="{output}"')
+            raise RefusedType("step", 'be given with output="number" only', f'output="{output}"')
         return None
     if given is None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
-            raise TypeError("`step` must be given, as the breaks are not integers; got none")
+            raise RefusedType("step", "be given, as the breaks are not integers", "none")
         return 1
     step = _core.as_real("step", "be a positive number", given)
     if not 0 < step < math.inf or (bins.dated and step != int(step)):
         days = ", of whole days" * bins.dated
-        raise ValueError(f"`step` must be a positive number{days}; got {step:g}")
+        raise Refused("step", f"be a positive number{days}", f"{step:g}")
     return int(step) if step == int(step) and step < 2**53 else step
 
 
@@ -653,15 +652,14 @@ class Numeric(Whole):
         with about([name]):
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
-                must = "`matrix` must be given by one of family and matrix"
-                raise ValueError(f"{must}; got {got}")
+                raise Refused("matrix", "be given by one of family and matrix", got)
             if matrix is not None:
                 if not isinstance(matrix, Matrix):
-                    raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+                    raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
                 _refuse_padding("numbers", [matrix])
                 if parameters:
                     other = next(iter(parameters))
-                    raise TypeError(f"`{shown(other)}` must come with a family; got none")
+                    raise RefusedType(shown(other), "come with a family", "none")
             elif not isinstance(family, str) or family not in _core.families():
                 make(family, 1, {})  # type: ignore[arg-type] # says what is known
             else:
@@ -674,7 +672,7 @@ class Numeric(Whole):
             least = _core.as_whole("min_group", min_group, 2)
             low, high = clipped(bottom, top)
             if by == name:
-                raise ValueError("`within` must be an unprotected column; got the column itself")
+                raise Refused("within", "be an unprotected column", "the column itself")
             if by is not None or missing == "keep":
                 _check_grouped(family, parameters, least)
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
@@ -696,8 +694,7 @@ class Numeric(Whole):
             if self.matrix is not None and self.matrix.size == n:
                 return self
             if self.family is None and self.matrix is not None:
-                must = f"`matrix` must have a row for each of {n} records"
-                raise ValueError(f"{must}; got {self.matrix.size}")
+                raise Refused("matrix", f"have a row for each of {n} records", self.matrix.size)
             return bound_to(self, self._matrix_for(n))
 
     def _matrix_for(self, n: int) -> Matrix:
@@ -765,17 +762,17 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
     """
     for name in ("beta", "share"):
         if parameters.get(name) is not None:
-            must = f"`{name}` must not be given if the sizes of groups come from the data"
+            must = "not be given if the sizes of groups come from the data"
             cure = "use k, keep or epsilon"
-            raise TypeError(f'{must}, as with within and missing="keep"; got it: {cure}')
+            raise RefusedType(name, f'{must}, as with within and missing="keep"', f"it: {cure}")
     if family is None:
-        raise TypeError("`matrix` must be given by a family for groups of any size; got a matrix")
+        raise RefusedType("matrix", "be given by a family for groups of any size", "a matrix")
     k = parameters.get("k")
     if k is not None and not least >= _core.as_whole("k", k, 1):
-        raise ValueError(f"`min_group` must be at least k; got {least}")
+        raise Refused("min_group", "be at least k", least)
     if k is None and structure.two_valued(make(family, least, parameters)) is None:
-        must = "`family` must have k, or be randomized_response or uniform, for groups of any size"
-        raise ValueError(f"{must}; got {shown(family)}")
+        must = "have k, or be randomized_response or uniform, for groups of any size"
+        raise Refused("family", must, shown(family))
 
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:

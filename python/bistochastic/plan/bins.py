@@ -17,6 +17,7 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.arrays import narrow
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.kept import kept
 
 if TYPE_CHECKING:
@@ -51,12 +52,12 @@ class Bins:
         """Breaks, or classes of equal width, as a caller gave them."""
         said = [n for n, x in (("width", width), ("low", low), ("high", high)) if x is not None]
         if (breaks is None) == (not said) or (said and len(said) < 3):
-            must = "`breaks` must be given, or width, low and high"
+            must = "be given, or width, low and high"
             got = [*["breaks"] * (breaks is not None), *said]
-            raise TypeError(f"{must}; got {' and '.join(got) or 'none'}")
+            raise RefusedType("breaks", must, " and ".join(got) or "none")
         if breaks is not None:
             if isinstance(breaks, str | bytes):
-                raise TypeError("`breaks` must be a list of numbers or dates; got str")
+                raise RefusedType("breaks", "be a list of numbers or dates", "str")
             listed = arguments.items("breaks", "be a list of numbers or dates", breaks)
             found = [_break("breaks", x) for x in listed]
         elif isinstance(width, str):
@@ -64,18 +65,18 @@ class Bins:
         else:
             found = _steps(width, _break("low", low), _break("high", high))
         if len({isinstance(x, date) for x in found}) > 1:
-            raise TypeError("`breaks` must be all numbers or all dates; got both")
+            raise RefusedType("breaks", "be all numbers or all dates", "both")
         given = () if isinstance(open, str) else open
         ends = tuple(arguments.items("open", "be ends", given, unordered=True))
         if isinstance(open, str) or not set(ends) <= {"low", "high"} or len(set(ends)) < len(ends):
-            raise ValueError('`open` must hold "low", "high" or both; got none of these')
+            raise Refused("open", 'hold "low", "high" or both', "none of these")
         if len(found) + len(ends) < 2 or not found:
-            raise ValueError("`breaks` must make one class or more; got none")
+            raise Refused("breaks", "make one class or more", "none")
         for i, (one, other) in enumerate(pairwise(found)):
             if not one < other:  # type: ignore[operator]
-                raise ValueError(f"`breaks` must increase; got one that does not at {i + 1}")
+                raise Refused("breaks", "increase", f"one that does not at {i + 1}")
         if len(found) > _CLASSES:
-            raise ValueError(f"`breaks` must make at most 2^20 classes; got {len(found)}")
+            raise Refused("breaks", "make at most 2^20 classes", len(found))
         return cls(tuple(found), tuple(end for end in ("low", "high") if end in ends))
 
     @property
@@ -171,12 +172,12 @@ class Bins:
             closed = i == len(self._ends) - 1 and not self.dated
             first, stop = math.ceil(start), math.floor(end) + 1 if closed else math.ceil(end)
             if stop <= first:
-                raise ValueError(f"`step` must have a multiple in every class; got none in {i}")
+                raise Refused("step", "have a multiple in every class", f"none in {i}")
             firsts.append(first)
             counts.append(stop - first)
         total = sum(counts)
         if total > _NUMBERS:
-            raise ValueError(f"`step` must make at most 2^24 numbers; got {total}")
+            raise Refused("step", "make at most 2^24 numbers", total)
         every = np.concatenate(
             [np.arange(n, n + many) for n, many in zip(firsts, counts, strict=True)]
         )
@@ -190,7 +191,7 @@ class Bins:
         starts = np.cumsum([0, *counts[:-1]])
         places, outside = self.codes(found)
         if outside is not None or (places != np.repeat(np.arange(len(counts)), counts)).any():
-            raise ValueError("`step` must make numbers that doubles distinguish; got a finer one")
+            raise Refused("step", "make numbers that doubles distinguish", "a finer one")
         return found, starts, np.array(counts)
 
 
@@ -202,12 +203,12 @@ def clipped(bottom: object, top: object, bins: Bins | None = None) -> Ends:
             continue
         if isinstance(x, date) != (bins is not None and bins.dated):
             kind = "date" if bins is not None and bins.dated else "number"
-            raise TypeError(f"`{name}` must be a {kind}; got {type(x).__name__}")
+            raise RefusedType(name, f"be a {kind}", type(x).__name__)
         if bins is not None and bins.codes(np.array([x], bins._edges.dtype))[1] is not None:
-            raise ValueError(f"`{name}` must lie in one of the classes; got one outside")
+            raise Refused(name, "lie in one of the classes", "one outside")
     low, high = found
     if low is not None and high is not None and not low < high:  # type: ignore[operator]
-        raise ValueError(f"`bottom` must be below top; got {low} and {high}")
+        raise Refused("bottom", "be below top", f"{low} and {high}")
     return low, high
 
 
@@ -218,20 +219,20 @@ def _break(name: str, given: object) -> Break:
         try:
             return date.fromisoformat(given)
         except ValueError:
-            raise ValueError(f"`{name}` must {must}, as 2026-01-31; got a string") from None
+            raise Refused(name, f"{must}, as 2026-01-31", "a string") from None
     if isinstance(given, datetime):
-        raise TypeError(f"`{name}` must {must}; got datetime")
+        raise RefusedType(name, must, "datetime")
     if isinstance(given, date):
         return given
     number = _core.as_real(name, must, given)
     if not math.isfinite(number):
-        raise ValueError(f"`{name}` must {must}; got {number:g}")
+        raise Refused(name, must, f"{number:g}")
     whole = int(number)
     if hasattr(given, "__index__"):
         whole = int(given)
         number = float(whole)
         if abs(whole) > 2**53:
-            raise ValueError(f"`{name}` must be at most 2^53 in magnitude; got {whole}")
+            raise Refused(name, "be at most 2^53 in magnitude", whole)
     return whole if whole == number and abs(number) <= 2**53 else number
 
 
@@ -239,15 +240,15 @@ def _steps(width: object, low: Break, high: Break) -> list[Break]:
     """Classes of equal width."""
     size = _break("width", width)
     if any(isinstance(x, date) for x in (size, low, high)):
-        raise TypeError("`width` must be month, quarter or year for dates; got a number")
+        raise RefusedType("width", "be month, quarter or year for dates", "a number")
     start, end, step = (_exact(x) for x in (low, high, size))
     if not (step > 0 and end > start):
         got = f"width {_spell(size)} from {_spell(low)} to {_spell(high)}"
-        raise ValueError(f"`width` must be positive, and low below high; got {got}")
+        raise Refused("width", "be positive, and low below high", got)
     many = (end - start) / step
     if many.denominator != 1 or many > _CLASSES:
-        must = "`width` must divide the range from low to high, 2^20 times at most"
-        raise ValueError(f"{must}; got {float(many):g} classes")
+        must = "divide the range from low to high, 2^20 times at most"
+        raise Refused("width", must, f"{float(many):g} classes")
     found = [start + i * step for i in range(int(many) + 1)]
     return [int(x) if x.denominator == 1 else float(x) for x in found]
 
@@ -259,10 +260,10 @@ def _periods(width: str, low: object, high: object) -> list[Break]:
     places = []
     for name, day in zip(("low", "high"), ends, strict=True):
         if not isinstance(day, date) or day.day != 1 or (day.month - 1) % months:
-            raise ValueError(f"`{name}` must be the first day of a {width}; got {_spell(day)}")
+            raise Refused(name, f"be the first day of a {width}", _spell(day))
         places.append(12 * day.year + day.month - 1)
     if not places[0] < places[1]:
-        raise ValueError(f"`low` must be before high; got {ends[0]} and {ends[1]}")
+        raise Refused("low", "be before high", f"{ends[0]} and {ends[1]}")
     return [date(m // 12, m % 12 + 1, 1)
             for m in range(places[0], places[1] + 1, months)]  # fmt: skip
 

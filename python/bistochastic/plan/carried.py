@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters.frames import library
+from bistochastic.errors import Refused
 from bistochastic.plan import formats
 from bistochastic.plan.certificate import Certificate
 from bistochastic.words import shown
@@ -63,7 +64,7 @@ def refuse_other_plan(plan: Plan, certified: Plan) -> None:
         return
     then, now = ({each.columns: each for each in p._coded} for p in (certified, plan))
     if then != now:
-        must = "`plan` must be the one that protected the table, as its certificate says"
+        must = "be the one that protected the table, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got one whose matrix of {listed} differs")
+        raise Refused("plan", must, f"one whose matrix of {listed} differs")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from bistochastic import measures
 from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
-from bistochastic.plan.attributes import Attribute, Numeric, prefix
+from bistochastic.plan.attributes import Attribute, Numeric
 from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
-from bistochastic.words import shown, table, visible, visible_lines
+from bistochastic.words import prefix, shown, table, visible, visible_lines
 
 if TYPE_CHECKING:
     from datetime import date

@@ -12,10 +12,11 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import structure
+from bistochastic.errors import Refused
 from bistochastic.labels import padded
 from bistochastic.plan import rules
 from bistochastic.plan.attributes import Binned
-from bistochastic.words import about, prefix, shown
+from bistochastic.words import about, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,8 @@ def client_json(plan: Plan) -> str:
     """Write the plan for clients."""
     plan._refuse_undecided()
     for attribute in plan._numeric:
-        must = "must not be numeric for a client, as numbers are permuted among records"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric column")
+        must = "not be numeric for a client, as numbers are permuted among records"
+        raise Refused("", must, "a numeric column", column=attribute.columns)
     rules.refuse_numbers(plan, "for a client")
     written = {
         "protocol": PROTOCOL,
@@ -48,10 +49,9 @@ def client_json(plan: Plan) -> str:
 
 
 def _attribute(attribute: Coded) -> dict[str, Any]:
-    name = prefix(attribute.columns)
     if attribute.unit is not None:
-        must = "must not be drawn by unit for a client, which holds no other record"
-        raise ValueError(f"{name}{must}; got unit `{shown(attribute.unit)}`")
+        must = "not be drawn by unit for a client, which holds no other record"
+        raise Refused("", must, f"unit `{shown(attribute.unit)}`", column=attribute.columns)
     pairs = zip(attribute.columns, attribute.axes, strict=True)
     written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
     for column, raw, labels in zip(written["columns"], attribute._raw, attribute.axes, strict=True):
@@ -76,8 +76,8 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
     with about(attribute.columns):
         for matrix in attribute.matrices:
             if structure.composition(matrix) is not None:
-                must = "`matrix` must be one table for a client"
-                raise ValueError(f"{must}; got a {matrix.family} of several matrices")
+                must = "be one table for a client"
+                raise Refused("matrix", must, f"a {matrix.family} of several matrices")
         written["matrices"] = [
             {"digest": matrix.digest, "draw": draw_of(matrix)} for matrix in attribute.matrices
         ]

@@ -14,7 +14,7 @@ import numpy as np
 from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.kept import kept
 from bistochastic.labels import Labels, padded, spelled_as
 from bistochastic.words import cut, down, prefix, row, shown, up
@@ -192,9 +192,9 @@ class Coded:
         if self.missing == "category":
             for name in names:
                 if not self._is_relabelled(name) and not table.can_be_missing(name):
-                    must = 'must have a type that can be missing if missing="category", as results'
+                    must = 'have a type that can be missing if missing="category", as results'
                     cure = "a nullable type, a masked array or objects can"
-                    raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
+                    raise RefusedType("", f"{must} may be", f"one that cannot: {cure}", column=name)
         # Parts of a combination are narrow, so they can be joined.
         narrowed = narrowed or len(names) > 1
         parts = [
@@ -372,8 +372,8 @@ class Whole:
             got = f"{int(missing.sum())}, the first in row {at}: {cure}"
             raise Refused("", "hold no missing values", got, column=name, row=at)
         if self.how == "average" and values.dtype.kind != "f":
-            must = "must hold floats where class means are released, as means are"
-            raise TypeError(f"{prefix([name])}{must}; got integers")
+            must = "hold floats where class means are released, as means are"
+            raise RefusedType("", must, "integers", column=name)
         codes = None
         if self.within is not None:
             # The code of each row's group, in the order of the values.
@@ -386,8 +386,8 @@ class Whole:
             few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
             if few:
                 by_ = "" if self.within is None else f" in each group of `{shown(self.within)}`"
-                must = f"must hold {self.min_group} or more numbers{by_}, as min_group says"
-                raise ValueError(f"{prefix([name])}{must}; got {min(few)}")
+                must = f"hold {self.min_group} or more numbers{by_}, as min_group says"
+                raise Refused("", must, min(few), column=name)
         return found
 
 
@@ -438,7 +438,7 @@ def read_numbers(
         return _clip(values, missing, name, first, ends, dated)
     # After the block: no error of a library, which may quote a value, is in its context.
     what = "dates without a time zone" if dated else "integers or floats"
-    raise TypeError(f"{prefix([name])}must hold {what}; got {shown(kind)}")
+    raise RefusedType("", f"hold {what}", shown(kind), column=name)
 
 
 def _range(kind: np.dtype[Any]) -> tuple[float, float]:
@@ -468,8 +468,8 @@ def _clip(
         if not dated:
             low, high = _range(values.dtype)
             if end > high if label == "bottom" else end < low:  # type: ignore[operator]
-                must = f"`{label}` must be a number that the type of the column can hold"
-                raise ValueError(f"{prefix([name])}{must}; got one beyond {values.dtype}")
+                must = "be a number that the type of the column can hold"
+                raise Refused(label, must, f"one beyond {values.dtype}", column=name)
             if not low <= end <= high:  # type: ignore[operator]
                 # No value is beyond it.
                 continue
@@ -498,7 +498,7 @@ def read(
     words = _KINDS[labels.kind]
     if labels.kind != "boolean" and spelled_as(labels, "integer") is not None:
         words = "integers, or strings of their digits"
-    raise TypeError(f"{prefix([name])}must hold {words}, as its categories are; got {shown(kind)}")
+    raise RefusedType("", f"hold {words}, as its categories are", shown(kind), column=name)
 
 
 def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
@@ -541,11 +541,11 @@ def _together(
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every
     if uneven.any():
-        must = 'must be missing together where missing="keep"'
+        must = 'be missing together where missing="keep"'
         at = row(int(np.argmax(uneven)), first)
         many = int(uneven.sum())
         got = f"{many} row{'s' * (many > 1)} with some of them, the first {at}"
-        raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
+        raise Refused("", must, f'{got}: missing="category" takes them', column=names)
     return np.asarray(every)
 
 

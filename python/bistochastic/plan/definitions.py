@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bistochastic.errors import Refused
 from bistochastic.measures import log2_up
 from bistochastic.numeric.displacement import column_beta
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.words import Shown, down, prefix, shown, up
+from bistochastic.words import Shown, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -195,8 +196,8 @@ def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
     """Do the same; raise an error about these columns if no size is known."""
     found = together(parts)
     if found is None:
-        must = "`records` must be known for a numeric column"
-        raise ValueError(f"{prefix(columns)}{must}; got none, which for_records(n) sets")
+        must = "be known for a numeric column"
+        raise Refused("records", must, "none, which for_records(n) sets", column=columns)
     return found
 
 

@@ -25,20 +25,12 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, Holds, columns_of
 from bistochastic.adapters.table_files import STATISTICAL
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import Labels, spelled_as
-from bistochastic.plan.attributes import (
-    MISSING,
-    Categorical,
-    Numeric,
-    about,
-    every,
-    named,
-    names,
-    prefix,
-)
+from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, every, named, names
 from bistochastic.plan.plan import Plan
 from bistochastic.progress import watched
-from bistochastic.words import shown
+from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
@@ -127,11 +119,11 @@ def of_columns(
     kept = () if keep == "*" else keep
     permuted = () if numeric == "*" else numeric
     if numeric == keep == "*":
-        raise ValueError('`numeric` must name columns if keep="*"; got "*", too')
+        raise Refused("numeric", 'name columns if keep="*"', '"*", too')
     for each in [*permuted, *kept, *drop]:
         if each not in known:
             cure = "a dict of categories may hold its type, as in {'name': str}"
-            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
+            raise Refused("", "be in `schema`", f"none of that name: {cure}", column=each)
     policy = _policies(missing, known, (*kept, *drop))
     attributes: list[Attribute] = []
     undecided: list[str] = []
@@ -143,17 +135,16 @@ def of_columns(
         numbers = own.holds in ("numbers", "integers")
         if column.name in permuted and not numbers:
             got = "declared categories" if own.declared else shown(own.type)
-            must = "must hold numbers without declared categories to be in `numeric`"
-            raise ValueError(f"{prefix([column.name])}{must}; got {got}")
+            must = "hold numbers without declared categories to be in `numeric`"
+            raise Refused("", must, got, column=column.name)
         if numbers:
             if not isinstance(missing, str) and policy(column.name) != "raise":
-                must = "must be raise for numbers, as they are exchanged among all records"
-                got = policy(column.name)
-                raise ValueError(f"{prefix([column.name])}`missing` {must}; got {got}")
+                must = "be raise for numbers, as they are exchanged among all records"
+                raise Refused("missing", must, policy(column.name), column=column.name)
             if column.name in permuted or numeric == "*":
                 if "epsilon" in wanted:
-                    must = "must be given if numbers are permuted, as their epsilon is infinite"
-                    raise ValueError(f"{prefix([column.name])}`beta` {must}; got epsilon")
+                    must = "be given if numbers are permuted, as their epsilon is infinite"
+                    raise Refused("beta", must, "epsilon", column=column.name)
                 attributes.append(Numeric(column.name, "k_anonymous", **wanted))
             else:
                 undecided.append(column.name)
@@ -168,7 +159,7 @@ def of_columns(
     open_ones = () if keep == "*" else tuple(undecided)
     if not attributes and not open_ones:
         why = "; ".join(sentences) or "no other column"
-        raise ValueError(f"`schema` must have a column that can be protected; got {why}")
+        raise Refused("schema", "have a column that can be protected", why)
     rest = tuple(c.name for c in listed if any(c.name in some for some in left_out.values()))
     left = {*drop, *rest}
     leaving = [_in_its_type(c, declared.get(c.name)) for c in listed if c.name not in left]
@@ -185,9 +176,9 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
     given = [name for name, limit in asked.items() if limit is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none"
-        raise TypeError(f"`beta` must be given, or epsilon or truthfulness; got {got}")
+        raise RefusedType("beta", "be given, or epsilon or truthfulness", got)
     if min_beta is not None and given != ["beta"]:
-        raise TypeError(f"`min_beta` must be given with beta; got {given[0]}")
+        raise RefusedType("min_beta", "be given with beta", given[0])
     if given == ["truthfulness"]:
         return {"truthfulness": asked["truthfulness"]}
     if given == ["epsilon"]:
@@ -206,14 +197,13 @@ def _policies(
         word: Any = arguments.one_of("missing", given, MISSING)
         return lambda _column: word
     if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
-        raise TypeError(f"`missing` must {must}; got {type(given).__name__}")
+        raise RefusedType("missing", must, type(given).__name__)
     found: dict[str, Any] = {}
     for key in given.keys():  # noqa: SIM118 - any mapping
         column = named("missing", key)
         if column not in known or column in clear:
-            must = "`missing` must be of a column that is protected"
             got = "one to keep or drop" if column in clear else "none of that name"
-            raise ValueError(f"{prefix([column])}{must}; got {got}")
+            raise Refused("missing", "be of a column that is protected", got, column=column)
         with about([column]):
             found[column] = arguments.one_of("missing", given[key], MISSING)
     return lambda column: found.get(column, "raise")
@@ -282,8 +272,7 @@ def _read_codebook(path: str | Path) -> list[Column]:
     """Read the columns that a codebook declares, in its order."""
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
-        got = shown(file.suffix) or "no ending"
-        raise ValueError(f"`codebook` must end in {', '.join(ENDINGS)}; got {got}")
+        raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
     if file.suffix.lower() in STATISTICAL:
         from bistochastic.adapters.statistical import described_in
 
@@ -291,13 +280,13 @@ def _read_codebook(path: str | Path) -> list[Column]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"`codebook` must be UTF-8; got none at byte {error.start}") from None
+        raise Refused("codebook", "be UTF-8", f"none at byte {error.start}") from None
     except OSError as error:
-        raise ValueError(f"`codebook` must be a file to read; got {error.strerror}") from None
+        raise Refused("codebook", "be a file to read", error.strerror) from None
     read_as = {".csv": _from_csv, ".toml": _from_toml, ".json": _from_table_schema}
     columns = read_as[file.suffix.lower()](text)
     if not columns:
-        raise ValueError("`codebook` must declare at least one column; got none")
+        raise Refused("codebook", "declare at least one column", "none")
     return columns
 
 
@@ -306,17 +295,17 @@ def _declared(name: str, levels: object) -> Column:
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__
-        raise ValueError(f"column `{shown(column)}`: must have a list of categories; got {got}")
+        raise Refused("", "have a list of categories", got, column=column)
     kinds = {type(level) for level in levels}
     if len(kinds) > 1 or not kinds <= {str, int, bool}:
         got = " and ".join(sorted(kind.__name__ for kind in kinds))
-        must = "must have categories that are strings, integers or booleans, of one kind"
-        raise TypeError(f"column `{shown(column)}`: {must}; got {got}")
+        must = "have categories that are strings, integers or booleans, of one kind"
+        raise RefusedType("", must, got, column=column)
     if len(set(levels)) < len(levels):
         # Never which: a table handed in by mistake holds answers.
         twice = len(levels) - len(set(levels))
-        must = "must have each category once: categories are declared, data are not a schema"
-        raise ValueError(f"column `{shown(column)}`: {must}; got {twice} of {len(levels)} again")
+        must = "have each category once: categories are declared, data are not a schema"
+        raise Refused("", must, f"{twice} of {len(levels)} again", column=column)
     return Column(column, "levels", "codebook", tuple(levels), declared=True)
 
 
@@ -326,16 +315,16 @@ def _from_csv(text: str) -> list[Column]:
     # Codebooks once had the header `level`.
     header = ["category" if name == "level" else name for name in header]
     if "column" not in header or "category" not in header:
-        must = "`codebook` must have the columns `column` and `category` in its header"
-        raise ValueError(f"{must}; got {len(header)} columns without them")
+        must = "have the columns `column` and `category` in its header"
+        raise Refused("codebook", must, f"{len(header)} columns without them")
     at, category = header.index("column"), header.index("category")
     found: dict[str, list[str]] = {}
     for i, row in enumerate(rows[1:], 2):
         if not row:
             continue
         if len(row) != len(header):
-            must = f"`codebook` must have {len(header)} fields in every line"
-            raise ValueError(f"{must}; got {len(row)} in line {i}")
+            must = f"have {len(header)} fields in every line"
+            raise Refused("codebook", must, f"{len(row)} in line {i}")
         found.setdefault(row[at], []).append(row[category])
     return [_declared(name, levels) for name, levels in found.items()]
 
@@ -346,7 +335,7 @@ def _from_toml(text: str) -> list[Column]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        raise ValueError("`codebook` must be TOML; got something else") from None
+        raise Refused("codebook", "be TOML", "something else") from None
     return [_declared(name, levels) for name, levels in data.items()]
 
 
@@ -355,8 +344,8 @@ def _from_table_schema(text: str) -> list[Column]:
         data = json.loads(text)
         fields = [(field["name"], field) for field in data["fields"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        must = "`codebook` must be a Table Schema, with fields that have names"
-        raise ValueError(f"{must}; got something else") from None
+        must = "be a Table Schema, with fields that have names"
+        raise Refused("codebook", must, "something else") from None
     found = []
     for name, field in fields:
         levels = (field.get("constraints") or {}).get("enum", field.get("categories"))

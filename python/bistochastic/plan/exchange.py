@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import _core, exchange
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.exchange import Here
 from bistochastic.matrix import Matrix
 from bistochastic.plan import formats
@@ -178,7 +179,7 @@ def _deep() -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise ValueError("`plan` must be nested less deeply; got too many levels") from None
+        raise Refused("plan", "be nested less deeply", "too many levels") from None
 
 
 # From plain data to values.
@@ -416,7 +417,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
 def parse_json(text: object) -> Here:
     """JSON as plain data: no name twice, no NaN, no other library's words."""
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
+        raise RefusedType("text", "be a string", type(text).__name__)
     return Here(exchange.parsed(text, _DEEPEST)).plain()
 
 
@@ -441,8 +442,8 @@ def from_json(kind: type[P], text: str) -> P:
 def _refuse_path(text: str, ending: str) -> None:
     """Raise an error for a path in place of the contents of a file."""
     if text.lower().endswith(ending) and "\n" not in text and "=" not in text:
-        must = "`text` must be the text of a plan"
-        raise ValueError(f"{must}; got a path: pathlib.Path(path).read_text() reads it")
+        must = "be the text of a plan"
+        raise Refused("text", must, "a path: pathlib.Path(path).read_text() reads it")
 
 
 # TOML.
@@ -453,14 +454,14 @@ def from_toml(kind: type[P], text: str) -> P:
     import tomllib
 
     if not isinstance(text, str):
-        raise TypeError(f"`text` must be a string; got {type(text).__name__}")
+        raise RefusedType("text", "be a string", type(text).__name__)
     _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         where = f" in line {found[1]}, column {found[2]}" if found else ""
-        raise ValueError(f"`text` must be TOML; got something else{where}") from None
+        raise Refused("text", "be TOML", f"something else{where}") from None
     with _deep():
         return read(kind, data)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import Key, _core
 from bistochastic.adapters.frames import opened
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.pipeline import abreast
 from bistochastic.plan import rules, waves
-from bistochastic.plan.attributes import named, names, prefix
+from bistochastic.plan.attributes import named, names
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
@@ -116,7 +117,7 @@ class BatchFunction(Shown):
         """Raise an error for anything but this pyarrow type, and for another schema."""
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
-            raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
+            raise RefusedType(name, f"be a {kind} of pyarrow", type(given).__name__)
         if self._expected is not None:
             from bistochastic.adapters.record_batches import check_schema
 
@@ -154,11 +155,11 @@ class BatchFunction(Shown):
         most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
         for label, count in (("records", rows), ("rows_per_id", most or 0)):
             if count > MOST:
-                raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
+                raise Refused(label, "be at most 2^53", shown(count))
         name = named("engine", engine)
         given = self._expected if schema is None else schema
         if given is None:
-            raise ValueError("`schema` must be that of the input; got none")
+            raise Refused("schema", "be that of the input", "none")
         known = _schema(given)
         key = self.key.read()
         run = self._run(known.names, key)
@@ -170,8 +171,7 @@ class BatchFunction(Shown):
         wave = self.ids
         if wave is None:
             if most is not None and most > 1:
-                must = "`rows_per_id` must be 1, as row_columns identify rows"
-                raise ValueError(f"{must}; got {most}")
+                raise Refused("rows_per_id", "be 1, as row_columns identify rows", most)
             by = waves.ByIds(
                 id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
                 max_rows_per_id=1, rows_per_id_checked=most, after="first", redrawn=(), carried=(),
@@ -207,37 +207,36 @@ def batch_function(
     """Make the function of :meth:`Plan.batch_function`."""
     plan._refuse_undecided()
     if isinstance(key, Key):
-        must = "`key` must be a KeySource, as an engine would write a key into its logs"
-        raise TypeError(f"{must}; got a Key")
+        must = "be a KeySource, as an engine would write a key into its logs"
+        raise RefusedType("key", must, "a Key")
     if not isinstance(key, KeySource):
         twice = "none, so a row that is done twice gets two reported values"
         got = twice if key is None else type(key).__name__
-        raise TypeError(f"`key` must be a KeySource; got {got}")
+        raise RefusedType("key", "be a KeySource", got)
     refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan._numeric:
-        must = "must not be numeric on an engine, as numbers are permuted among all records"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+        must = "not be numeric on an engine, as numbers are permuted among all records"
+        raise Refused("", must, "a numeric one: use protect", column=attribute.columns)
     plan._meet_requirement()
     wave = waves.Wave._of(ids)
     if (wave is None) == (row_columns is None):
         got = "neither" if wave is None else "both"
-        must = "`ids` must be given, or row_columns, as rows have no position on an engine"
-        raise ValueError(f"{must}; got {got}")
+        raise Refused("ids", "be given, or row_columns, as rows have no position on an engine", got)
     label = None if release_name is None else named("release_name", release_name)
     by_unit = tuple(replaced(plan, unit_pseudonym).items())
     if wave is not None:
         rules.refuse_numbers(plan, "by ids on an engine")
         if wave.max_rows != 1:
-            must = "`max_rows` must be 1 on an engine, which says rows_per_id for the certificate"
-            raise ValueError(f"{must}; got {wave.max_rows}")
+            must = "be 1 on an engine, which says rows_per_id for the certificate"
+            raise Refused("max_rows", must, wave.max_rows)
         wave._check_plan(plan, label)
         return BatchFunction(plan, key, wave, (), label, by_unit)
     columns = names("row_columns", row_columns)
     if not columns or len(set(columns)) < len(columns):
         got = "one twice" if columns else "none"
-        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
+        raise Refused("row_columns", "name at least one column, each once", got)
     if label is None:
-        raise ValueError("`release_name` must name the file whose rows are addressed; got none")
+        raise Refused("release_name", "name the file whose rows are addressed", "none")
     return BatchFunction(plan, key, None, columns, label, by_unit)
 
 
@@ -245,5 +244,5 @@ def _schema(given: pa.Schema) -> pa.Schema:
     """Return a pyarrow schema without its metadata."""
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
-        raise TypeError(f"`schema` must be a Schema of pyarrow; got {got}")
+        raise RefusedType("schema", "be a Schema of pyarrow", got)
     return given.remove_metadata()

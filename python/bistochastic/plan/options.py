@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Required, TypedDict
 
 from bistochastic import _core
+from bistochastic.errors import Refused
 from bistochastic.plan import units, waves
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
@@ -69,18 +70,17 @@ class Options:
         held = None if key is None else secret_of(key, flags["allow_insecure"])
         wave = waves.Wave._of(ids)
         if held is None and wave is not None:
-            raise ValueError("`key` must be given with ids; got none")
+            raise Refused("key", "be given with ids", "none")
         if held is not None and wave is None and label is None:
-            raise ValueError("`release_name` must name what a key is used for; got none")
+            raise Refused("release_name", "name what a key is used for", "none")
         replaced = units.replaced(plan, unit_pseudonym)
         if wave is not None:
             wave._check_plan(plan, label)
         else:
             by = [*units.drawn_by(plan), *replaced]
             if held is not None and by:
-                must = f"`ids` must be given with a key to draw by unit, `{shown(by[0])}`"
                 got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
-                raise ValueError(f"{must}; got {got}")
+                raise Refused("ids", f"be given with a key to draw by unit, `{shown(by[0])}`", got)
         return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
 
     def units(self, plan: Plan) -> tuple[str, ...]:
@@ -93,11 +93,11 @@ class Options:
         numeric = plan._numeric
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:
-            must = f"must have at least {LEAST_ROWS} rows by position under a key that is kept"
-            raise ValueError(f"`frame` {must}; got {rows}: use ids, or key=None")
+            must = f"have at least {LEAST_ROWS} rows by position under a key that is kept"
+            raise Refused("frame", must, f"{rows}: use ids, or key=None")
         if numeric and not rows:
-            must = "must hold at least one record to be permuted among"
-            raise ValueError(f"{prefix(numeric[0].columns)}{must}; got none")
+            must = "hold at least one record to be permuted among"
+            raise Refused("", must, "none", column=numeric[0].columns)
 
     def layout(self, plan: Plan, names: list[str], argument: str = "frame") -> list[str]:
         """List the columns of the protected table, in order. The plan has to name every column."""
@@ -113,10 +113,9 @@ class Options:
         needed += [] if own is None else [own]
         for column in [*needed, *self.units(plan)]:
             if column not in names:
-                must = f"must be in `{argument}`"
-                raise ValueError(f"{prefix([column])}{must}; got none of that name")
+                raise Refused("", f"be in `{argument}`", "none of that name", column=column)
         if own in protected:
-            raise ValueError(f"{prefix([own or ''])}must not be protected and an id; got both")
+            raise Refused("", "not be protected and an id", "both", column=own or "")
         layout: list[str] = []
         unknown: list[str] = []
         for name in names:
@@ -132,8 +131,7 @@ class Options:
                 (layout if known else unknown).append(name)
         if unknown:
             listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-            must = f"`{argument}` must hold columns that the plan protects, keeps or drops"
-            raise ValueError(f"{must}; got {listed}")
+            raise Refused(argument, "hold columns that the plan protects, keeps or drops", listed)
         if len(set(layout)) < len(layout):
-            raise ValueError("`pseudonym` must be the name of a new column; got one that there is")
+            raise Refused("pseudonym", "be the name of a new column", "one that there is")
         return layout

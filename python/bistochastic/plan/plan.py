@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from bistochastic import _core, arguments
-from bistochastic.errors import GuaranteeError, Refused
+from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic.kept import kept
 from bistochastic.plan import definitions, exchange, rules
 from bistochastic.plan import requirement as publisher
@@ -119,11 +119,11 @@ class Plan(_Fields):
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
-                raise TypeError(f"{must}; got {type(attribute).__name__}")
+                must = "hold Categorical, Joint, Binned and Numeric"
+                raise RefusedType("attributes", must, type(attribute).__name__)
         open_ones = names("undecided", undecided)
         if not listed and not open_ones:
-            raise ValueError("`attributes` must hold at least one; got none")
+            raise Refused("attributes", "hold at least one", "none")
         kept = every("keep", keep)
         label, left_out = named("name", name), names("drop", drop)
         implied = [a.unit for a in listed if a.unit is not None]
@@ -734,7 +734,8 @@ class Plan(_Fields):
         >>> collector.add({"sex": "X"})
         Traceback (most recent call last):
             ...
-        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        bistochastic.errors.Refused: column `sex`: must hold a declared category; got an undeclared
+            one
         """
         from bistochastic.tables.collector import Collector
 
@@ -760,7 +761,8 @@ class Plan(_Fields):
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        ValueError: `atributes` must be one of version, attributes, ...; got an unknown name
+        bistochastic.errors.Refused: `atributes` must be one of version, attributes, ...; got an
+            unknown name
         """
         return exchange.from_json(cls, text)
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from bistochastic import arguments, families, measures, operators
 from bistochastic.plan import published
-from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
 from bistochastic.plan.definitions import pooled, together
-from bistochastic.words import down, shown, table, up
+from bistochastic.words import down, prefix, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.plan.carried import certificate_of
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.plan import Plan
@@ -52,10 +53,10 @@ class Release(Generic[FrameT]):
 
     def __init__(self, data: FrameT, plan: Plan | Certificate) -> None:
         if isinstance(data, Release):
-            raise TypeError("`data` must be a protected table; got a Release")
+            raise RefusedType("data", "be a protected table", "a Release")
         if not isinstance(plan, Plan | Certificate):
             got = type(plan).__name__
-            raise TypeError(f"`plan` must be a Plan, or the certificate of the table; got {got}")
+            raise RefusedType("plan", "be a Plan, or the certificate of the table", got)
         law = plan if isinstance(plan, Plan) else plan.plan
         certificate = certificate_of(data, plan) if isinstance(plan, Plan) else plan
         for name, value in {"data": data, "plan": law, "_certificate": certificate}.items():
@@ -65,7 +66,7 @@ class Release(Generic[FrameT]):
     def certificate(self) -> Certificate:
         """The facts about the release; ``ValueError`` for a table that came without them."""
         if self._certificate is None:
-            raise ValueError("`certificate` must have come with the table; got a plan alone")
+            raise Refused("certificate", "have come with the table", "a plan alone")
         return self._certificate
 
     def estimate(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
-from bistochastic.errors import GuaranteeError
+from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic.plan import definitions
 from bistochastic.words import down, exact, prefix, shown
 
@@ -28,25 +28,25 @@ def limits(given: Mapping[str, object], must: str) -> dict[str, Any]:
         elif isinstance(x, tuple | list) and len(x) == 2:
             found[name] = _core.as_whole(name, x[0], 1), _core.as_real(name, "be a number", x[1])
         else:
-            pair = "`pooled` must be (m, epsilon), a number of records and a bound"
-            raise TypeError(f"{pair}; got {type(x).__name__}")
+            pair = "be (m, epsilon), a number of records and a bound"
+            raise RefusedType("pooled", pair, type(x).__name__)
     return found
 
 
 def read(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
     """Read a publisher's requirement: some arguments of ``require``, in their order there."""
-    must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
+    must = f"map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType("requirement", must, type(given).__name__)
     for name in given:
         if name not in REQUIRED:
-            raise ValueError(f"{must}; got `{shown(name)}`")
+            raise Refused("requirement", must, f"`{shown(name)}`")
     found = limits(given, "be a finite number")
     for name, x in found.items():
         if not math.isfinite(x[1] if name == "pooled" else x):
-            raise ValueError(f"`{name}` must be a finite number; got {x}")
+            raise Refused(name, "be a finite number", x)
     if not found:
-        raise ValueError(f"{must}; got none")
+        raise Refused("requirement", must, "none")
     return tuple(found.items())
 
 
@@ -55,19 +55,19 @@ def require(plan: Plan, asked: Mapping[str, object]) -> None:
     given = {name: x for name, x in asked.items() if x is not None}
     wanted = limits(given, "be a number") or plan.requirement
     if not wanted:
-        must = f"must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
-        raise ValueError(f"`require` {must}; got neither")
+        must = f"be given one of {', '.join(REQUIRED)}, or the plan a requirement"
+        raise Refused("require", must, "neither")
     plan._refuse_undecided(GuaranteeError)
     parts = list(plan.by_attribute.values())
     unbound = [each for each in parts if each.beta is None]
     if unbound and ("beta" in wanted or "min_beta" in wanted):
-        must = "`records` must be known; got none, which for_records(n) sets"
-        raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
+        raise GuaranteeError(
+            "records", "be known", "none, which for_records(n) sets", column=unbound[0].columns
+        )
     weakest = min(parts, key=lambda each: each.beta or 0.0)
     if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-        least = f"`beta` must be at least {exact(wanted['min_beta'])}"
-        got = exact(weakest.beta or 0.0)
-        raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
+        least = f"be at least {exact(wanted['min_beta'])}"
+        raise GuaranteeError("beta", least, exact(weakest.beta or 0.0), column=weakest.columns)
     coded = [each for each in parts if each.kind != "numeric"]
     moved = [each for each in parts if each.kind == "numeric"]
     for kind, members in (("categories", coded), ("numbers", moved)):
@@ -75,17 +75,17 @@ def require(plan: Plan, asked: Mapping[str, object]) -> None:
         if "beta" not in wanted or part is None or part.beta >= wanted["beta"]:
             continue
         over = kind if coded and moved else "attributes"
-        least = f"`beta` must be at least {exact(wanted['beta'])} over all {over}"
+        least = f"be at least {exact(wanted['beta'])} over all {over}"
         low = min(members, key=lambda each: each.beta or 0.0)
         weak = f"the least is {down(low.beta or 0.0)}, in {prefix(low.columns)[:-2]}"
-        raise GuaranteeError(f"{least}; got {exact(part.beta)}, of which {weak}")
+        raise GuaranteeError("beta", least, f"{exact(part.beta)}, of which {weak}")
     if "epsilon" in wanted and not plan.epsilon <= wanted["epsilon"]:
-        most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
+        most = f"be at most {exact(wanted['epsilon'])} for a record"
         worst = max(parts, key=lambda each: each.epsilon)
         why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
         got = exact(plan.epsilon)
-        raise GuaranteeError(f"{most}; got {got} in all, most of it{why}")
+        raise GuaranteeError("epsilon", most, f"{got} in all, most of it{why}")
     m, bound = wanted.get("pooled", (1, math.inf))
     if not (sum_ := definitions.pooled(plan, m)) <= bound:
-        most = f"`pooled` must be at most {exact(bound)} for {m} records of a unit"
-        raise GuaranteeError(f"{most}; got {exact(sum_)}")
+        most = f"be at most {exact(bound)} for {m} records of a unit"
+        raise GuaranteeError("pooled", most, exact(sum_))

@@ -9,6 +9,7 @@ import numpy as np
 from bistochastic.adapters.arrays import Arrays
 from bistochastic.backend import Ids as RecordIds
 from bistochastic.backend import respond as respond_one
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import like
 from bistochastic.plan import rules
 from bistochastic.plan.attributes import Categorical, Joint
@@ -16,7 +17,7 @@ from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.waves import Ids
 from bistochastic.sources import secret_of
-from bistochastic.words import prefix, shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ def respond(
     """Randomize one record."""
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
-        raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
+        raise RefusedType("record", "map columns to values", type(record).__name__)
     plan._meet_requirement()
     secret = secret_of(key, allow_insecure)
     if type(record) is dict and plan._quick is not None:
@@ -50,13 +51,13 @@ def respond(
     rules.refuse_numbers(plan, "for one record")
     for coded in plan._coded:
         if coded.unit is not None:
-            must = "must not be drawn by unit for one record, as a client holds no other record"
-            raise ValueError(f"{prefix(coded.columns)}{must}; got unit `{shown(coded.unit)}`")
+            must = "not be drawn by unit for one record, as a client holds no other record"
+            raise Refused("", must, f"unit `{shown(coded.unit)}`", column=coded.columns)
     table = Record({name: [record[name]] for name in record.keys()})  # noqa: SIM118 - any mapping
     run = Run(plan, table.names, options, argument="record", narrowed=False)
     for attribute in run.numeric:
-        must = "must not be numeric for one record, as numbers are permuted among records"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
+        must = "not be numeric for one record, as numbers are permuted among records"
+        raise Refused("", must, "a numeric one", column=attribute.columns)
     drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids(RecordIds([id]))))
     return drawn
 
@@ -143,11 +144,10 @@ class Record(Arrays):
             return np.zeros(1, np.int64), np.array([True])
         code = labels.code(value)
         if code is None:
-            must = "must hold a declared category"
-            raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
+            raise Refused("", "hold a declared category", "an undeclared one", column=name)
         if like(labels, value) is None:
-            must = "must hold a string, as its categories are"
-            raise TypeError(f"{prefix([name])}{must}; got {type(value).__name__}")
+            must = "hold a string, as its categories are"
+            raise RefusedType("", must, type(value).__name__, column=name)
         return np.array([code]), None
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bistochastic.errors import RefusedType
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import Label, Labels
 from bistochastic.plan.attributes import Attribute, named
-from bistochastic.words import about, prefix, shown
+from bistochastic.words import about, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -48,7 +48,7 @@ def of_values(
             texts = tuple(named("value_labels", text) for _value, text in listed)
             twice = len(texts) - len(set(texts))
             if twice:
-                raise ValueError(f"`value_labels` must be distinct; got {twice} again")
+                raise Refused("value_labels", "be distinct", f"{twice} again")
             for attribute in attributes:
                 if name in attribute.columns and not attribute.whole_column:
                     _check_declared(attribute, name, values)
@@ -63,7 +63,7 @@ def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) ->
         if labels.code(value) is None or type(value) is not type(labels.values[0]):
             is_missing = recode.get(value, value) is None
             got = "a code that is recoded as missing" if is_missing else "a value that is none"
-            raise ValueError(f"`value_labels` must be of declared categories; got {got}")
+            raise Refused("value_labels", "be of declared categories", got)
 
 
 def _items(name: str, given: object, must: str) -> list[tuple[object, object]]:
@@ -75,8 +75,8 @@ def _items(name: str, given: object, must: str) -> list[tuple[object, object]]:
 def _column(name: str, given: object, known: Collection[str] | None) -> str:
     column = named(name, given)
     if known is not None and column not in known:
-        must = f"`{name}` must be of columns that the plan names"
-        raise ValueError(f"{must}; got `{shown(column)}`, which is none of them")
+        must = "be of columns that the plan names"
+        raise Refused(name, must, f"`{shown(column)}`, which is none of them")
     return column
 
 
@@ -84,8 +84,8 @@ def check_columns(plan: Plan) -> None:
     """Check that no column occurs twice and that columns of groups stay unprotected."""
     if plan.keep == "*" and plan.undecided:
         them = "it" if len(plan.undecided) == 1 else "them"
-        must = f'must not be undecided if keep="*", which keeps {them}'
-        raise ValueError(f"{prefix(plan.undecided)}{must}; got both")
+        must = f'not be undecided if keep="*", which keeps {them}'
+        raise Refused("", must, "both", column=plan.undecided)
     seen: dict[str, str] = {}
     named_in = [(column, "an attribute") for a in plan.attributes for column in a.columns]
     named_in += [(column, "`keep`") for column in plan.keep if plan.keep != "*"]
@@ -94,20 +94,24 @@ def check_columns(plan: Plan) -> None:
     for column, where in named_in:
         if column in seen:
             got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
-            raise ValueError(f"{prefix([column])}must be named once; got {got}")
+            raise Refused("", "be named once", got, column=column)
         seen[column] = where
     for column in plan.units or ():
         if seen.get(column) in ("an attribute", "`undecided`"):
             which = "protects" if column in plan._protected else "does not decide"
-            must = "`units` must name unprotected columns"
-            raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
+            must = "name unprotected columns"
+            raise Refused("units", must, f"`{shown(column)}`, which the plan {which}")
     by = [(a, "groups", a.groups.column) for a in plan.attributes if a.groups is not None]
     within = [(a, "within", a.within) for a in plan._numeric if a.within is not None]
     for attribute, name, column in (*by, *within):
         clear = column in plan.keep or (plan.keep == "*" and column not in seen)
         if not clear:
-            must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
-            raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
+            raise Refused(
+                name,
+                "be by a column that the plan keeps",
+                f"`{shown(column)}`, which is not in `keep`",
+                column=attribute.columns,
+            )
 
 
 def refuse_numbers(plan: Plan, where: str) -> None:
@@ -115,6 +119,5 @@ def refuse_numbers(plan: Plan, where: str) -> None:
     would be the same for ever."""
     for attribute in plan._coded:
         if attribute._has_numbers:
-            must = f'must have output="interval" or output="midpoint" {where}'
-            got = 'output="number", which needs a row'
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+            must = f'have output="interval" or output="midpoint" {where}'
+            raise Refused("", must, 'output="number", which needs a row', column=attribute.columns)

@@ -17,9 +17,10 @@ import numpy as np
 
 from bistochastic import Key, backend, uniform
 from bistochastic.adapters.arrays import narrow, words
+from bistochastic.errors import Refused
 from bistochastic.kept import kept
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Numeric, about, prefix
+from bistochastic.plan.attributes import Numeric, about
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.columns import Numbers
 from bistochastic.plan.units import Met, Unit
@@ -78,7 +79,7 @@ class Run:
         self._layout = options.layout(plan, names, argument)
         for column in row_columns:
             if column not in names:
-                raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
+                raise Refused("", "be in the table", "none of that name", column=column)
         self.numeric = plan._numeric
         if rows is not None:
             options.check_rows(plan, rows)

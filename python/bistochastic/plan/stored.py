@@ -99,23 +99,23 @@ def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
 def read(cls: type[C], given: object) -> C:
     """Read the certificate of a string."""
     data = exchange.parse_json(given).value
-    must = "`text` must be a certificate that this package wrote"
+    must = "be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
         got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__
-        raise ValueError(f"{must}; got {got}")
+        raise Refused("text", must, got)
     version = data["certificate_version"]
     if type(version) is not int or version != VERSION:
         got = f"version {_short(version)}"
-        raise ValueError(f"{must}, of version {VERSION}; got {got}")
+        raise Refused("text", f"{must}, of version {VERSION}", got)
     try:
         found = _certificate(cls, Here(data, ""))
         kept = formats.to_text({name: data[name] for name in data if name != "files"})
         for text in (kept, *(found.files or ())):
             text.encode()
     except UnicodeEncodeError:
-        raise ValueError("`text` must be Unicode; got half of a surrogate pair") from None
+        raise Refused("text", "be Unicode", "half of a surrogate pair") from None
     except RecursionError:
-        raise ValueError("`text` must be nested less deeply; got too many levels") from None
+        raise Refused("text", "be nested less deeply", "too many levels") from None
     except RefusedType as error:
         raise Refused(error.name, error.must, error.got, column=error.column) from None
     return replace(found, _source=(found, kept))
@@ -166,7 +166,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     known = {*(plan.units or ()), *carried}
     if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
         got = ", ".join(f"`{shown(column)}`" for column in listed) or "none"
-        raise ValueError(f"`units` must name the units of the plan, each once; got {got}")
+        raise Refused("units", "name the units of the plan, each once", got)
     # How far values move takes long for some matrices, and is not compared.
     given = found._data(moves=False)
     # The plan is the same if its digest is, under whatever names it was written.

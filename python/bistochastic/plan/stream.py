@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.run import Run, moved
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.run import Piece
+from bistochastic.errors import Refused
 from bistochastic.words import Shown
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
@@ -76,8 +76,8 @@ class Stream:
         self._options.check_rows(self._run.plan, rows)
         for column, values in self._numbers.items():
             if len(values) != rows:
-                must = f"must have a number for each of {rows} rows"
-                raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
+                must = f"have a number for each of {rows} rows"
+                raise Refused("", must, len(values), column=column)
         if held.rows:
             first = held.taken
             yield self._run.read(held.take(held.rows), first, last=True)
@@ -95,8 +95,7 @@ class Stream:
     def certificate(self) -> Certificate:
         """The certificate of the release, once it is complete."""
         if self._certificate is None:
-            must = "`certificate` must be read after all rows"
-            raise ValueError(f"{must}; got a release that goes on")
+            raise Refused("certificate", "be read after all rows", "a release that goes on")
         return self._certificate
 
 
@@ -105,11 +104,11 @@ def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
     numeric = plan._numeric
     for attribute in numeric:
         if attribute.column not in numbers:
-            must = "must not be numeric in batches, as numbers are permuted among all records"
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+            must = "not be numeric in batches, as numbers are permuted among all records"
+            raise Refused("", must, "a numeric one: use protect", column=attribute.columns)
     for column in numbers:
         if column not in [a.column for a in numeric]:
-            raise ValueError(f"{prefix([column])}must be numeric in the plan; got none such")
+            raise Refused("", "be numeric in the plan", "none such", column=column)
     return len(numbers[numeric[0].column]) if numeric else None
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import Key, backend
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.plan.attributes import named
 from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
-from bistochastic.words import Shown, prefix, row, shown
+from bistochastic.words import Shown, row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,15 +69,15 @@ def replaced(plan: Plan, given: object) -> dict[str, str]:
     """Read the names of the columns with hashes in place of units, as a caller gave them."""
     if given is None:
         return {}
-    must = "`unit_pseudonym` must be a dict from columns of units to new names"
+    must = "be a dict from columns of units to new names"
     if not hasattr(given, "items"):
-        raise TypeError(f"{must}; got {type(given).__name__}")
+        raise RefusedType("unit_pseudonym", must, type(given).__name__)
     found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
     for column in found:
         named_in = column in (plan.units or ())
         if not named_in or (plan.keep != "*" and column in plan.keep):
             why = "keeps: name it in drop" if named_in else "does not name in units"
-            raise ValueError(f"{must}; got `{shown(column)}`, which the plan {why}")
+            raise Refused("unit_pseudonym", must, f"`{shown(column)}`, which the plan {why}")
     return found
 
 
@@ -145,11 +146,11 @@ class Met:
         firsts = [int(np.argmax(bad)) if bad.any() else len(which) for bad in wrong]
         worst = min(range(len(firsts)), key=firsts.__getitem__, default=0)
         if firsts and firsts[worst] < len(which):
-            must = f"must be the same in all records of a unit, by `{shown(self._column)}`"
+            must = f"be the same in all records of a unit, by `{shown(self._column)}`"
             many = int(lengths[wrong[worst]].sum())
             got = f"{many} row{'s' * (many > 1)} unlike an earlier record of the unit"
             at_row = row(int(rows[firsts[worst]]), first)
-            raise ValueError(f"{prefix(names[worst])}{must}; got {got}, the first in {at_row}")
+            raise Refused("", must, f"{got}, the first in {at_row}", column=names[worst])
         self._hold(keys[new], [mine[new] for mine in known])
 
     def _hold(self, keys: NDArray[np.uint64], values: Values) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 
 from bistochastic import Key, _core, backend
 from bistochastic.adapters.frames import WrongType
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.labels import spelling
-from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
-from bistochastic.words import Shown, row, shown, visible
+from bistochastic.plan.attributes import Categorical, Joint, about, named
+from bistochastic.words import Shown, prefix, row, shown, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,13 +203,13 @@ class Wave(Shown):
         from bistochastic.plan.certificate import Certificate
 
         after = self.after
-        must = '`after` must be "first" or the certificate of the wave before'
+        must = 'be "first" or the certificate of the wave before'
         if after is None:
-            raise ValueError(f"{must}; got none")
+            raise Refused("after", must, "none")
         if not isinstance(after, Certificate | str):
-            raise TypeError(f"{must}; got {type(after).__name__}")
+            raise RefusedType("after", must, type(after).__name__)
         if isinstance(after, str) and after != "first":
-            raise ValueError(f"{must}; got a string beyond these")
+            raise Refused("after", must, "a string beyond these")
         read = {
             "column": named("column", self.column),
             "redraw": _core.as_flag("redraw", self.redraw),
@@ -233,7 +233,7 @@ class Wave(Shown):
         if given is None or isinstance(given, Wave):
             return given
         if not isinstance(given, str):
-            raise TypeError(f"`ids` must be a Wave or a column of ids; got {type(given).__name__}")
+            raise RefusedType("ids", "be a Wave or a column of ids", type(given).__name__)
         return cls(given)
 
     @property
@@ -244,30 +244,28 @@ class Wave(Shown):
     def _check_plan(self, plan: Plan, release_name: str | None) -> None:
         """Check what can be checked before the table is read."""
         for attribute in plan._numeric:
-            before = prefix(attribute.columns)
             if not self.rerandomize_numeric:
-                must = "`rerandomize_numeric` must be True, as every wave permutes numbers again"
-                raise ValueError(f"{before}{must}; got False")
+                must = "be True, as every wave permutes numbers again"
+                raise Refused("rerandomize_numeric", must, "False", column=attribute.columns)
             if release_name is None:
-                must = "`release_name` must name the wave if rerandomize_numeric=True"
-                raise ValueError(f"{before}{must}; got none")
+                must = "name the wave if rerandomize_numeric=True"
+                raise Refused("release_name", must, "none", column=attribute.columns)
         for coded in plan._coded:
             if coded._has_numbers:
                 # Under one name, rows in the same place would have the same numbers in both waves.
-                before = prefix(coded.columns)
-                must = '`release_name` must name the wave if output="number", and no other wave'
+                must = 'name the wave if output="number", and no other wave'
                 used = None if self._before is None else self._before.release_name
                 if release_name is None or release_name == used:
                     got = "none" if release_name is None else "the name of the wave before"
-                    raise ValueError(f"{before}{must}; got {got}")
+                    raise Refused("release_name", must, got, column=coded.columns)
         earlier = self._before
         if earlier is not None:
             if earlier.plan.name != plan.name:
-                must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
-                raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
+                must = f"be a certificate of plan `{shown(plan.name)}`"
+                raise Refused("after", must, f"one of `{shown(earlier.plan.name)}`")
             if earlier.ids is None or earlier.ids.row_columns:
-                must = "`after` must be the certificate of a release by ids"
-                raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
+                must = "be the certificate of a release by ids"
+                raise Refused("after", must, f"one by {'position' if not earlier.ids else 'rows'}")
 
     def _read(self, table: Table, plan: Plan, key: Key, people: People, first: int | None) -> Ids:
         """Read the ids of rows from ``first`` on: none missing, none with too many rows.
@@ -293,9 +291,9 @@ class Wave(Shown):
         """Raise an error for changes that re-randomize people, unless ``redraw``."""
         changed = self._changed(plan, key, people)
         if changed and not self.redraw:
-            must = "`after` must agree in all that noise depends on"
+            must = "agree in all that noise depends on"
             cure = "redraw=True re-randomizes, which spends epsilon again"
-            raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
+            raise Refused("after", must, f"{'; '.join(changed)}: {cure}")
 
     def _changed(self, plan: Plan, key: Key, people: People) -> tuple[str, ...]:
         """List what re-randomizes people, in phrases."""
@@ -358,7 +356,6 @@ def _spread(values: np.ndarray) -> NDArray[np.uint8]:
 
 def read_ids(table: Table, column: str, first: int | None) -> backend.Ids:
     """Read the ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
-    before = prefix([column])
     try:
         with about([column]):
             values, missing = table.ids(column)
@@ -368,9 +365,8 @@ def read_ids(table: Table, column: str, first: int | None) -> backend.Ids:
         kind = error.kind
     else:
         got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
-        raise ValueError(f"{before}must hold no missing ids; got {got}")
-    must = "must hold integers, strings or bytes, as ids do"
-    raise TypeError(f"{before}{must}; got {shown(kind)}")
+        raise Refused("", "hold no missing ids", got, column=column)
+    raise RefusedType("", "hold integers, strings or bytes, as ids do", shown(kind), column=column)
 
 
 def _list_known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused
 from bistochastic.files import whole
 from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.plan import preview
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.published import certain, protected, unprotected
@@ -38,7 +39,7 @@ from bistochastic.report.sentences import (
     said,
 )
 from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
-from bistochastic.words import down, exact, shown
+from bistochastic.words import down, exact, prefix, shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -99,7 +100,7 @@ def validate_html_path(path: str | PathLike[str]) -> Path:
     target = Path(_core.as_path("path", path))
     if target.suffix.lower() not in (".html", ".htm"):
         got = shown(target.suffix) if target.suffix else "no ending"
-        raise ValueError(f"`path` must end in .html; got {got}")
+        raise Refused("path", "end in .html", got)
     return target
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, operators, structure
+from bistochastic.errors import RefusedType
 from bistochastic.estimate import intervals, planning, quantiles
 from bistochastic.plan.attributes import Categorical, Joint
 from bistochastic.plan.release import Release
@@ -65,8 +66,8 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     (<Joint `sex`, `job`, 2 x 2 = 4 cells: randomized_response, beta ...>,)
     """
     if not isinstance(release, Release):
-        must = "`release` must be what `plan.protect` returns, never an original"
-        raise TypeError(f"{must}; got {type(release).__name__}")
+        must = "be what `plan.protect` returns, never an original"
+        raise RefusedType("release", must, type(release).__name__)
     most, share = _core.as_whole("max_cells", max_cells, 1), intervals.between("level", level)
     plan = found = release.plan
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]

@@ -17,10 +17,11 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.frames import opened
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate, Quantity, Ratio
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.labels import spelling
-from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.attributes import named
 from bistochastic.plan.carried import refuse_other_plan
 from bistochastic.plan.release import Release
 from bistochastic.tables import sheet as sheets
@@ -47,13 +48,12 @@ class _Table:
         self.columns, known = question.columns, known_axes(question)
         for name in self.columns:
             if name not in known:
-                must = "`tables` must hold columns with declared categories"
-                raise ValueError(f"{must}; got `{shown(name)}`, which the plan does not protect")
+                must = "hold columns with declared categories"
+                raise Refused("tables", must, f"`{shown(name)}`, which the plan does not protect")
         self.axes = tuple(known[name] for name in dict.fromkeys([*self.columns, *beside(question)]))
         self.shape = tuple(len(axis.categories) for axis in self.axes)
         if math.prod(self.shape) > _CELLS:
-            must = "`tables` must have at most 2^27 cells together"
-            raise ValueError(f"{must}; got {math.prod(self.shape)}")
+            raise Refused("tables", "have at most 2^27 cells together", math.prod(self.shape))
         self.banned = [
             (a.columns, {tuple(map(_spell, cell)) for cell in a.impossible})
             for a in question.coded
@@ -77,20 +77,17 @@ class _Table:
             try:
                 value = record[name]
             except KeyError:
-                must = f"{prefix([name])}must be in `record`"
-                raise ValueError(f"{must}; got none of that name") from None
+                raise Refused("", "be in `record`", "none of that name", column=name) from None
             index = codes.get(_spell(value))
             if index is None:
                 if name not in self.keeps or not _is_missing(value):
-                    must = "must hold a declared category"
-                    raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
+                    raise Refused("", "hold a declared category", "an undeclared one", column=name)
                 absent = True
             else:
                 cell += index
         for columns, cells in self.banned:
             if tuple(_spell(record[name]) for name in columns) in cells:
-                must = "must hold no combination declared impossible"
-                raise ValueError(f"{prefix(columns)}{must}; got one")
+                raise Refused("", "hold no combination declared impossible", "one", column=columns)
         return None if absent else cell
 
     def total(self) -> Counts:
@@ -139,7 +136,7 @@ class Collector(Shown):
         self._tables = {each.columns: each for each in (_Table(plan, n) for n in names)}
         cells = sum(math.prod(each.shape) for each in self._tables.values())
         if cells > _CELLS:
-            raise ValueError(f"`tables` must have at most 2^27 cells together; got {cells}")
+            raise Refused("tables", "have at most 2^27 cells together", cells)
         known = plan._protected | {n for a in plan._coded if a.groups for n in [a.groups.column]}
         self._known = None if plan.keep == "*" else known | set(plan.keep)
         self._records = 0
@@ -170,8 +167,8 @@ class Collector(Shown):
         _mapping("record", record)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
-            must = "`record` must hold columns that the plan protects or keeps"
-            raise ValueError(f"{must}; got `{shown(unknown)}`")
+            must = "hold columns that the plan protects or keeps"
+            raise Refused("record", must, f"`{shown(unknown)}`")
         cells: tuple[int | None, ...] | None
         try:
             # What is no key, such as an integer, is looked at more closely.
@@ -256,14 +253,13 @@ class Collector(Shown):
     def merge(self, other: Collector) -> None:
         """Add the counts of another collector of the same plan and tables."""
         if not isinstance(other, Collector):
-            raise TypeError(f"`other` must be a Collector; got {type(other).__name__}")
+            raise RefusedType("other", "be a Collector", type(other).__name__)
         mine, theirs = self._plan.digest, other._plan.digest
         if mine != theirs:
-            must = f"`other` must be a collector of plan {mine[:12]}"
-            raise ValueError(f"{must}; got plan {theirs[:12]}")
+            raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")
         if set(other._tables) != set(self._tables):
-            must = f"`other` must have the tables {', '.join(map(_spoken, self._tables))}"
-            raise ValueError(f"{must}; got {', '.join(map(_spoken, other._tables))}")
+            must = f"have the tables {', '.join(map(_spoken, self._tables))}"
+            raise Refused("other", must, ", ".join(map(_spoken, other._tables)))
         records, tables = other._snapshot()
         self._add([tables[columns] for columns in self._tables], records)
 
@@ -287,8 +283,8 @@ class Collector(Shown):
         asked = set(columns)
         fitting = [each for each in self._tables.values() if asked <= set(each.columns)]
         if not fitting:
-            must = f"`columns` must be in one table of {', '.join(map(_spoken, self._tables))}"
-            raise ValueError(f"{must}; got {_spoken(columns)}")
+            must = f"be in one table of {', '.join(map(_spoken, self._tables))}"
+            raise Refused("columns", must, _spoken(columns))
         with self._lock:
             self._settle()
             return min(fitting, key=lambda each: math.prod(each.shape)).total()
@@ -306,7 +302,7 @@ class Collector(Shown):
         counts = self.counts(*columns)
         if not counts.records:
             got = f"{counts.unanswered:,} without a value" if counts.unanswered else "an empty one"
-            raise ValueError(f"`collector` must hold a reported record with a value; got {got}")
+            raise Refused("collector", "hold a reported record with a value", got)
         return counts
 
     def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
@@ -354,34 +350,33 @@ class Collector(Shown):
             tables = [(tuple(t["columns"]), t["counts"], t["unanswered"]) for t in found["tables"]]
             records = found["records"]
         except (ValueError, TypeError, KeyError, RecursionError):
-            must = "`text` must be the JSON of a collector"
-            raise ValueError(f"{must}; got a string that is cut off or has other fields") from None
+            must = "be the JSON of a collector"
+            raise Refused("text", must, "a string that is cut off or has other fields") from None
         if stated[:2] != (FORMAT, 1):
-            must = f"`text` must be of format {FORMAT}, version 1"
-            raise ValueError(f"{must}; got version {shown(stated[1])}")
+            must = f"be of format {FORMAT}, version 1"
+            raise Refused("text", must, f"version {shown(stated[1])}")
         if stated[2] != plan.digest:
-            must = f"`text` must be a collector of plan {plan.digest[:12]}"
-            raise ValueError(f"{must}; got plan {shown(stated[2])[:12]}")
+            must = f"be a collector of plan {plan.digest[:12]}"
+            raise Refused("text", must, f"plan {shown(stated[2])[:12]}")
         made = cls(plan, [columns for columns, _, _ in tables])
         whole = _core.as_whole("records", records, 0)
         found = {}
         for columns, counts, unanswered in tables:
             table, array = made._tables[columns], np.array(counts)
             if array.shape != (math.prod(table.shape),):
-                must = f"`counts` must have {math.prod(table.shape)} cells for {_spoken(columns)}"
-                raise ValueError(f"{must}; got {len(counts)}")
+                must = f"have {math.prod(table.shape)} cells for {_spoken(columns)}"
+                raise Refused("counts", must, len(counts))
             # Checked there: integers that are not negative.
             found[columns] = Counts(columns, table.axes, array.reshape(table.shape), unanswered)
             if found[columns].records + found[columns].unanswered != whole or whole >= MOST:
-                must = f"`records` must be the sum of the counts of {_spoken(columns)}"
-                raise ValueError(f"{must}; got {whole}")
+                raise Refused("records", f"be the sum of the counts of {_spoken(columns)}", whole)
         made._add(list(found.values()), whole)
         return made
 
 
 def _mapping(name: str, given: object) -> None:
     if not isinstance(given, Mapping):
-        raise TypeError(f"`{name}` must map columns to values; got {type(given).__name__}")
+        raise RefusedType(name, "map columns to values", type(given).__name__)
 
 
 def _columns(given: object) -> tuple[str, ...]:

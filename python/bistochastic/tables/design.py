@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.plan.attributes import named, names
 from bistochastic.tables.question import refuse_undecided
 from bistochastic.words import Shown, shown
@@ -58,9 +59,7 @@ class Design(Shown):
         for name, column in zip(("cluster", "second"), stages, strict=False):
             named(name, column)
         if len(sizes) > max(1, len(stages)):
-            raise TypeError(
-                f"`fpc` must have one entry for each stage of cluster; got {len(sizes)}"
-            )
+            raise RefusedType("fpc", "have one entry for each stage of cluster", len(sizes))
         for x in sizes:
             if isinstance(x, str):
                 named("fpc", x)
@@ -68,16 +67,16 @@ class Design(Shown):
                 _core.as_real("fpc", "be positive", x)
         if self.replicates is None:
             if self.replicate_scale is not None:
-                raise TypeError("`replicate_scale` must come with replicates; got none")
+                raise RefusedType("replicate_scale", "come with replicates", "none")
             return
         must = "be a list of two or more columns"
         listed = names("replicates", self.replicates, must)
         if len(listed) < 2:
-            raise ValueError(f"`replicates` must {must}; got {len(listed)}")
+            raise Refused("replicates", must, len(listed))
         if self.weights is None:
-            raise TypeError("`replicates` must come with weights; got none")
+            raise RefusedType("replicates", "come with weights", "none")
         if self._groups or self._sizes:
-            raise TypeError("`replicates` must be given without strata, cluster and fpc; got both")
+            raise RefusedType("replicates", "be given without strata, cluster and fpc", "both")
         if self.replicate_scale is not None:
             arguments.positive("replicate_scale", self.replicate_scale)
         object.__setattr__(self, "replicates", listed)
@@ -86,14 +85,14 @@ class Design(Shown):
     def _of(cls, given: object, plan: Plan | None = None) -> Design:
         """Read ``design``, none of whose columns the plan may protect."""
         if given is not None and not isinstance(given, Design):
-            raise TypeError(f"`design` must be a Design; got {type(given).__name__}")
+            raise RefusedType("design", "be a Design", type(given).__name__)
         design = Design() if given is None else given
         for name, column in design._named if plan is not None else ():
             assert plan is not None
             refuse_undecided(name, plan, column)
             if column in plan._protected:
-                must = f"`{name}` must name unprotected columns"
-                raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
+                must = "name unprotected columns"
+                raise Refused(name, must, f"`{shown(column)}`, which the plan protects")
         return design
 
     @property
@@ -162,5 +161,5 @@ def _stages(name: str, given: object) -> tuple[object, ...]:
     if not isinstance(given, tuple | list):
         return () if given is None else (given,)
     if not 1 <= len(given) <= 2:
-        raise ValueError(f"`{name}` must be one or a pair, for two stages; got {len(given)}")
+        raise Refused(name, "be one or a pair, for two stages", len(given))
     return tuple(given)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import arguments, families, structure
+from bistochastic.errors import Refused
 from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
 from bistochastic.tables import tabulate
 from bistochastic.tables.design import Design
@@ -72,16 +73,15 @@ def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
     if who == "fixed" and design._is_drawn:
-        must = "`population` must be sampled if strata, cluster, replicates or fpc are given"
-        raise ValueError(f"{must}; got fixed")
+        must = "be sampled if strata, cluster, replicates or fpc are given"
+        raise Refused("population", must, "fixed")
     return who
 
 
 def refuse_fixed(who: str, sample: Sample) -> None:
     """Raise an error for a fixed population whose records share noise: no error is known for it."""
     if who == "fixed" and sample.clustered:
-        must = "`population` must be sampled for columns that are drawn by unit"
-        raise ValueError(f"{must}; got fixed")
+        raise Refused("population", "be sampled for columns that are drawn by unit", "fixed")
 
 
 def told_in(found: Estimate, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.frames import opened
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Quantity, Ratio
 from bistochastic.plan.attributes import Binned, named, names
 from bistochastic.progress import watched
@@ -151,8 +152,7 @@ class _Subgroup:
         return Ratio(**made, numerator=above, denominator=below, _variances=variances)
 
     def _refuse_empty(self) -> None:
-        must = f"`{self.name}` must be used with a subgroup with records"
-        raise ValueError(f"{must}; got none in it")
+        raise Refused(self.name, "be used with a subgroup with records", "none in it")
 
     def centre(self, sample: Sample, values: Array) -> list[float]:
         """Compute, for each of ``_PAIRS``, the mean of the product less that of the means."""
@@ -183,7 +183,7 @@ class _Subgroup:
             return (float(totals[i] * totals[j]) - own + truth) / whole**2
         squares = math.fsum(sample.squares * values[0] * values[0])
         if not whole**2 > squares * (1 + 1e-12):
-            raise ValueError(f"`{self.name}` must be given two or more records; got one")
+            raise Refused(self.name, "be given two or more records", "one")
         return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
 
 
@@ -294,7 +294,7 @@ def covariance(
     drawn, who = _read_design(plan, population, design)
     listed = names("columns", columns, "be two names")
     if len(listed) != 2:
-        raise ValueError(f"`columns` must be two names; got {len(listed)}")
+        raise Refused("columns", "be two names", len(listed))
     one, two = listed
     given = _scores(scores, listed)
     domain = ask(plan, (), where)
@@ -356,7 +356,7 @@ def _required(plan: Plan, where: object) -> dict[str, tuple[object, ...]]:
     """Read one or more conditions."""
     found = ask(plan, (), where).where
     if not found:
-        raise ValueError("`where` must hold one or more conditions; got none")
+        raise Refused("where", "hold one or more conditions", "none")
     return found
 
 
@@ -368,8 +368,8 @@ def _quotient(totals: Array) -> float:
 def _correlate(found: Sequence[float]) -> float:
     cross, first, second = found
     if not (first > 0 and second > 0):
-        must = "`correlation` must be used with columns that vary"
-        raise ValueError(f"{must}; got an estimated variance that is not positive")
+        must = "be used with columns that vary"
+        raise Refused("correlation", must, "an estimated variance that is not positive")
     return cross / math.sqrt(first * second)
 
 
@@ -390,7 +390,7 @@ def _check_kept(
         error = math.sqrt(spread / n / (n - 1)) if n > 1 else math.inf
     else:
         if n < 2:
-            raise ValueError(f"`{what}` must be given two or more records; got one")
+            raise Refused(what, "be given two or more records", "one")
         value = spread / (n - 1 if who == "sampled" else n)
         error = math.sqrt(math.fsum((away * away - spread / n) ** 2) / n / (n - 1))
     # Nothing that was drawn changed it.
@@ -406,13 +406,10 @@ def _scores(scores: Any, columns: Sequence[str]) -> dict[str, object]:
     if scores is None:
         return {}
     if not hasattr(scores, "items"):
-        must = "`scores` must be a dict from columns to their scores"
-        raise TypeError(f"{must}; got {type(scores).__name__}")
+        raise RefusedType("scores", "be a dict from columns to their scores", type(scores).__name__)
     for name in scores:
         if name not in columns:
-            raise ValueError(
-                f"`scores` must be of the requested columns; got some for `{shown(name)}`"
-            )
+            raise Refused("scores", "be of the requested columns", f"some for `{shown(name)}`")
     return dict(scores)
 
 

@@ -91,7 +91,7 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
     listed = tuple(named("columns", column) for column in columns)
     if len(set(listed)) < len(listed):
         twice = next(name for i, name in enumerate(listed) if name in listed[:i])
-        raise ValueError(f"`columns` must be different; got `{shown(twice)}` twice")
+        raise Refused("columns", "be different", f"`{shown(twice)}` twice")
     conditions = _conditions(plan, where, name)
     for column in listed:
         _check_known("columns", plan, column)
@@ -102,27 +102,25 @@ def ask_table(plan: Plan, columns: Iterable[object], where: object = None) -> Qu
     """Do the same for a table, which has a column at least."""
     question = ask(plan, columns, where)
     if not question.columns:
-        raise ValueError("`columns` must name one or more; got none")
+        raise Refused("columns", "name one or more", "none")
     return question
 
 
 def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
     """Raise an error for a column of which the plan does not say yet what happens to it."""
     if column in plan.undecided:
-        must = f"`{name}` must name columns that the plan decides"
-        raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
+        must = "name columns that the plan decides"
+        raise Refused(name, must, f"`{shown(column)}`, which is undecided")
 
 
 def _check_known(name: str, plan: Plan, column: str) -> None:
     """Raise an error for a column that protected tables of this plan do not have."""
     refuse_undecided(name, plan, column)
     if column in plan.drop:
-        raise ValueError(
-            f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
-        )
+        raise Refused(name, "name columns of the plan", f"`{shown(column)}`, which it drops")
     if column in [each.column for each in plan._numeric]:
-        must = f"`{name}` must name categories or unprotected columns"
-        raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
+        must = "name categories or unprotected columns"
+        raise Refused(name, must, f"`{shown(column)}`, which holds permuted numbers")
 
 
 def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
@@ -149,8 +147,8 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
                 if code is not None:
                     listed[i] = axis.values[code]
                 elif level is not None or not missing:
-                    declared = f"`{name}` must hold declared categories of `{shown(column)}`"
-                    raise ValueError(f"{declared}; got {_format_category(level)}")
+                    declared = f"hold declared categories of `{shown(column)}`"
+                    raise Refused(name, declared, _format_category(level))
         if not listed:
             raise Refused(name, must, f"none for `{shown(column)}`")
         found[column] = tuple(listed)
@@ -195,8 +193,8 @@ def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, .
 def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
     """Raise an error for categories that neither occur nor are declared: they are mistyped."""
     for level in levels:
-        must = f"`{name}` must hold categories that occur in column `{shown(column)}`"
-        raise ValueError(f"{must}, or that its type declares; got {_format_category(level)}")
+        must = f"hold categories that occur in column `{shown(column)}`"
+        raise Refused(name, f"{must}, or that its type declares", _format_category(level))
 
 
 def _format_category(level: object) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.results import column, opened
+from bistochastic.errors import Refused
 from bistochastic.estimate import Patience, methods
 from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
@@ -36,23 +37,21 @@ def calibrate(release: Release[Any], given: str | None) -> Any:
     table = opened(frame)
     coded = plan._coded
     if not coded:
-        must = "`calibration_weights` must be used with a plan with categories"
-        raise ValueError(f"{must}; got only numbers")
+        raise Refused("calibration_weights", "be used with a plan with categories", "only numbers")
     start = np.ones(table.rows)
     if given is not None:
         Design._of(Design(weights=given), plan)
         start = weight_column(table, "weights", named("weights", given))
     if not start.sum() > 0:
-        raise ValueError("`frame` must have at least one record; got none")
+        raise Refused("frame", "have at least one record", "none")
     codes, targets = [], []
     for attribute in coded:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
             if attribute.matrices[0].padding:
-                must = "`calibration_weights` must be used with codes that can all be true"
                 got = f"{attribute.matrices[0].padding} that are never true"
-                raise ValueError(f"{must}; got {got}")
+                raise Refused("calibration_weights", "be used with codes that can all be true", got)
             encoded = attribute._encode(table, released=True)
             place = encoded.codes.astype(np.int64)
             if encoded.groups is not None:
@@ -107,5 +106,5 @@ def _rake(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) ->
             factors *= more[place]
         if worst <= _WITHIN * float(start.sum()):
             return factors
-    must = "`weights` must exist for the likeliest margins"
-    raise ValueError(f"{must}; got margins that no weights of these records have at once")
+    must = "exist for the likeliest margins"
+    raise Refused("weights", must, "margins that no weights of these records have at once")

@@ -17,10 +17,10 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.results import opened
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Counts
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Binned, Numeric, prefix
+from bistochastic.plan.attributes import Binned, Numeric
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
@@ -152,8 +152,8 @@ class Responses:
                 place = digits(attribute)[attribute.columns.index(name)]
                 return Function({_axis(attribute): score_row(attribute, name, given)[place]})
         if given is not None:
-            must = "`scores` must be given only for columns of categories"
-            raise ValueError(f"{must}; got some for `{shown(name)}`")
+            must = "be given only for columns of categories"
+            raise Refused("scores", must, f"some for `{shown(name)}`")
         return Function(powers={name: 1})
 
 
@@ -202,14 +202,18 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     """Compute the part of a number that its reported value keeps on average."""
     law = attribute.for_records(records).matrix
     both = None if law is None else structure.two_valued(law)
-    must = f"{prefix([attribute.column])}`{what}` must be used with the whole table without weights"
+    must = "be used with the whole table without weights"
     cure = "or with a column permuted by randomized response"
     if attribute.how != "permute" or both is None:
         how = attribute.family if attribute.how == "permute" else "class means"
-        raise ValueError(f"{must}, {cure}; got {how}, which cannot be undone")
+        raise Refused(
+            what, f"{must}, {cure}", f"{how}, which cannot be undone", column=attribute.column
+        )
     a = both[0] - both[1]
     if not a > 0:
-        raise ValueError(f"{must}, {cure}; got one that keeps nothing of the number")
+        raise Refused(
+            what, f"{must}, {cure}", "one that keeps nothing of the number", column=attribute.column
+        )
     return a
 
 
@@ -227,7 +231,7 @@ def represented(attribute: Coded | None, scores: object = None) -> tuple[str, ..
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
     """Return a number for each category of a column: as given, or the categories themselves."""
     levels = levels_of(attribute, name)
-    must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
+    must = f"hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
         if attribute.representatives is not None:
             return np.array(attribute.representatives)
@@ -235,7 +239,9 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
         return middles.astype(np.int64 if attribute._bins.dated else float).astype(float)
     if given is None:
         if not all(type(level) in (int, bool) for level in levels):
-            raise TypeError(f"{must}; got none, and the categories are not numbers")
+            raise RefusedType(
+                "scores", must, "none, and the categories are not numbers", column=name
+            )
         return np.array([float(level) for level in levels])
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
         known = {key(level) for level in levels}
@@ -243,19 +249,17 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
         scores = {key(each): score for each, score in dict(given).items()}
         if unknown or not len(dict(given)) == len(scores) == len(levels):
             got = f"{len(unknown)} names that are none" if unknown else f"{len(dict(given))}"
-            raise ValueError(f"{must}; got {got}")
+            raise Refused("scores", must, got, column=name)
         listed = [scores[key(level)] for level in levels]
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-            raise TypeError(f"{must}; got {type(given).__name__}")
+            raise RefusedType("scores", must, type(given).__name__, column=name)
         listed = arguments.items("scores", "be one number for each category", given)
     if len(listed) != len(levels):
-        raise ValueError(f"{must}; got {len(listed)}")
+        raise Refused("scores", must, len(listed), column=name)
     found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])
     if not np.isfinite(found).all():
-        raise ValueError(
-            f"{prefix([name])}`scores` must hold finite numbers; got NaN or an infinity"
-        )
+        raise Refused("scores", "hold finite numbers", "NaN or an infinity", column=name)
     return found
 
 

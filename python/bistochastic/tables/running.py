@@ -91,7 +91,7 @@ class Running:
         weighted = self._design.weights is not None
         total = self._both[0] if whole is None else whole.weighed()
         if weighted and not float(total.sum()) > 0:
-            raise ValueError("`weights` must have a positive one inside the domain; got none")
+            raise Refused("weights", "have a positive one inside the domain", "none")
         axes, tallies = (whole.axes, whole.tallies()) if whole is not None else self._sorted()
         back, named = way_back(self._question, axes)
         return of_tallies(self._question, back, named, tallies, method, population, Patience())

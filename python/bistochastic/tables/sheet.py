@@ -16,9 +16,8 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
 from bistochastic.labels import key
 from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import prefix
 from bistochastic.tables.question import absent, refuse_absent
-from bistochastic.words import shown
+from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +109,7 @@ class Sheet:
         if self.strata is not None and self.is_counted:
             strata += int(self.strata.max(initial=0))
         if cells * strata >= _CELLS:
-            raise ValueError(f"`columns` must make less than 2^32 cells; got {cells * strata}")
+            raise Refused("columns", "make less than 2^32 cells", cells * strata)
         if self.is_counted:
             backend.require_memory("columns", cells * strata, 3, 8)
             return self._count()
@@ -121,9 +120,7 @@ class Sheet:
         for stage in inner:
             backend.require_memory("cluster", len(stage.many), cells, 24)
             if stage.lonely:
-                raise ValueError(
-                    "`cluster` must have two or more units of the second stage each; got one"
-                )
+                raise Refused("cluster", "have two or more units of the second stage each", "one")
         return Tallies(sample, cells, self._places().astype(np.uint32))
 
     def _places(self) -> NDArray[np.int64]:
@@ -203,7 +200,7 @@ def _inside(values: Array, inside: Mask | None) -> Array:
 def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
     alone = int(np.count_nonzero(units < 2))
     if alone and len(units) > 1:
-        raise ValueError(f"`strata` must have two or more {what} each; got {alone} with one")
+        raise Refused("strata", f"have two or more {what} each", f"{alone} with one")
 
 
 def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
@@ -386,7 +383,7 @@ def _refuse_split(
         split = len(pairs) - len(np.unique(codes))
         if split:
             whole = f"units of `{shown(unit)}`" if unit else "clusters"
-            raise ValueError(f"{prefix([name])}must hold whole {whole}; got {split} that are split")
+            raise Refused("", f"hold whole {whole}", f"{split} that are split", column=name)
 
 
 def _refuse_empty(question: Question, sheet: Sheet) -> None:
@@ -397,13 +394,13 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
         name, must = ("where", "leave") if question.where else ("frame", "have")
         raise Refused(name, f"{must} at least one record", "none")
     if sheet.weights is not None and not float(sheet.weighed().sum()) > 0:
-        raise ValueError("`weights` must have a positive one inside the domain; got none")
+        raise Refused("weights", "have a positive one inside the domain", "none")
 
 
 def require(table: Table, name: str, column: str) -> None:
     """Raise an error for a table without a column."""
     if column not in table.names:
-        raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
+        raise Refused(name, f"have the column `{shown(column)}`", "none of that name")
 
 
 def read_numbers(table: Table, name: str, must: str, column: str) -> tuple[np.ndarray, Mask | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from bistochastic import backend
 from bistochastic.adapters.frames import opened
 from bistochastic.adapters.results import opened_rows
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate.counts import MOST, Axis, Counts
 from bistochastic.plan.attributes import named
 from bistochastic.tables import sheet as sheets
@@ -38,12 +38,11 @@ def counted(rows: object, count: object, questions: Sequence[Question]) -> tuple
     table = opened_rows(rows)
     for question in questions:
         if column in (*question.columns, *beside(question)):
-            must = "`count` must name the column of counts"
-            raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
+            must = "name the column of counts"
+            raise Refused("count", must, f"`{shown(column)}`, which the table is made of")
         for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
             if name not in table.names:
-                must = f"`rows` must have the column `{shown(name)}`{why}"
-                raise ValueError(f"{must}; got none of that name")
+                raise Refused("rows", f"have the column `{shown(name)}`{why}", "none of that name")
     times = _times(table, column)
     # Once read, the table is codes: every cell has its place.
     sheets_ = [
@@ -135,23 +134,21 @@ def place(question: Question, sheet: sheets.Sheet) -> Counts:
 def read(question: Question, table: Counts, design: Design) -> Counts:
     """Check counts before they are used: a table of this plan, with all requested columns."""
     if not design._is_plain:
-        must = "`data` must be a table if weights, strata or cluster are given"
-        raise TypeError(f"{must}; got Counts")
+        raise RefusedType("data", "be a table if weights, strata or cluster are given", "Counts")
     plan = question.plan
     # Checked again, as its array may have been written to.
     table = replace(table)
     for axis in table.axes:
         _check_levels(plan, axis)
     if table.digest is not None and table.digest != plan.digest:
-        must = f"`counts` must be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
-        raise ValueError(f"{must}; got digest {table.digest[:12]}")
+        must = f"be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
+        raise Refused("counts", must, f"digest {table.digest[:12]}")
     if not table.records:
-        raise ValueError("`counts` must hold at least one record; got none")
+        raise Refused("counts", "hold at least one record", "none")
     known = {axis.name for axis in table.axes}
     for name in question.columns:
         if name not in known:
-            must = "`columns` must be columns of the table"
-            raise ValueError(f"{must}; got `{shown(name)}`, which it lacks")
+            raise Refused("columns", "be columns of the table", f"`{shown(name)}`, which it lacks")
     return table
 
 
@@ -171,5 +168,5 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
     """Raise an error for a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
         if axis.categories != reports_of(attribute, axis.name):
-            must = f"`counts` must be a table of plan `{shown(plan.name)}`"
-            raise ValueError(f"{must}; got other categories of `{shown(axis.name)}`")
+            must = f"be a table of plan `{shown(plan.name)}`"
+            raise Refused("counts", must, f"other categories of `{shown(axis.name)}`")
