@@ -10,13 +10,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
-.venv/ready: pyproject.toml
+.venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
 
 # The profile `quick` of Cargo.toml: compiled by two processors at once, and draws as fast. What is measured or given
 # away is built with --release.
 build: .venv/ready
 	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet >/dev/null
+	$(BIN)/python -m pip install --quiet -e ./survey
 
 demo: build
 	$(BIN)/bistochastic demo
@@ -31,7 +32,8 @@ python: lint types docs
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet --extras test,docs >/dev/null
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet --extras test >/dev/null
+	$(BIN)/python -m pip install --quiet -e "./survey[test,docs]"
 	-@$(BIN)/python -m pip install --quiet --only-binary :all: "qif>=1.6" 2>/dev/null
 
 build-bench: build-test
@@ -56,17 +58,17 @@ types: build-test
 OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
-	grep -oE '"(numpy|pyarrow)>=[0-9.]+"' pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
+	grep -ohE '"(numpy|pyarrow)>=[0-9.]+"' survey/pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
 	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click pytest hypothesis \
 		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
-	PYTHONPATH=python $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
+	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
 		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
 
 # Fresh cases every time, unless SEED is given; a failure prints the command that shows it again.
 SECONDS ?= 60
 SEED ?=
 fuzz: build-test
-	$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed "$(SEED)"
+	$(BIN)/python survey/tests/fuzz --seconds $(SECONDS) --seed "$(SEED)"
 
 # Faults on purpose, one at a time, in copies below target/mutants; FAULTS= names some of them.
 FAULTS ?=
@@ -95,8 +97,8 @@ endef
 
 test-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--profile quick)
-	$(ENGINES) -m pytest -W default tests/test_engine_spark.py tests/test_engine_ray.py tests/test_engine_dask.py \
-		tests/test_engine_pages.py tests/test_engines_light.py
+	$(ENGINES) -m pytest -W default survey/tests/test_engine_spark.py survey/tests/test_engine_ray.py survey/tests/test_engine_dask.py \
+		survey/tests/test_engine_pages.py survey/tests/test_engines_light.py
 
 bench-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--release)
@@ -111,12 +113,12 @@ test-browser: build-test
 	@command -v chromedriver || { echo "chromedriver is missing: make test-browser INSTALL=1 installs Debian's chromium-driver"; exit 1; }
 	$(PYTHON) -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip install --quiet "selenium>=4.20" "axe-core-python>=0.1"
-	PYTHONPATH=python:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
-		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest tests/test_browser.py
+	PYTHONPATH=python:survey:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
+		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest survey/tests/test_browser.py
 
 # The vectors of docs/protocol.md in every client: Node and Chromium, of Debian or any other.
 test-clients: build-test
-	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest tests/test_clients.py tests/test_words.py
+	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_words.py
 
 # After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
 vectors: build-test

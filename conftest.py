@@ -12,6 +12,7 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import bistochastic
+import bistochastic_survey
 
 # The same examples every time, so that what passed passes. BISTOCHASTIC_FUZZ=1 draws fresh ones. No
 # deadline: timings belong in the benchmarks.
@@ -25,5 +26,6 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 @pytest.fixture(autouse=True)
-def _examples_know_bs(doctest_namespace: dict[str, Any]) -> None:
+def _examples_know_both(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["bs"] = bistochastic
+    doctest_namespace["sv"] = bistochastic_survey

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import bistochastic as bs
+import bistochastic_survey as sv
 
 SIZES = (2, 2, 5, 7, 9, 14, 16, 42)
 
 
-def made(rows: int, numbers: int) -> tuple[Any, bs.Plan]:
+def made(rows: int, numbers: int) -> tuple[Any, sv.Plan]:
     """A table in which neighbouring columns go together, and a plan for it."""
     draw = np.random.default_rng(1)
     columns: dict[str, Any] = {"region": draw.integers(0, 20, rows)}
@@ -32,18 +32,18 @@ def made(rows: int, numbers: int) -> tuple[Any, bs.Plan]:
         mixed = np.where(draw.random(rows) < 0.5, shared, draw.random(rows))
         codes = (mixed**2 * size).astype(np.int8)
         columns[f"c{i}"] = pd.Categorical.from_codes(codes, levels)
-        attributes.append(bs.Categorical(f"c{i}", levels, "randomized_response", beta=0.6))
+        attributes.append(sv.Categorical(f"c{i}", levels, "randomized_response", beta=0.6))
     for i in range(numbers):
         columns[f"n{i}"] = np.exp(draw.normal(10, 1, rows) + shared).round(2)
-        attributes.append(bs.Numeric(f"n{i}", "k_anonymous", k=1000))
-    return pd.DataFrame(columns), bs.Plan(attributes, keep=["region"])
+        attributes.append(sv.Numeric(f"n{i}", "k_anonymous", k=1000))
+    return pd.DataFrame(columns), sv.Plan(attributes, keep=["region"])
 
 
 def run(rows: int, numbers: int, tell: Any) -> None:
     frame, plan = made(rows, numbers)
     release = plan.protect(frame)
     begin, busy = time.perf_counter(), time.process_time()
-    found = bs.audit(frame, release)
+    found = sv.audit(frame, release)
     seconds, work = time.perf_counter() - begin, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     tell.put((seconds, work, peak, found.linkages[0].targets, found.linkages[0].first.observed))

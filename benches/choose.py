@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from common import best, peer
 
 # The same problem as cvxpy writes it: column minima, 2 r^2 inequalities, entropies.
@@ -113,11 +114,11 @@ def sets() -> None:
 
 def many_columns() -> None:
     columns = {f"c{i}": [f"{i}.{j}" for j in range(2 + i % 20)] for i in range(100)}
-    plan = bs.Plan.for_frame(columns, beta=0.5)
+    plan = sv.Plan.for_frame(columns, beta=0.5)
     sizes = [len(levels) for levels in columns.values()]
     for name, call, most in (
-        ("allocate, bits", lambda: bs.allocate(sizes, beta=0.5, min_beta=0.2), 200),
-        ("allocate, epsilon", lambda: bs.allocate(sizes, epsilon=100, min_beta=0.2), 200),
+        ("allocate, bits", lambda: sv.allocate(sizes, beta=0.5, min_beta=0.2), 200),
+        ("allocate, epsilon", lambda: sv.allocate(sizes, epsilon=100, min_beta=0.2), 200),
         ("preview", lambda: str(plan.preview(10_000)), 200),
     ):
         print(f"100 columns, {name}: {1e3 * best(call, 3):.0f} ms (wanted: at most {most})")

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-import bistochastic as bs
+import bistochastic_survey as sv
 from common import best
 
 ROWS = 10_000_000
@@ -35,17 +35,17 @@ console.log(Math.round(20000 / ((performance.now() - start) / 1000)));
 """
 
 
-def plan_of(columns: int, size: int = 5) -> bs.Plan:
+def plan_of(columns: int, size: int = 5) -> sv.Plan:
     """A plan of equal columns."""
     names = [f"c{i}" for i in range(columns)]
     values = [str(i) for i in range(size)]
-    return bs.Plan([bs.Categorical(name, values, RESPONSE, beta=0.5) for name in names], name="p")
+    return sv.Plan([sv.Categorical(name, values, RESPONSE, beta=0.5) for name in names], name="p")
 
 
 def counting() -> None:
     """``update`` of coded reports, and ``add`` of one record."""
     rng = np.random.default_rng(1)
-    plan = bs.Plan([bs.Categorical(f"c{i}", range(5), RESPONSE, beta=0.5) for i in range(5)])
+    plan = sv.Plan([sv.Categorical(f"c{i}", range(5), RESPONSE, beta=0.5) for i in range(5)])
     codes = {f"c{i}": rng.integers(0, 5, ROWS, dtype=np.uint8) for i in range(5)}
     plain = best(lambda: [np.bincount(column, minlength=5) for column in codes.values()], 3)
     collector = plan.collector()

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-import bistochastic as bs
-from bistochastic.models.regression import regress
+import bistochastic_survey as sv
+from bistochastic_survey.models.regression import regress
 
 Frame = dict[str, Any]
 NOMINAL = 0.95
@@ -52,29 +52,29 @@ def adult() -> Frame:
     }
 
 
-def plan_of(frame: Frame) -> bs.Plan:
+def plan_of(frame: Frame) -> sv.Plan:
     """Randomized response on all categories."""
     names = ("sex", "race", "salary")
-    return bs.Plan(
-        [bs.Categorical(name, sorted(set(frame[name].tolist())), "randomized_response", epsilon=2)
+    return sv.Plan(
+        [sv.Categorical(name, sorted(set(frame[name].tolist())), "randomized_response", epsilon=2)
          for name in names],
         keep=["weight", "cluster", "hours"],
     )  # fmt: skip
 
 
-def questions(plan: bs.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any], float]]:
+def questions(plan: sv.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any], float]]:
     """What is asked, and the truth over everyone."""
     first = {name: min(frame[name].tolist()) for name in ("sex", "salary")}
     sex, salary = frame["sex"] == first["sex"], frame["salary"] == first["salary"]
     score = salary.astype(float)
     return {
         "share of a cell": (
-            lambda data, **o: bs.Release(data, plan).estimate("sex", "salary", **o).interval()[0],
+            lambda data, **o: sv.Release(data, plan).estimate("sex", "salary", **o).interval()[0],
             float((sex & salary).mean()),
         ),
         "ratio": (
             lambda data, **o: (
-                bs.Release(data, plan)
+                sv.Release(data, plan)
                 .ratio({"salary": first["salary"]}, {"sex": first["sex"]}, **o)
                 .interval()
             ),
@@ -82,7 +82,7 @@ def questions(plan: bs.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any]
         ),
         "mean": (
             lambda data, **o: (
-                bs.Release(data, plan)
+                sv.Release(data, plan)
                 .mean("salary", [1, *[0] * (len(set(frame["salary"].tolist())) - 1)], **o)
                 .interval()
             ),
@@ -90,7 +90,7 @@ def questions(plan: bs.Plan, frame: Frame) -> dict[str, tuple[Callable[..., Any]
         ),
         "covariance": (
             lambda data, **o: (
-                bs.Release(data, plan)
+                sv.Release(data, plan)
                 .covariance(
                     ["sex", "hours"],
                     {"sex": [1, *[0] * (len(set(frame["sex"].tolist())) - 1)]},
@@ -131,8 +131,8 @@ def coverage(frame: Frame, rounds: int, records: int, seed: int) -> dict[str, tu
         for design, people, options in (
             ("fixed", everyone, {"population": "fixed"}),
             ("sampled", drawn, {}),
-            ("weighted", unequal, {"design": bs.Design(weights="weight")}),
-            ("clusters", whole, {"design": bs.Design(cluster="cluster")}),
+            ("weighted", unequal, {"design": sv.Design(weights="weight")}),
+            ("clusters", whole, {"design": sv.Design(cluster="cluster")}),
         ):
             data = plan.protect(people).data
             for name, (interval, truth) in asked.items():
@@ -152,9 +152,9 @@ def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
     n = len(frame["sex"])
     found: dict[str, tuple[int, int]] = {}
     for beta in (0.3, 0.6):
-        plan = bs.Plan(
-            [bs.Categorical("education", range(1, 17), "randomized_response", beta=beta),
-             bs.Categorical("sex", ["Female", "Male"], "randomized_response", beta=beta)],
+        plan = sv.Plan(
+            [sv.Categorical("education", range(1, 17), "randomized_response", beta=beta),
+             sv.Categorical("sex", ["Female", "Male"], "randomized_response", beta=beta)],
             keep=["hours", "salary"],
         )  # fmt: skip
         cases: tuple[tuple[Any, str], ...] = (
@@ -163,14 +163,14 @@ def coefficients(rounds: int, seed: int) -> dict[str, tuple[int, int]]:
             ("multinomial", "hours ~ education + sex"),
         )
         truths = {
-            kind: regress(bs.Release(frame, plan), text, kind, None, None, raw=True).coefficients
+            kind: regress(sv.Release(frame, plan), text, kind, None, None, raw=True).coefficients
             for kind, text in cases
         }
         rng = np.random.default_rng(seed)
         for _ in range(rounds):
             data = plan.protect(rows_of(frame, rng.integers(0, n, n))).data
             for kind, text in cases:
-                low, high = bs.Release(data, plan).regress(text, model=kind).interval().T
+                low, high = sv.Release(data, plan).regress(text, model=kind).interval().T
                 for i, hit in enumerate((low <= truths[kind]) & (truths[kind] <= high)):
                     name = f"{kind} {i}, beta {beta}"
                     hits, tries = found.get(name, (0, 0))

@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import bistochastic as bs
+import bistochastic_survey as sv
 
 # Everything listens on the loopback address alone.
 LOCAL = "127.0.0.1"
@@ -49,10 +50,10 @@ def levels(size: int, kind: str) -> list[Any]:
 
 
 @cache
-def plan(kind: str) -> bs.Plan:
-    return bs.Plan(
+def plan(kind: str) -> sv.Plan:
+    return sv.Plan(
         [
-            bs.Categorical(name, levels(size, kind), "randomized_response", beta=0.6)
+            sv.Categorical(name, levels(size, kind), "randomized_response", beta=0.6)
             for name, size in zip(COLUMNS, SIZES, strict=True)
         ]
     )
@@ -191,7 +192,7 @@ def identity(batches: Any) -> Any:
 
 
 def on_shell(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, Work]:
-    from bistochastic.cli import main
+    from bistochastic_survey.cli import main
 
     words = ["--plan", str(folder / "plan.json"), "--key-file", str(folder / "survey.key"),
              "--id-column", "person", "--after", "first"]  # fmt: skip
@@ -212,7 +213,7 @@ ENGINES = {"pyarrow": on_pyarrow, "polars": on_polars, "duckdb": on_duckdb, "das
 def child(engine: str, kind: str, folder: Path, turns: int) -> None:
     """Print the best seconds of protecting, of copying and of the draws alone, as JSON."""
     source_of_key = bs.KeySource.file(folder / "survey.key")
-    options = {"key": source_of_key, "ids": bs.Wave("person", after="first")}
+    options = {"key": source_of_key, "ids": sv.Wave("person", after="first")}
     works = ENGINES[engine](folder, kind, options)
     found: list[list[float]] = [[], [], []]
     for turn in range(turns + 1):

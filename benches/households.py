@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-import bistochastic as bs
+import bistochastic_survey as sv
 
 HOUSEHOLD, PERSON = ("roof", "water"), ("sex", "relat")
 TABLES = (("roof",), ("water",), ("roof", "water"), ("roof", "sex"), ("water", "relat"))
@@ -40,16 +40,16 @@ def survey() -> dict[str, np.ndarray]:
     return {name: np.array([int(row[own]) for row in rows]) for name, own in names.items()}
 
 
-def plan_of(frame: dict[str, np.ndarray], beta: float) -> bs.Plan:
-    def column(name: str) -> bs.Categorical:
+def plan_of(frame: dict[str, np.ndarray], beta: float) -> sv.Plan:
+    def column(name: str) -> sv.Categorical:
         values = sorted(set(frame[name].tolist()))
         unit = "home" if name in HOUSEHOLD else None
-        return bs.Categorical(name, values, "randomized_response", beta=beta, unit=unit)
+        return sv.Categorical(name, values, "randomized_response", beta=beta, unit=unit)
 
-    return bs.Plan([column(name) for name in (*HOUSEHOLD, *PERSON)], keep=["home"])
+    return sv.Plan([column(name) for name in (*HOUSEHOLD, *PERSON)], keep=["home"])
 
 
-def places(frame: dict[str, np.ndarray], plan: bs.Plan, table: tuple[str, ...]) -> np.ndarray:
+def places(frame: dict[str, np.ndarray], plan: sv.Plan, table: tuple[str, ...]) -> np.ndarray:
     """The cell of each record, the last column running fastest."""
     found = np.zeros(len(frame["home"]), int)
     for name in table:
@@ -58,7 +58,7 @@ def places(frame: dict[str, np.ndarray], plan: bs.Plan, table: tuple[str, ...]) 
     return found
 
 
-def cells(plan: bs.Plan, table: tuple[str, ...]) -> int:
+def cells(plan: sv.Plan, table: tuple[str, ...]) -> int:
     return int(np.prod([len(a.axes[0]) for n in table for a in plan._coded if a.columns == (n,)]))
 
 
@@ -86,7 +86,7 @@ def coverage(beta: float, rounds: int, seed: int) -> dict[tuple[str, ...], tuple
         drawn["home"] = np.repeat(np.arange(len(chosen)), sizes[chosen])
         data = plan.protect(drawn).data
         for table in TABLES:
-            low, high = np.reshape(bs.Release(data, plan).estimate(*table).interval(), (-1, 2)).T
+            low, high = np.reshape(sv.Release(data, plan).estimate(*table).interval(), (-1, 2)).T
             hits[table] += (low <= truth[table]) & (truth[table] <= high)
     return {table: (hits[table] / rounds, homes[table], truth[table]) for table in TABLES}
 

@@ -21,7 +21,8 @@ import polars as pl
 import pyarrow as pa
 
 import bistochastic as bs
-from bistochastic.plan import waves
+import bistochastic_survey as sv
+from bistochastic_survey.release import waves
 from common import best
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
@@ -80,10 +81,10 @@ def main() -> None:
                 show(f"randomize, {name} {kind}", draw(ids), integers)
     texts = kinds["of 9 bytes"]
     levels = list(range(12))
-    plan = bs.Plan([bs.Categorical("c", levels, "randomized_response", beta=0.6)])
+    plan = sv.Plan([sv.Categorical("c", levels, "randomized_response", beta=0.6)])
     options: dict[str, Any] = {
         "key": KEY,
-        "ids": bs.Wave("person", after="first"),
+        "ids": sv.Wave("person", after="first"),
         "allow_insecure": True,
     }
 

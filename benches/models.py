@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 
-import bistochastic as bs
+import bistochastic_survey as sv
 from common import best
 
 
@@ -56,26 +56,26 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
     n, repeats = given.size, given.repeats
-    plan = bs.Plan(
-        [bs.Categorical("x", range(16), "randomized_response", beta=0.6),
-         bs.Categorical("s", [0, 1], "randomized_response", beta=0.6)],
+    plan = sv.Plan(
+        [sv.Categorical("x", range(16), "randomized_response", beta=0.6),
+         sv.Categorical("s", [0, 1], "randomized_response", beta=0.6)],
         keep=["z", "c", "y"],
     )  # fmt: skip
     data = plan.protect(people(n)).data
     text = "y ~ x + s + z"
-    ours = best(lambda: bs.Release(data, plan).regress(text, model="logistic"), repeats)
+    ours = best(lambda: sv.Release(data, plan).regress(text, model="logistic"), repeats)
     theirs = best(lambda: grouped(data), repeats)
     print(f"{'':34} {'seconds':>9} {'other':>9} {'times':>7} {'at most':>8}")
     print(f"{f'logistic, {n} rows':34} {ours:9.4f} {theirs:9.4f} {ours / theirs:7.2f} {3:8d}")
     some = data[: n // 10]
-    ours = best(lambda: bs.Release(some, plan).regress("y ~ x + s + c", model="logistic"), repeats)
+    ours = best(lambda: sv.Release(some, plan).regress("y ~ x + s + c", model="logistic"), repeats)
     print(f"{f'continuous covariate, {n // 10} rows':34} {ours:9.4f} {'':9} {'':7} {'2 s':>8}")
-    panel = bs.Plan([bs.Categorical("a", range(16), "randomized_response", beta=0.6)], keep=["id"])
+    panel = sv.Plan([sv.Categorical("a", range(16), "randomized_response", beta=0.6)], keep=["id"])
     rng = np.random.default_rng(2)
     ids = rng.permutation(n)
     one = {"id": np.arange(n), "a": rng.integers(0, 16, n).astype(np.uint8)}
     two = {"id": ids, "a": one["a"][ids]}
-    first, later = bs.Release(one, panel), bs.Release(two, panel)
+    first, later = sv.Release(one, panel), sv.Release(two, panel)
     moves: Any = {"id_column": "id", "memoised": True}
     ours = best(lambda: first.transitions(later, "a", **moves), repeats)
     theirs = best(lambda: joined(one, two), repeats)

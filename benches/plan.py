@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from common import best, peer
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
@@ -50,10 +51,10 @@ def codes() -> list[NDArray[np.uint8]]:
     return [rng.integers(0, SIZE, N, dtype=np.uint8) for _ in range(COLUMNS)]
 
 
-def plan(categories: list[Any]) -> bs.Plan:
-    return bs.Plan(
+def plan(categories: list[Any]) -> sv.Plan:
+    return sv.Plan(
         [
-            bs.Categorical(f"c{i}", categories, "randomized_response", beta=0.6)
+            sv.Categorical(f"c{i}", categories, "randomized_response", beta=0.6)
             for i in range(COLUMNS)
         ]
     )
@@ -71,7 +72,7 @@ def drawn(columns: list[NDArray[Any]]) -> float:
     return best(call)
 
 
-def report(what: str, table: Any, own: bs.Plan, floor: float, limit: str) -> None:
+def report(what: str, table: Any, own: sv.Plan, floor: float, limit: str) -> None:
     options: dict[str, Any] = {"key": KEY, "release_name": "bench", "allow_insecure": True}
     seconds = best(lambda: own.protect(table, **options), 3)
     cell = 1e9 * seconds / (N * COLUMNS)
@@ -91,7 +92,7 @@ def against_pram() -> None:
     rng = np.random.default_rng(1)
     texts = {f"c{i}": np.array(LEVELS)[rng.integers(0, SIZE, rows)] for i in range(columns)}
     frame = pd.DataFrame(texts)
-    own = bs.Plan(plan(LEVELS).attributes[:columns])
+    own = sv.Plan(plan(LEVELS).attributes[:columns])
     kinds: dict[str, Callable[[], Any]] = {
         "categoricals, at least 1000": lambda: frame.astype(pd.CategoricalDtype(LEVELS)),
         "strings, at least 300": lambda: frame,

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import bistochastic as bs
+import bistochastic_survey as sv
 
 SIZES = (2, 2, 5, 7, 9, 14, 16, 42)
 
@@ -56,9 +56,9 @@ def write(path: Path, plan: Path, rows: int) -> None:
         levels = [f"level {j}" for j in range(size)]
         codes = draw.integers(0, size, rows, dtype=np.int8)
         columns[f"c{i}"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(levels))
-        attributes.append(bs.Categorical(f"c{i}", levels, "randomized_response", beta=0.6))
+        attributes.append(sv.Categorical(f"c{i}", levels, "randomized_response", beta=0.6))
     pq.write_table(pa.table(columns), path, row_group_size=1 << 20)
-    plan.write_text(bs.Plan(attributes).to_json())
+    plan.write_text(sv.Plan(attributes).to_json())
 
 
 def write_elsewhere(path: Path, plan: Path, rows: int) -> None:

@@ -6,17 +6,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import bistochastic as bs
+import bistochastic_survey as sv
 from common import best
 
 LAWS: tuple[Any, ...] = ("randomized_response", "geometric", "k_anonymous")
 
 
-def thirty(least: int) -> bs.Plan:
+def thirty(least: int) -> sv.Plan:
     """30 columns of ``least`` to 32 levels, by three families."""
-    return bs.Plan(
+    return sv.Plan(
         [
-            bs.Categorical(
+            sv.Categorical(
                 f"column {i}",
                 [f"level {j} of column {i}" for j in range(min(32, least + i))],
                 LAWS[i % 3],

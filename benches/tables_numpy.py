@@ -11,10 +11,10 @@ import argparse
 
 import numpy as np
 
-import bistochastic as bs
+import bistochastic_survey as sv
 from common import best
 
-WEIGHTED = bs.Design(weights="weight")
+WEIGHTED = sv.Design(weights="weight")
 
 
 def main() -> None:
@@ -25,8 +25,8 @@ def main() -> None:
     n, repeats = given.size, given.repeats
     rng = np.random.default_rng(1)
     sizes = {"sex": 2, "education": 16, "marital": 7, "race": 5}
-    plan = bs.Plan(
-        [bs.Categorical(name, range(size), "randomized_response", beta=0.6)
+    plan = sv.Plan(
+        [sv.Categorical(name, range(size), "randomized_response", beta=0.6)
          for name, size in sizes.items()],
         keep=["weight"],
     )  # fmt: skip
@@ -37,12 +37,12 @@ def main() -> None:
     columns = [frame[name] for name in sizes]
     print(f"{n} records{'':16} {'seconds':>9} {'NumPy':>9} {'times':>7} {'at most':>8}")
     for name, ours, theirs, most in (
-        ("joint estimate", lambda: bs.Release(frame, plan).estimate("education", "marital"),
+        ("joint estimate", lambda: sv.Release(frame, plan).estimate("education", "marital"),
          lambda: np.bincount(joint, minlength=112), 3),
         ("weighted joint estimate",
-         lambda: bs.Release(frame, plan).estimate("education", "marital", design=WEIGHTED),
+         lambda: sv.Release(frame, plan).estimate("education", "marital", design=WEIGHTED),
          lambda: np.bincount(joint, frame["weight"], 112), 4),
-        ("count over 4 attributes", lambda: bs.Release(frame, plan).count(where),
+        ("count over 4 attributes", lambda: sv.Release(frame, plan).count(where),
          lambda: [column.sum() for column in columns], 4),
     ):  # fmt: skip
         taken, numpy = best(ours, repeats), best(theirs, repeats)

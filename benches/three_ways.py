@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import bistochastic as bs
+import bistochastic_survey as sv
 
 # The ends and the width of the classes of each column, which anyone could have declared.
 COLUMNS = {"PTOTVAL": (0, 100_000, 5_000), "AGI": (0, 100_000, 5_000), "FEDTAX": (0, 20_000, 1_000)}
@@ -29,13 +30,13 @@ BEGIN, END = "<!-- numbers: written by make census -->", "<!-- end of numbers --
 def ways() -> dict[str, list[Any]]:
     def binned(epsilon: float) -> list[Any]:
         return [
-            bs.Binned(name, low=low, high=high, width=width, family="geometric", epsilon=epsilon,
+            sv.Binned(name, low=low, high=high, width=width, family="geometric", epsilon=epsilon,
                       output="number", step=width / 5)
             for name, (low, high, width) in COLUMNS.items()
         ]  # fmt: skip
 
     def numeric(**options: Any) -> list[Any]:
-        return [bs.Numeric(name, "k_anonymous", **options) for name in COLUMNS]
+        return [sv.Numeric(name, "k_anonymous", **options) for name in COLUMNS]
 
     return {
         "binned, 20 classes, epsilon 8": binned(8),
@@ -47,13 +48,13 @@ def ways() -> dict[str, list[Any]]:
     }
 
 
-def found(plan: bs.Plan, data: pd.DataFrame, out: pd.DataFrame) -> float:
+def found(plan: sv.Plan, data: pd.DataFrame, out: pd.DataFrame) -> float:
     """The share of people whose row the attacker names, ties broken by lot."""
     score = np.zeros((len(data), len(data)))
     for attribute in plan.attributes:
         [name] = attribute.columns
         true, reported = data[name].to_numpy(float), out[name].to_numpy(float)
-        if isinstance(attribute, bs.Binned):
+        if isinstance(attribute, sv.Binned):
             codes = [attribute._bins.codes(x)[0] for x in (true, reported)]
             score += np.log(attribute.matrices[0].to_dense())[np.ix_(*codes)]
         else:
@@ -64,25 +65,25 @@ def found(plan: bs.Plan, data: pd.DataFrame, out: pd.DataFrame) -> float:
 
 
 def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
-    plan = bs.Plan(attributes, keep=["saves"], units=[])
+    plan = sv.Plan(attributes, keep=["saves"], units=[])
     results = []
     for seed in range(KEYS):
         key: Any = {"key": bs.Key.insecure(seed), "release_name": "x", "allow_insecure": True}
         out = plan.protect(data, **key).data
-        binned = isinstance(attributes[0], bs.Binned)
+        binned = isinstance(attributes[0], sv.Binned)
         errors = [
-            abs(bs.Release(out, plan).mean(INCOME, where={"saves": saves}).value / rows.mean() - 1)
+            abs(sv.Release(out, plan).mean(INCOME, where={"saves": saves}).value / rows.mean() - 1)
             for saves, rows in data.groupby("saves")[INCOME]
         ]
         if binned:
             middles = {a.column: a.bins.midpoints for a in attributes}
             both = [INCOME, TAX]
             related = (
-                bs.Release(out, plan)
+                sv.Release(out, plan)
                 .correlation(both, {name: middles[name] for name in both})
                 .value
             )
-            shares = np.cumsum(bs.Release(out, plan).estimate(INCOME, method="mle").frequencies)
+            shares = np.cumsum(sv.Release(out, plan).estimate(INCOME, method="mle").frequencies)
             quartile = middles[INCOME][int(np.searchsorted(shares, 0.75))]
         else:
             related = out[INCOME].corr(out[TAX])

@@ -25,8 +25,9 @@ import polars as pl
 import pyreadstat
 
 import bistochastic as bs
-from bistochastic.files.release import protect_file
-from bistochastic.plan.options import Options
+import bistochastic_survey as sv
+from bistochastic_survey.files.protect import protect_file
+from bistochastic_survey.release.options import Options
 from common import best
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
@@ -49,17 +50,17 @@ def units() -> None:
     values = rng.integers(0, SIZE, (COLUMNS, 3 * N // 10), dtype=np.uint8)
     frame |= {f"c{i}": values[i][homes] for i in range(COLUMNS)}
     own, by_ids = (
-        bs.Plan(
-            [bs.Categorical(f"c{i}", range(SIZE), "randomized_response", beta=0.6, unit=unit)
+        sv.Plan(
+            [sv.Categorical(f"c{i}", range(SIZE), "randomized_response", beta=0.6, unit=unit)
              for i in range(COLUMNS)],
             drop=["home", "person"] if unit else ["home"],
         )
         for unit in ("home", None)
     )  # fmt: skip
-    ids: dict[str, Any] = {**KEYED, "ids": bs.Wave("person", after="first")}
+    ids: dict[str, Any] = {**KEYED, "ids": sv.Wave("person", after="first")}
     floor = best(lambda: by_ids.protect(frame, **ids), 3)
     show(f"{COLUMNS} columns by unit, a fresh key", best(lambda: own.protect(frame), 3), floor, 3)
-    both = bs.Plan(own.attributes, drop=["home"])
+    both = sv.Plan(own.attributes, drop=["home"])
     show(
         f"{COLUMNS} columns by unit, and ids", best(lambda: both.protect(frame, **ids), 3), floor, 3
     )
@@ -69,8 +70,8 @@ def binned() -> None:
     rng = np.random.default_rng(2)
     breaks = np.linspace(0, 1000, SIZE + 1)
     values = rng.uniform(0, 1000, N)
-    column = bs.Binned("x", breaks.tolist(), "geometric", epsilon=2, output="midpoint")
-    plan = bs.Plan([column])
+    column = sv.Binned("x", breaks.tolist(), "geometric", epsilon=2, output="midpoint")
+    plan = sv.Plan([column])
     matrix = column.matrices[0]
     options: dict[str, Any] = {**KEYED, "release_name": "bench"}
 
@@ -93,7 +94,7 @@ def statistical() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.sav", Path(folder) / "out.sav"
         pyreadstat.write_sav(frame, source, variable_value_labels=labels)
-        plan = bs.Plan.for_frame(source, beta=0.6)
+        plan = sv.Plan.for_frame(source, beta=0.6)
 
         def alone() -> None:
             read, _meta = pyreadstat.read_sav(source, output_format="polars")

@@ -83,7 +83,7 @@ def add_parameters(
     _app: Sphinx, what: str, name: str, obj: object, _options: object, lines: list[str]
 ) -> None:
     """Put the meaning of parameters above the example of a docstring without ``:param``."""
-    name = name.removeprefix("bistochastic.")
+    name = name.removeprefix("bistochastic.").removeprefix("bistochastic_survey.")
     if not has_parameters(what, name) or any(line.startswith(":param") for line in lines):
         return
     described = describe_parameters(name, obj)

@@ -16,13 +16,13 @@ from typing import Any
 
 from fastapi import FastAPI, HTTPException
 
-import bistochastic as bs
-from bistochastic.tables.collector import Collector
+import bistochastic_survey as sv
+from bistochastic_survey.analysis.collector import Collector
 
-PLAN = bs.Plan(
+PLAN = sv.Plan(
     [
-        bs.Categorical("smokes", ["yes", "no"], "randomized_response", epsilon=1),
-        bs.Categorical("age", ["18-29", "30-64", "65+"], "randomized_response", epsilon=1),
+        sv.Categorical("smokes", ["yes", "no"], "randomized_response", epsilon=1),
+        sv.Categorical("age", ["18-29", "30-64", "65+"], "randomized_response", epsilon=1),
     ],
     name="smoking",
 )

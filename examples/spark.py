@@ -12,6 +12,7 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as sf
 
 import bistochastic as bs
+import bistochastic_survey as sv
 
 RECORDS = 20_000
 
@@ -31,10 +32,10 @@ def main() -> None:
         sf.when(sf.col("id") % 7 == 0, "yes").otherwise("no").alias("smokes"),
         sf.when(sf.col("id") % 2 == 0, "north").otherwise("south").alias("region"),
     )
-    plan = bs.Plan(
+    plan = sv.Plan(
         [
-            bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
-            bs.Categorical("smokes", ["no", "yes"], "randomized_response", beta=0.7),
+            sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
+            sv.Categorical("smokes", ["no", "yes"], "randomized_response", beta=0.7),
         ],
         name="survey",
         keep=["region"],
@@ -44,9 +45,9 @@ def main() -> None:
         # The key is made once. Each worker reads the file itself, at the same path.
         bs.Key.generate().to_file(folder / "survey.key")
         key = bs.KeySource.file(folder / "survey.key")
-        f = plan.batch_function(key=key, ids=bs.Wave("person", after="first"))
+        f = plan.batch_function(key=key, ids=sv.Wave("person", after="first"))
         observed = Observation("rows")
-        out = plan.on(people, observation=observed, key=key, ids=bs.Wave("person", after="first"))
+        out = plan.on(people, observation=observed, key=key, ids=sv.Wave("person", after="first"))
         out.write.parquet(str(folder / "protected"))
         # Counting the rows of an id needs a group-by. The certificate states the result.
         most = people.groupBy("person").count().agg(sf.max("count")).first()[0]

@@ -1,6 +1,6 @@
 //! The core of `bistochastic`: exact bistochastic matrices, their bits, their parameters.
 //!
-//! The rooms are layers, the lowest first: each imports only what stands above it in this table. `tests/test_layers.py`
+//! The rooms are layers, the lowest first: each imports only what stands above it in this table. `tests/test_core_layers.py`
 //! reads the imports.
 //!
 //! | room | what lives there |

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from bistochastic import _core
 from folded import waved
 
@@ -298,7 +299,7 @@ def table(rows: int) -> dict[str, Any]:
     }
 
 
-def released(plan: bs.Plan, rows: int, options: dict[str, Any]) -> dict[str, str]:
+def released(plan: sv.Plan, rows: int, options: dict[str, Any]) -> dict[str, str]:
     """What a plan publishes of the table, column by column."""
     given = dict(options)
     used = {name for each in plan.attributes for name in columns_of(each)}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic.permutations.decomposition import Decomposition
+from bistochastic.birkhoff import Decomposition
 
 
 def added_up(decomposition: Decomposition) -> list[list[Fraction]]:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import cli
+from bistochastic_survey import cli
 
 loose: Any = bs.Key
 COUNTING = bytes(range(32))

@@ -22,7 +22,7 @@ from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from cases import of_every_family
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).parents[1]
 PANELS = ("truthfulness", "epsilon", "standard_error", "expected_cost")
 
 

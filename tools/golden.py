@@ -1,7 +1,7 @@
 """Write what is missing in ``tests/golden``, and refuse to change what is there.
 
 The requests below are made once: the files hold the realised parameters, from which
-``tests/test_golden.py`` makes the matrices. A new case gets a new name.
+``survey/tests/test_golden.py`` makes the matrices. A new case gets a new name.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import bistochastic as bs  # noqa: E402
+import bistochastic_survey as sv  # noqa: E402
 import cases  # noqa: E402
 import frozen  # noqa: E402
 
@@ -159,70 +160,70 @@ for _n in (2, 3, 5, 12, 100, 1000):
         REQUESTS[f"tridiagonal {_n} beta {_beta}"] = ("tridiagonal", {"size": _n, "beta": _beta})
 
 
-def plans() -> dict[str, tuple[bs.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
+def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
     """Plans with every kind of attribute, each with releases: rows and options of ``protect``."""
     laws = {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.5)}
     steps = {"n": bs.uniform(3), "s": bs.geometric(3, beta=0.5)}
     keyed = {"release_name": "2026"}
     by_ids = {"id_column": "person"}
-    categories = bs.Plan(
+    categories = sv.Plan(
         [
-            bs.Categorical("sex", ["F", "M"], groups=("region", laws)),
-            bs.Categorical("age", [15, 25, 35], "geometric", epsilon=2),
-            bs.Categorical("smokes", [False, True], RR, epsilon=1, missing="keep"),
-            bs.Categorical("roof", ["tin", "clay"], RR, epsilon=1, missing="category"),
-            bs.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], RR, beta=0.8,
+            sv.Categorical("sex", ["F", "M"], groups=("region", laws)),
+            sv.Categorical("age", [15, 25, 35], "geometric", epsilon=2),
+            sv.Categorical("smokes", [False, True], RR, epsilon=1, missing="keep"),
+            sv.Categorical("roof", ["tin", "clay"], RR, epsilon=1, missing="category"),
+            sv.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], RR, beta=0.8,
                      impossible=[("x", "2"), ("y", "3")]),
-            bs.Categorical("job", [f"job {i}" for i in range(20)], "difference_set", epsilon=1),
-            bs.Categorical("town", list(range(300)), "k_anonymous", k=10),
+            sv.Categorical("job", [f"job {i}" for i in range(20)], "difference_set", epsilon=1),
+            sv.Categorical("town", list(range(300)), "k_anonymous", k=10),
         ],
         name="golden", keep=["region"], drop=["person", "home"],
     )  # fmt: skip
-    joint = bs.Plan(
+    joint = sv.Plan(
         [
-            bs.Joint(("sex", "age", "town"), [["F", "M"], [15, 25, 35], list(range(300))],
+            sv.Joint(("sex", "age", "town"), [["F", "M"], [15, 25, 35], list(range(300))],
                      matrix=bs.kron(bs.uniform(2), bs.geometric(3, epsilon=1), bs.identity(300))),
-            bs.Categorical("smokes", [True, False], RR, epsilon=1, missing="category",
+            sv.Categorical("smokes", [True, False], RR, epsilon=1, missing="category",
                            recode={True: False}),
-            bs.Joint(("roof", "b"), [["tin", "clay"], ["1", "2", "3"]], RR, epsilon=1,
+            sv.Joint(("roof", "b"), [["tin", "clay"], ["1", "2", "3"]], RR, epsilon=1,
                      missing="category", impossible=[(None, "3"), ("tin", "3")]),
         ],
         name="joint", drop=["person", "home"],
     )  # fmt: skip
-    binned = bs.Plan(
+    binned = sv.Plan(
         [
-            bs.Binned("rent", [0, 250, 500.5, 1000], "geometric", epsilon=2, output="midpoint"),
-            bs.Binned("height", [0.5, 1, 2], RR, epsilon=1, open=("low", "high"),
+            sv.Binned("rent", [0, 250, 500.5, 1000], "geometric", epsilon=2, output="midpoint"),
+            sv.Binned("height", [0.5, 1, 2], RR, epsilon=1, open=("low", "high"),
                       missing="category"),
-            bs.Binned("wage", width=25, low=0, high=100, family="geometric", epsilon=1, top=99,
+            sv.Binned("wage", width=25, low=0, high=100, family="geometric", epsilon=1, top=99,
                       missing="keep"),
-            bs.Binned("moved", width="quarter", low="2019-10-01", high="2022-01-01",
+            sv.Binned("moved", width="quarter", low="2019-10-01", high="2022-01-01",
                       family="geometric", epsilon=1),
         ],
         name="binned", drop=["person", "home"],
     )  # fmt: skip
-    placed = bs.Plan(
+    placed = sv.Plan(
         [
-            bs.Binned("income", [0, 250, 500, 1000], "geometric", epsilon=2, output="number",
+            sv.Binned("income", [0, 250, 500, 1000], "geometric", epsilon=2, output="number",
                       step=0.5),
         ],
         name="placed", drop=["person", "home"],
     )  # fmt: skip
-    numeric = bs.Plan(
+    numeric = sv.Plan(
         [
-            bs.Numeric("income", "k_anonymous", k=5),
-            bs.Numeric("wage", "k_anonymous", k=4, within="region", min_group=12, missing="keep"),
-            bs.Numeric("wealth", RR, keep=Fraction(2, 3), order=None),
-            bs.Numeric("debt", "k_anonymous", k=7, how="average", top=20),
-            bs.Categorical("sex", ["F", "M"], RR, beta=0.6),
+            sv.Numeric("income", "k_anonymous", k=5),
+            sv.Numeric("wage", "k_anonymous", k=4, within="region", min_group=12, missing="keep"),
+            sv.Numeric("wealth", RR, keep=Fraction(2, 3), order=None),
+            sv.Numeric("debt", "k_anonymous", k=7, how="average", top=20),
+            sv.Categorical("sex", ["F", "M"], RR, beta=0.6),
         ],
         name="numeric", keep=["region"], drop=["person", "home"],
     )  # fmt: skip
-    units = bs.Plan(
+    units = sv.Plan(
         [
-            bs.Categorical("roof", ["tin", "clay"], RR, beta=0.6, unit="home", missing="keep"),
-            bs.Binned("rent", [0, 250, 500, 1000], "geometric", epsilon=2, unit="home"),
-            bs.Categorical("age", [15, 25, 35], groups=("region", steps)),
+            sv.Categorical("roof", ["tin", "clay"], RR, beta=0.6, unit="home", missing="keep"),
+            sv.Binned("rent", [0, 250, 500, 1000], "geometric", epsilon=2, unit="home"),
+            sv.Categorical("age", [15, 25, 35], groups=("region", steps)),
         ],
         name="units", keep=["region"], drop=["home"],
     )  # fmt: skip
@@ -288,7 +289,7 @@ def main() -> None:
     released: dict[str, Any] = {}
     for name, (made_plan, runs) in plans().items():
         text = there[name]["plan"] if name in there else json.loads(made_plan.to_json())
-        plan = bs.Plan.from_json(json.dumps(text))
+        plan = sv.Plan.from_json(json.dumps(text))
         released[name] = {"plan": text, "digest": plan.digest, "runs": {
             run: {"rows": rows, "options": options, "data": frozen.released(plan, rows, options)}
             for run, (rows, options) in runs.items()

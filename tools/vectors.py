@@ -1,7 +1,7 @@
 """Write ``vectors.json``: test vectors of docs/protocol.md for clients in other languages.
 
 Everything in it is computed by ``tests/protocol.py``, the second implementation; the package itself
-only supplies the matrices. ``tests/test_words.py`` compares the file with the core.
+only supplies the matrices. ``survey/tests/test_protocol.py`` compares the file with the core.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import bistochastic as bs  # noqa: E402
+import bistochastic_survey as sv  # noqa: E402
 import cases  # noqa: E402
 import protocol  # noqa: E402
-from bistochastic.plan.client import draw_of  # noqa: E402
+from bistochastic_survey.plan.client import draw_of  # noqa: E402
 
-FILE = HERE / "python" / "bistochastic" / "schemas" / "vectors.json"
+FILE = HERE / "clients" / "vectors.json"
 KEY = bytes(range(32))
 ZEROS = protocol.NO_MATRIX
 RECORDS = 18
@@ -146,42 +147,42 @@ def answers(matrix: bs.Matrix) -> dict[str, Any]:
     return found
 
 
-def plans() -> list[bs.Plan]:
+def plans() -> list[sv.Plan]:
     """Plans with everything that a client plan can hold."""
     laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.5)}
     response: Literal["randomized_response"] = "randomized_response"
     return [
-        bs.Plan(
+        sv.Plan(
             [
-                bs.Categorical("sex", ["F", "M"], response, beta=0.6),
-                bs.Categorical("age", [15, 25, 40], "geometric", epsilon=2, missing="category"),
-                bs.Categorical("smokes", [False, True], response, epsilon=1, missing="keep"),
-                bs.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], response, beta=0.8,
+                sv.Categorical("sex", ["F", "M"], response, beta=0.6),
+                sv.Categorical("age", [15, 25, 40], "geometric", epsilon=2, missing="category"),
+                sv.Categorical("smokes", [False, True], response, epsilon=1, missing="keep"),
+                sv.Joint(("a", "b"), [["x", "y"], ["1", "2", "3"]], response, beta=0.8,
                          impossible=[("x", "2"), ("y", "3")]),
-                bs.Categorical("vote", ["é", "no"], groups=("region", laws)),
-                bs.Binned("income", [0, 10.5, 100], "geometric", epsilon=1, output="midpoint",
+                sv.Categorical("vote", ["é", "no"], groups=("region", laws)),
+                sv.Binned("income", [0, 10.5, 100], "geometric", epsilon=1, output="midpoint",
                           top=100),
-                bs.Binned("height", [1, 2], response, epsilon=1, open=("low", "high"),
+                sv.Binned("height", [1, 2], response, epsilon=1, open=("low", "high"),
                           missing="category"),
-                bs.Categorical("job", [f"job {i}" for i in range(20)], "difference_set", epsilon=1),
+                sv.Categorical("job", [f"job {i}" for i in range(20)], "difference_set", epsilon=1),
             ],
             name="survey é",
             keep=["region"],
             drop=["name"],
         ),
-        bs.Plan(
+        sv.Plan(
             [
-                bs.Categorical("area", ["north", "south"], response, beta=0.6, missing="category",
+                sv.Categorical("area", ["north", "south"], response, beta=0.6, missing="category",
                                recode={"01": "north", "02": "south", "99": None}),
-                bs.Categorical("grade", [1, 2, 3], "geometric", epsilon=1,
+                sv.Categorical("grade", [1, 2, 3], "geometric", epsilon=1,
                                recode={"low": 1, "mid": 2, "high": 3}),
-                bs.Categorical("kids", [0, 1, 2], response, epsilon=1, missing="keep",
+                sv.Categorical("kids", [0, 1, 2], response, epsilon=1, missing="keep",
                                recode={3: 2, 9: None}),
-                bs.Binned("born", family="geometric", epsilon=1, width="quarter",
+                sv.Binned("born", family="geometric", epsilon=1, width="quarter",
                           low="1999-01-01", high="2001-01-01"),
-                bs.Binned("moved", ["2020-01-01", "2020-02-29", "2021-01-01"], response, epsilon=1,
+                sv.Binned("moved", ["2020-01-01", "2020-02-29", "2021-01-01"], response, epsilon=1,
                           output="midpoint", bottom="2020-01-10"),
-                bs.Binned("left", ["2020-02-29", "2021-01-01"], response, epsilon=1,
+                sv.Binned("left", ["2020-02-29", "2021-01-01"], response, epsilon=1,
                           open=("low", "high")),
             ],
             name="recoded",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import errors
 from bistochastic._core import Key, entropy_rate
-from bistochastic.audit import audit
+from bistochastic.birkhoff import decompose_all
 from bistochastic.families import (
     balance,
     blocks,
@@ -38,61 +38,34 @@ from bistochastic.families import (
     uniform,
 )
 from bistochastic.matrix import Matrix
-from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
-    from bistochastic import masking, plot, theory
-    from bistochastic.choose.allocate import allocate
+    from bistochastic import backend, masking, plot, theory
     from bistochastic.choose.compare import compare
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
-    from bistochastic.files.opened import open
-    from bistochastic.models.ledger import Ledger
-    from bistochastic.plan import (
-        Binned,
-        Categorical,
-        Certificate,
-        Joint,
-        Numeric,
-        Plan,
-        Release,
-        Wave,
-    )
-    from bistochastic.samples import titanic
-    from bistochastic.sources import KeySource
-    from bistochastic.tables.cluster import cluster
-    from bistochastic.tables.design import Design
+    from bistochastic.keys import KeySource
 
     __version__: str
 
 __all__ = [
-    "Binned", "Categorical", "Certificate", "Design", "Joint", "Key", "KeySource", "Ledger",
-    "Matrix", "Numeric", "Plan", "Release", "Wave", "allocate", "audit", "balance", "blocks",
-    "build", "circulant", "cluster", "compare", "decompose_all", "dense", "difference_set",
-    "entropy_rate", "errors", "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking",
-    "mix", "open", "optimal", "permutation", "plot", "randomized_response", "reflected",
-    "strongest", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "Key", "KeySource", "Matrix", "backend", "balance", "blocks", "build", "circulant", "compare",
+    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "geometric", "gibbs",
+    "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
+    "randomized_response", "reflected", "strongest", "t_transform", "theory", "tradeoff",
+    "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
-    "plan": ("Binned", "Categorical", "Certificate", "Joint", "Numeric", "Plan", "Release", "Wave"),
-    "tables.design": ("Design",),
-    "sources": ("KeySource",),
-    "models.ledger": ("Ledger",),
-    "tables.cluster": ("cluster",),
-    "choose.allocate": ("allocate",),
     "choose.compare": ("compare",),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
-    "files.opened": ("open",),
-    "samples": ("titanic",),
+    "keys": ("KeySource",),
 }
-_MODULES = (
-    "backend", "choose", "estimate", "masking", "measures", "plot", "structure", "theory"
-)  # fmt: skip
+_MODULES = ("backend", "masking", "plot", "theory")
 
 
 def __getattr__(name: str) -> object:

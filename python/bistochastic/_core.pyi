@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
+from bistochastic.birkhoff import Decomposition
 from bistochastic.matrix import Matrix
-from bistochastic.permutations.decomposition import Decomposition
 
 _Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.words import about
+from bistochastic.formatting import about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -267,7 +267,7 @@ class Column:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        from bistochastic.words import prefix
+        from bistochastic.formatting import prefix
 
         words = prefix(self.names).removeprefix("column").lstrip("s").strip()
         return f"<Column {words} {len(self):,} records, {self.matrices[0].size:,} categories>"

@@ -44,7 +44,7 @@ class _Fields(Exception):  # noqa: N818
         self.row = row
 
     def __str__(self) -> str:
-        from bistochastic.words import prefix
+        from bistochastic.formatting import prefix
 
         if not self.must:
             return prefix(self.column) + super().__str__()
@@ -70,8 +70,9 @@ class Refused(_Fields, ValueError):  # noqa: N818
     - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
 
     >>> import bistochastic as bs
+    >>> import bistochastic_survey as sv
     >>> try:
-    ...     bs.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
+    ...     sv.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
     ... except bs.errors.Refused as error:
     ...     print(error)
     ...     refused = error

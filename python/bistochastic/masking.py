@@ -17,8 +17,8 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import Shown, shown, table, up
 from bistochastic.progress import watched
-from bistochastic.words import Shown, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

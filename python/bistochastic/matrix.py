@@ -12,8 +12,8 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import down, show_text, up
 from bistochastic.progress import watched
-from bistochastic.words import down, show_text, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from bistochastic.birkhoff import Decomposition
     from bistochastic.estimate import Estimate
+    from bistochastic.individuals.displacement import Displacement
     from bistochastic.measures.profile import Profile
-    from bistochastic.numeric.displacement import Displacement
-    from bistochastic.permutations.decomposition import Decomposition
     from bistochastic.progress import Progress
 
 
@@ -119,9 +119,9 @@ class Matrix(_core.Law):
         {"format": "bistochastic.matrix", "version": 1, "family": "randomized_response",
         "parameters": {"size": 3, "keep": "1/2"}, "requested": {"size": 3, "keep": 0.5}}
         """
-        from bistochastic import exchange
+        from bistochastic import matrix_json
 
-        return exchange.to_json(self)
+        return matrix_json.to_json(self)
 
     @staticmethod
     def from_json(text: str) -> Matrix:
@@ -140,9 +140,9 @@ class Matrix(_core.Law):
         bistochastic.errors.Refused: `parts[0].parameters.size` must be from 1 to 9007199254740992;
             got 0
         """
-        from bistochastic import exchange
+        from bistochastic import matrix_json
 
-        return exchange.from_json(text)
+        return matrix_json.from_json(text)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
         """Compute ``P.T @ x``: the expected counts of reported values, if true counts are ``x``.
@@ -154,9 +154,9 @@ class Matrix(_core.Law):
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
         """
-        from bistochastic import operators
+        from bistochastic import linear
 
-        return operators.apply(self, x)
+        return linear.apply(self, x)
 
     def solve(self, y: ArrayLike, back: bool = False) -> NDArray[np.float64]:
         """Find the ``x`` with ``apply(x) = y``: true counts from the counts of reported values.
@@ -179,9 +179,9 @@ class Matrix(_core.Law):
             ...
         bistochastic.errors.SingularMatrixError: `solve` must be used with an invertible matrix; ...
         """
-        from bistochastic import operators
+        from bistochastic import linear
 
-        return operators.solve(self, y, back=_core.as_flag("back", back))
+        return linear.solve(self, y, back=_core.as_flag("back", back))
 
     @property
     def digest(self) -> str:
@@ -210,9 +210,9 @@ class Matrix(_core.Law):
         >>> bs.blocks([3, 3]).condition
         inf
         """
-        from bistochastic import operators
+        from bistochastic import linear
 
-        return operators.condition(self)
+        return linear.condition(self)
 
     @property
     def is_singular(self) -> bool:
@@ -223,9 +223,9 @@ class Matrix(_core.Law):
         >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
         (True, False)
         """
-        from bistochastic import operators
+        from bistochastic import linear
 
-        return operators.is_singular(self)
+        return linear.is_singular(self)
 
     def profile(
         self,
@@ -520,7 +520,7 @@ class Matrix(_core.Law):
             ...
         bistochastic.errors.Refused: `matrix` must move individuals apart from each other unless ...
         """
-        from bistochastic.numeric import permute
+        from bistochastic.individuals import permute
 
         shift = _core.as_flag("allow_shift", allow_shift)
         return permute.permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
@@ -555,7 +555,7 @@ class Matrix(_core.Law):
             ...
         bistochastic.errors.InvertibleReleaseError: ... got a matrix of rank 5 out of 6, which ...
         """
-        from bistochastic.numeric import average
+        from bistochastic.individuals import average
 
         named = _core.as_flag("allow_invertible", allow_invertible)
         return average.average(
@@ -579,7 +579,7 @@ class Matrix(_core.Law):
         all move at most    4.9000%
         do not move         2.0000% of the records
         """
-        from bistochastic.numeric import displacement
+        from bistochastic.individuals import displacement
 
         return displacement.displacement(self)
 

@@ -25,8 +25,8 @@ from bistochastic.choose.tradeoff import BETAS, by_name, makers, numbers, points
 from bistochastic.choose.tradeoff import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import BY_BETA
+from bistochastic.formatting import down, spoken, up
 from bistochastic.matrix import Matrix
-from bistochastic.words import down, spoken, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

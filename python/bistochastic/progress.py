@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
 
 from bistochastic.errors import RefusedType
-from bistochastic.words import visible
+from bistochastic.formatting import visible
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -28,7 +28,7 @@ import numpy as np
 
 from bistochastic import arguments, families
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.words import Shown
+from bistochastic.formatting import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
+from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import Shown, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

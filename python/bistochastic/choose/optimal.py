@@ -17,8 +17,8 @@ import numpy as np
 
 from bistochastic import _core, arguments, families, measures
 from bistochastic.errors import GuaranteeError, OutOfReachError, Refused
+from bistochastic.formatting import exact
 from bistochastic.progress import watched
-from bistochastic.words import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families
 from bistochastic.errors import OutOfReachError, Refused, RefusedType
-from bistochastic.words import exact
+from bistochastic.formatting import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, difference_sets, families, measures, operators
+from bistochastic import _core, difference_sets, families, linear, measures
 from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
-from bistochastic.words import Shown, down, exact, shown, table, up
+from bistochastic.formatting import Shown, down, exact, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -176,7 +176,7 @@ class Goal:
 
     def within(self, matrix: Matrix) -> float:
         """Compute how close every proportion is."""
-        if operators.is_singular(matrix):
+        if linear.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
 
@@ -197,7 +197,7 @@ class Goal:
                 high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
             matrix = make(largest(low, high, lambda x: self.holds(make(x)), 1e-13))
             if not self.holds(matrix):
-                note = SINGULAR if operators.is_singular(matrix) else BEYOND
+                note = SINGULAR if linear.is_singular(matrix) else BEYOND
                 return Choice(family, None, None, note)
         if matrix.padding or (cost is None and matrix.size > measures.TABLE):
             return Choice(family, matrix, measures.mean_distance(matrix))

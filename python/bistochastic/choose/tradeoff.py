@@ -11,9 +11,9 @@ from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
+from bistochastic.formatting import Shown, down, shown, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import Shown, down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

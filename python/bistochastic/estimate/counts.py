@@ -11,7 +11,7 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.words import Shown, cut, shown
+from bistochastic.formatting import Shown, cut, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +68,8 @@ class Counts(_Cells):
     Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in any order
     of rows. They have no hash, because the array can be written to.
 
-    >>> import bistochastic as bs
-    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     >>> collector = plan.collector("sex")
     >>> collector.add_counts([{"sex": "M", "count": 40}, {"sex": "F", "count": 60}])
     >>> table = collector.counts("sex")

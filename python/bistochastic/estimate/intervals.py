@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments, operators
+from bistochastic import _core, arguments, linear
 from bistochastic.estimate import quantiles
 from bistochastic.structure import (
     Kron,
@@ -56,11 +56,11 @@ def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
     step = r if dense else max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
-        yield slice(start, stop), operators.solve_back(matrix, np.eye(stop - start, r, start))
+        yield slice(start, stop), linear.solve_back(matrix, np.eye(stop - start, r, start))
 
 
 def _first_column(matrix: Matrix) -> Array:
-    return operators.solve(matrix, np.eye(1, matrix.size)[0])
+    return linear.solve(matrix, np.eye(1, matrix.size)[0])
 
 
 def _has_closed_rows(matrix: Matrix) -> bool:
@@ -97,7 +97,7 @@ def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]
     root = np.sqrt(weights)
     for _ in range(_PROBES):
         signed = root * rng.choice([-1.0, 1.0], matrix.size)
-        total += (operators.solve(matrix, signed) - centre * signed.sum()) ** 2
+        total += (linear.solve(matrix, signed) - centre * signed.sum()) ** 2
     return total / _PROBES, math.sqrt(2 / _PROBES)
 
 
@@ -114,7 +114,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
             spread = np.fft.rfft(_first_column(matrix) ** 2) * np.fft.rfft(weights)
             return np.maximum(np.fft.irfft(spread, r), 0.0), 0.0
     if is_certain(matrix):
-        return operators.solve(matrix, weights), 0.0
+        return linear.solve(matrix, weights), 0.0
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return _joint_squares(wide_factors(kron), weights)
@@ -138,7 +138,7 @@ def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]
             error += max(parts)
             squared = np.stack(done)
         else:
-            squared = rows @ (operators.solve(factor, np.eye(factor.size)) ** 2).T
+            squared = rows @ (linear.solve(factor, np.eye(factor.size)) ** 2).T
         array = np.moveaxis(squared.reshape(moved.shape), -1, axis)
     return np.ascontiguousarray(array).reshape(-1), error
 
@@ -168,7 +168,7 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
     if isinstance(kron, Kron):
         return reduce(corners, map(extremes, wide_factors(kron)))
     if r > _EXACT:
-        return np.full(r, -operators.condition(matrix)), np.full(r, operators.condition(matrix))
+        return np.full(r, -linear.condition(matrix)), np.full(r, linear.condition(matrix))
     least, most = np.empty(r), np.empty(r)
     for rows, block in inverse_rows(matrix):
         least[rows], most[rows] = block.min(axis=1), block.max(axis=1)

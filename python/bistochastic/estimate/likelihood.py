@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, linear
 from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
@@ -41,8 +41,8 @@ def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, 
 
     The search ends at the gap or the time of ``patience``, whichever comes first.
     """
-    with operators.said_of("estimate", matrix):
-        inverse = operators.solve(matrix, reports)
+    with linear.said_of("estimate", matrix):
+        inverse = linear.solve(matrix, reports)
     search = _Search(matrix, reports, patience)
     if (inverse >= 0).all() and not matrix.padding:
         inverse = inverse / math.fsum(inverse)
@@ -124,13 +124,13 @@ class _Search:
         """Compute ``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
-        return np.asarray(operators.from_truths(self.matrix, x[None, :])[0])
+        return np.asarray(linear.from_truths(self.matrix, x[None, :])[0])
 
     def back(self, y: Array) -> Array:
         """Compute ``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
-        return np.asarray(operators.to_truths(self.matrix, y[None, :])[0])
+        return np.asarray(linear.to_truths(self.matrix, y[None, :])[0])
 
     def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
         """Newton's equations by conjugate gradients, for matrices that are never written down."""

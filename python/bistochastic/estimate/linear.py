@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators, structure
+from bistochastic import _core, linear, structure
+from bistochastic.cached import cached
 from bistochastic.estimate import intervals, quantiles
-from bistochastic.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def _solve(matrix: Matrix, rows: Array, kind: str) -> Array:
     if kind == "squares":
         return np.stack([intervals.squared_rows(matrix, row)[0][true] for row in rows])
     # All categories together add 1, so their product with the sum is themselves.
-    return np.asarray(operators.solve(matrix, rows.T)).T[:, true]
+    return np.asarray(linear.solve(matrix, rows.T)).T[:, true]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,24 +163,24 @@ class Linear:
     fixed: bool
     exact: bool
 
-    @kept
+    @cached
     def totals(self) -> Array:
         """The estimated total of each cell."""
         return np.asarray(self.map.of(self.tallies.whole)[0])
 
-    @kept
+    @cached
     def total(self) -> float:
         """The estimated total of the subgroup."""
         return float(self.tallies.whole.sum() if self.exact else self.totals.sum())
 
-    @kept
+    @cached
     def shares(self) -> Array:
         """The estimated shares of the subgroup; NaN if it is estimated to be empty."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)
 
-    @kept
+    @cached
     def reported(self) -> Array:
         """The shares among the reported values."""
         told = self.map.of(self.tallies.whole, "told")[0]
@@ -192,7 +192,7 @@ class Linear:
         held = tables.reshape(len(cells), -1) if self.exact else cells
         return np.asarray(held.sum(axis=1))
 
-    @kept
+    @cached
     def _moments(self) -> tuple[Array, Array, float]:
         """Variances of totals, their covariances with the domain's, and the domain's variance."""
         sample = self.tallies.sample
@@ -245,7 +245,7 @@ class Linear:
         nd = self.map.of(table, "cross")[0] - own
         return nn, nd, float(self.map.of(table, "domain")[0, 0] - own.sum())
 
-    @kept
+    @cached
     def _replicated(self) -> tuple[Array, Array] | None:
         """The totals of cells and of the subgroup under each replicate's weights, if any."""
         replicates = self.tallies.sample.replicates
@@ -255,7 +255,7 @@ class Linear:
         cells = self.map.of(tables)
         return cells, self._whole(tables, cells)
 
-    @kept
+    @cached
     def _away(self) -> Array | None:
         """The distances of each replicate's shares from the estimates; None without replicates.
 
@@ -276,7 +276,7 @@ class Linear:
         """How many replicates have no positive total in the domain, and so no shares."""
         return 0 if self._away is None else int(np.isnan(self._away).any(axis=1).sum())
 
-    @kept
+    @cached
     def variance(self) -> Array:
         """The variance of each share."""
         sample, p = self.tallies.sample, self.shares

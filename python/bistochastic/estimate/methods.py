@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments, families, operators, structure
+from bistochastic import _core, arguments, families, structure
+from bistochastic import linear as operators
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
 from bistochastic.estimate.counts import of_categories

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, measures, operators, structure
+from bistochastic import _core, linear, measures, structure
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
@@ -26,8 +26,8 @@ def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
     law = measures.prior_of(matrix, prior)
     count = _core.as_whole("records", records, 1)
-    reports = np.maximum(operators.apply(matrix, law), 0.0)
-    with operators.said_of("standard_error", matrix):
+    reports = np.maximum(linear.apply(matrix, law), 0.0)
+    with linear.said_of("standard_error", matrix):
         spread, _ = intervals.scatter(matrix, reports, law)
     return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
@@ -52,8 +52,8 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
-    if operators.is_singular(matrix):
-        raise operators.singular_error("standard_error", matrix)
+    if linear.is_singular(matrix):
+        raise linear.singular_error("standard_error", matrix)
     if matrix.padding:
         many = r - matrix.padding
         each = standard_error(matrix, np.full(many, 1 / many), count)
@@ -88,7 +88,7 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         case _ if is_certain(matrix):
             return float(r)
         case _ if r <= _DENSE:
-            values = operators.singular_values(matrix.to_dense())
+            values = linear.singular_values(matrix.to_dense())
         case _:
             return None
     with np.errstate(divide="ignore"):
@@ -115,8 +115,8 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     It is linear except in ``pi_v``, so the rest of the mass is on the largest other ``h``, and the
     mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
     """
-    if operators.is_singular(matrix):
-        raise operators.singular_error("required_records", matrix)
+    if linear.is_singular(matrix):
+        raise linear.singular_error("required_records", matrix)
     if matrix.size == 1:
         return 0.0
     own, other = _mean_squares(matrix)
@@ -139,11 +139,11 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
         return own, other
     if shift_invariant(matrix):
         # All rows are alike.
-        own, other = _own_and_other(matrix, operators.solve_back(matrix, np.eye(1, r)), 0)
+        own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
         return np.full(r, own), np.full(r, other)
     if r > _EXACT:
         # No entry of the inverse is longer than its norm.
-        most = operators.condition(matrix) ** 2
+        most = linear.condition(matrix) ** 2
         return np.full(r, most), np.full(r, most)
     blocks = intervals.inverse_rows(matrix)
     pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]
@@ -152,7 +152,7 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
 
 
 def _own_and_other(matrix: Matrix, rows: Array, start: int) -> tuple[Array, Array]:
-    ahead = operators.forth(matrix, np.ascontiguousarray(rows**2), back=True)
+    ahead = linear.forth(matrix, np.ascontiguousarray(rows**2), back=True)
     mine = np.arange(len(rows)), np.arange(start, start + len(rows))
     own = ahead[mine].copy()
     ahead[mine] = 0

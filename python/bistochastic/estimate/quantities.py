@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
-from bistochastic.words import Shown
+from bistochastic.formatting import Shown
 
 
 @dataclass(frozen=True, repr=False)

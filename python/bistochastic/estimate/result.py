@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, measures, operators, structure
+from bistochastic import _core, arguments, measures, structure
+from bistochastic import linear as operators
+from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
-from bistochastic.kept import kept
+from bistochastic.formatting import Shown, table
 from bistochastic.progress import watched
-from bistochastic.words import Shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ class Estimate(Shown):
         assert self.matrix is not None
         return self.matrix
 
-    @kept
+    @cached
     def _unbiased(self) -> Array:
         """The inverse estimate, which errors and intervals belong to."""
         if self.method == "inverse":
@@ -131,12 +132,12 @@ class Estimate(Shown):
             return np.asarray(self._linear.shares)
         return operators.solve(self._law, self.reports)
 
-    @kept
+    @cached
     def _scatter(self) -> tuple[Array, Array]:
         """Variances of a pseudo-response over all records, and their standard errors."""
         return intervals.scatter(self._law, self.reports, self._unbiased)
 
-    @kept
+    @cached
     def _variance(self) -> Array:
         """The variances that count: in a fixed population only the part of randomization."""
         spread, _ = self._scatter
@@ -144,7 +145,7 @@ class Estimate(Shown):
             return intervals.within_population(spread, self._unbiased)
         return spread
 
-    @kept
+    @cached
     def standard_errors(self) -> Array:
         """The standard error of each proportion under ``inverse``: the root of its variance.
 
@@ -193,7 +194,7 @@ class Estimate(Shown):
         doubt = float(self._scatter[1].sum())
         return doubt and doubt / float(self._variance.sum()) / 2
 
-    @kept
+    @cached
     def covariance(self) -> Array:
         """The covariance matrix of the inverse estimate, computed only when you read it.
 
@@ -260,7 +261,7 @@ class Estimate(Shown):
         with watched("bounding"):
             return self._interval(alpha)
 
-    @kept
+    @cached
     def _usual(self) -> Array:
         """The intervals that are shown, found once for the table, the picture and the notes."""
         return self.interval()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bistochastic.cached import cached
 from bistochastic.errors import Refused
-from bistochastic.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,7 +239,7 @@ class Tallies:
             return np.asarray(weights.reshape(-1, self.cells).sum(axis=0))
         return summed(self.place, weights, self.cells)
 
-    @kept
+    @cached
     def whole(self) -> Array:
         """The table of all rows."""
         return self.table(self.sample.sums)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import operators
+from bistochastic import linear
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def shrunk(
     The weight counts pseudo-records and is estimated from the data, see :func:`_weight`. The
     search for that maximum ends at the gap or the time of ``patience``.
     """
-    if operators.is_singular(matrix):
-        raise operators.singular_error("estimate", matrix)
+    if linear.is_singular(matrix):
+        raise linear.singular_error("estimate", matrix)
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         size = matrix.size - matrix.padding
@@ -113,24 +113,24 @@ def _information(matrix: Matrix, shares: Array) -> float:
     expected = _forth(matrix, shares)
     root = np.sqrt(shares)
     if r <= _EXACT:
-        return float((operators.from_truths(matrix, np.diag(root)) ** 2 / expected).sum()) - 1
+        return float((linear.from_truths(matrix, np.diag(root)) ** 2 / expected).sum()) - 1
     signs = np.random.default_rng(0)
     total = 0.0
     for _ in range(_PROBES):
         row = (root * signs.choice([-1.0, 1.0], r))[None, :]
-        total += float((operators.from_truths(matrix, row) ** 2 / expected).sum())
+        total += float((linear.from_truths(matrix, row) ** 2 / expected).sum())
     return total / _PROBES - 1
 
 
 def _forth(matrix: Matrix, pi: Array) -> Array:
     # A transform may leave a little below 0 in place of 0.
-    return np.asarray(np.maximum(operators.from_truths(matrix, pi[None, :])[0], 1e-300))
+    return np.asarray(np.maximum(linear.from_truths(matrix, pi[None, :])[0], 1e-300))
 
 
 def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
     """Compute the slope of the likelihood per record; its mean under pi is 1."""
     ratio = (reports / expected)[None, :]
-    return np.asarray(np.maximum(operators.to_truths(matrix, ratio)[0], 0.0))
+    return np.asarray(np.maximum(linear.to_truths(matrix, ratio)[0], 0.0))
 
 
 def _climb(

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.errors import Refused
+from bistochastic.formatting import down, up
 from bistochastic.measures import bits, channel, costs, priors, survey
 from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
 from bistochastic.progress import watched
-from bistochastic.words import down, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable

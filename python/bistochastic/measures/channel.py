@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators, structure
+from bistochastic import _core, linear, structure
 from bistochastic.measures.bits import SLACK, entropy, log2_up
 from bistochastic.measures.survey import TABLE, Lines, lines
 from bistochastic.structure import Kron, Mixture, Product, composition, wide_factors
@@ -124,7 +124,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
         if dense is not None:
             return dense @ x if back else x @ dense
         row = np.ascontiguousarray(x[None, :])
-        return np.asarray(operators.forth(matrix, row, back=back)[0])
+        return np.asarray(linear.forth(matrix, row, back=back)[0])
 
     # Nanoseconds per step, roughly; a second or two in all.
     each = 2.0 * r * r if dense is not None else 150.0 * r

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bistochastic import _core, operators, structure
+from bistochastic import _core, linear, structure
 from bistochastic.measures.profile import Entry, missing, status_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _conditioning_of(
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         counted = spectrum[1] == size or structure.counts_rank(matrix)
-        return [_rank(spectrum[1], counted), _condition(operators.condition(matrix), counted)]
+        return [_rank(spectrum[1], counted), _condition(linear.condition(matrix), counted)]
     made = structure.composition(matrix)
     if isinstance(made, structure.Kron):
         each = [known_of(factor) for factor in structure.wide_factors(made)]
@@ -45,12 +45,12 @@ def _conditioning_of(
         return [missing(name, "a factor is too large") for name in ("rank", "condition")]
     composite = made is not None
     if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
-        values_of = operators.singular_values(matrix.to_dense())
-        rank = operators.dense_rank(matrix, values_of)
+        values_of = linear.singular_values(matrix.to_dense())
+        rank = linear.dense_rank(matrix, values_of)
         least = float(values_of.min()) if rank == size else 0.0
-        _core.keep_condition(matrix, operators.inverse(least))
+        _core.keep_condition(matrix, linear.inverse(least))
         counted = rank == size
-        return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
+        return [_rank(rank, counted), _condition(linear.condition(matrix), counted)]
     # The rank and condition of a very large product: from its factors or by iteration.
     why = "too large for singular values; full=True takes them"
     factors = made.parts if isinstance(made, structure.Product) else ()
@@ -59,13 +59,13 @@ def _conditioning_of(
     if not values or len(values) < len(conditions):
         return [missing("rank", why), missing("condition", why)]
     exact = all(entry.status == "exact" for entry in conditions)
-    if max(values) > operators.MOST:
+    if max(values) > linear.MOST:
         return [missing("rank", why), _condition(math.inf, exact)]
     if min(values) == 1:
         # A permutation before or after changes no singular value.
         return [_rank(matrix.size, exact), _condition(max(values), exact)]
     note = "found by iteration through the factors, may be higher"
-    found = operators.by_iteration(matrix)
+    found = linear.by_iteration(matrix)
     return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
 
 
@@ -75,7 +75,7 @@ def _rank(value: int, counted: bool) -> Entry:
 
 
 def _condition(value: float, counted: bool) -> Entry:
-    note = "singular: some true values cannot be distinguished" if value > operators.MOST else ""
+    note = "singular: some true values cannot be distinguished" if value > linear.MOST else ""
     if note and not counted:
         note = "beyond 2^50, too close to singular"
     return Entry("condition", value, status_of(counted), note)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments, operators, structure
+from bistochastic import _core, arguments, linear, structure
 from bistochastic.errors import Refused
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
@@ -49,7 +49,7 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
                 return np.ascontiguousarray(matrix.to_dense()[:, v])
             row = np.ascontiguousarray(found(second)[None, :])
             # A transform leaves small rounding errors in place of zeros.
-            return np.asarray(np.maximum(operators.forth(first, row, back=True)[0], 0.0))
+            return np.asarray(np.maximum(linear.forth(first, row, back=True)[0], 0.0))
     return _core.column(matrix, v)
 
 
@@ -92,7 +92,7 @@ def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
 
 def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> float:
     """Bound ``H(X | Y) = H(prior) + sum of prior_u H_u - H(reported values)`` from below."""
-    reports = operators.forth(matrix, np.ascontiguousarray(prior[None, :]))[0]
+    reports = linear.forth(matrix, np.ascontiguousarray(prior[None, :]))[0]
     inside = float((prior * bits).sum())
     if matrix.beta == 1:
         # A report says nothing.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic.words import Shown, down, table, up
+from bistochastic.formatting import Shown, down, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

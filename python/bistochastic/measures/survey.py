@@ -10,9 +10,9 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError, Refused
+from bistochastic.formatting import exact
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
-from bistochastic.words import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,133 @@
+"""``Decomposition``: the class that users see, over the core's terms; NumPy archives."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.errors import Refused
+from bistochastic.formatting import show_text
+from bistochastic.progress import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from fractions import Fraction
+    from os import PathLike
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+    from bistochastic.progress import Progress
+
+
+class Decomposition(_core.Terms):
+    """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
+
+    Iteration gives pairs of an exact weight and a permutation. For structured families the
+    permutations are computed when you read them: a circulant of a million categories stores a
+    million shifts, not a million permutations.
+
+    >>> d = bs.circulant([3, 0, 1]).decompose()
+    >>> d
+    <Decomposition circulant 3 x 3: 2 terms, 0.811278 bits>
+    >>> for weight, permutation in d:
+    ...     print(weight, permutation)
+    3/4 [0 1 2]
+    1/4 [2 0 1]
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_named: object) -> NoReturn:
+        raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
+
+    def to_npz(self, path: str | PathLike[str]) -> None:
+        """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
+
+        The arrays are ``weights``, ``numerators``, ``denominators`` and ``permutations``, and
+        ``residual`` if terms were left out. Numerators and denominators beyond 64 bits are
+        decimal strings.
+
+        >>> import numpy as np, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
+        >>> bs.uniform(3).decompose().to_npz(path)
+        >>> np.load(path)["numerators"]
+        array([1, 1, 1], dtype=uint64)
+        """
+        import tempfile
+        from pathlib import Path
+
+        exact = self.exact_weights
+        arrays: dict[str, np.ndarray] = {
+            "weights": self.weights,
+            "numerators": _integers([weight.numerator for weight in exact]),
+            "denominators": _integers([weight.denominator for weight in exact]),
+            "permutations": self.permutations,
+        }
+        if (residual := self.residual) is not None:
+            arrays["residual"] = residual.to_dense()
+        # A link stays a link: what it leads to is replaced.
+        target = Path(os.path.realpath(_core.as_path("path", path)))
+        if target.exists() and not target.is_file():
+            got = "a folder" if target.is_dir() else "something else"
+            raise Refused("path", "be a file", got)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+            part.chmod(_mode(target))
+            part.replace(target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+    def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
+        for j in range(self.terms):
+            yield self[j]
+
+    def _repr_html_(self) -> str:
+        return show_text(self)
+
+
+_core.register(Decomposition=Decomposition)
+
+
+def decompose_all(
+    matrices: Iterable[Matrix],
+    *,
+    mass: float = 1.0,
+    max_terms: int | None = None,
+    restarts: int = 1,
+    progress: Progress = None,
+) -> list[Decomposition]:
+    """Decompose several matrices at the same time, on all threads.
+
+    The options and results are the same as in :meth:`Matrix.decompose`.
+
+    >>> import bistochastic as bs
+    >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
+    [5, 1]
+    """
+    with watched("decomposing", progress) as tell:
+        return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
+
+
+def _mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of any new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _integers(numbers: list[int]) -> np.ndarray:
+    """Convert to 64-bit integers if they fit, else to strings."""
+    if max(numbers, default=0) < 2**64:
+        return np.array(numbers, dtype=np.uint64)
+    return np.array([str(number) for number in numbers])

@@ -1,0 +1,232 @@
+"""``KeySource``: the place of a key, to be read on the machine that does the work.
+
+An engine sends functions, settings and literals to its workers, and writes them into plans, logs
+and local folders on the way. A source holds a place and a fingerprint instead. Each worker reads
+the key itself, once per process, and checks its fingerprint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bistochastic import _core
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import Shown, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Keys that this process has read, by source.
+_READ: dict[KeySource, _core.Key] = {}
+_LOCK = threading.Lock()
+
+
+def _unlock() -> None:
+    """Make a new lock in a forked process: the thread that held the old one is not in it."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
+@dataclass(frozen=True)
+class KeySource(Shown):
+    """The place of a key and its fingerprint. It can be pickled, because the key is not inside.
+
+    Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
+
+    >>> import bistochastic as bs, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
+    >>> bs.Key.from_bytes(bytes(range(32))).to_file(path)
+    >>> source = bs.KeySource.file(path)
+    >>> source.fingerprint
+    '20aef655876fef61'
+    >>> source.read() == bs.Key.from_file(path)
+    True
+    """
+
+    kind: str
+    """``"file"``, ``"env"`` or ``"call"``."""
+    place: str
+    """The path, the name of the variable, or ``module:function``."""
+    fingerprint: str
+    """The fingerprint that the key must have."""
+
+    @classmethod
+    def file(cls, path: str | os.PathLike[str], *, fingerprint: str | None = None) -> Self:
+        """Read the key from a file, at the same path on every machine.
+
+        Without ``fingerprint`` the file is read now, on this machine, to compute it.
+        """
+        return cls._of("file", str(_absolute(path)), fingerprint)
+
+    @classmethod
+    def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
+        """Read the key from a file whose path is in an environment variable.
+
+        The variable holds the path, never the key itself.
+        """
+        return cls._of("env", _text("name", name), fingerprint)
+
+    @classmethod
+    def call(cls, function: str, *, fingerprint: str | None = None) -> Self:
+        """Get the key from a function, ``"module:function"``, which each worker imports and calls.
+
+        Use it for keys from a vault. Write the name of the function in your own code only: a name
+        from someone else's file could run any code.
+        """
+        text = _text("function", function)
+        module, colon, name = text.partition(":")
+        if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
+            raise Refused("function", 'be "module:function"', "a string of another form")
+        return cls._of("call", text, fingerprint)
+
+    @classmethod
+    @contextlib.contextmanager
+    def temporary(cls, directory: str | os.PathLike[str]) -> Iterator[Self]:
+        """Generate a key in a file of its own, and erase the file at the end of the block.
+
+        This is ``key=None`` for an engine. All work has to be done inside the block: work that an
+        engine postpones finds no key. All workers must see ``directory``. A worker that has read
+        the key holds it in memory until the worker ends.
+
+        >>> import bistochastic as bs, tempfile, os
+        >>> folder = tempfile.mkdtemp()
+        >>> with bs.KeySource.temporary(folder) as source:
+        ...     len(os.listdir(folder))
+        1
+        >>> os.listdir(folder)
+        []
+        """
+        import secrets
+
+        path = _absolute(directory) / f"{secrets.token_hex(8)}.key"
+        key = _core.Key.generate()
+        key.to_file(path)
+        source = cls("file", str(path), key.fingerprint)
+        del key
+        try:
+            yield source
+        finally:
+            with _LOCK:
+                _READ.pop(source, None)
+            _erase(path)
+
+    @classmethod
+    def _of(cls, kind: str, place: str, fingerprint: str | None) -> Self:
+        if fingerprint is None:
+            return cls(kind, place, _found(kind, place).fingerprint)
+        text = _text("fingerprint", fingerprint)
+        if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
+            must = "be 16 hexadecimal digits, as Key.fingerprint is"
+            raise Refused("fingerprint", must, "a string of another form")
+        return cls(kind, place, text)
+
+    def read(self) -> _core.Key:
+        """Read the key, once per process. A key with another fingerprint raises an error."""
+        with _LOCK:
+            known = _READ.get(self)
+            if known is None:
+                known = _found(self.kind, self.place)
+                if known.fingerprint != self.fingerprint:
+                    must = f"be the one with fingerprint {self.fingerprint}"
+                    raise Refused("key", must, f"{known.fingerprint} in this process")
+                _READ[self] = known
+            return known
+
+    def __repr__(self) -> str:
+        return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"
+
+
+def key_of(given: object) -> _core.Key:
+    """Return a key that is given itself or by its source."""
+    if isinstance(given, KeySource):
+        return given.read()
+    if not isinstance(given, _core.Key):
+        raise RefusedType("key", "be a Key or a KeySource", type(given).__name__)
+    return given
+
+
+def secret_of(given: object, allow_insecure: object) -> _core.Key:
+    """Do the same, and reject a key that anyone can guess unless ``allow_insecure``."""
+    held = key_of(given)
+    refuse_guessable(held.fingerprint, allow_insecure)
+    return held
+
+
+def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
+    """Reject ``Key.insecure`` by its fingerprint."""
+    if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
+        must = "be a secret, or allow_insecure=True be said"
+        raise Refused("key", must, "one that anyone can guess")
+
+
+def _found(kind: str, place: str) -> _core.Key:
+    """Read the key that is there now."""
+    if kind == "call":
+        return _called(place)
+    if kind == "env":
+        path = os.environ.get(place)
+        if path is None:
+            must = f"be in a file whose path the variable {shown(place)} holds"
+            raise Refused("key", must, "no such variable in this process")
+        if not Path(path).is_absolute():
+            # The string may be the key itself, so the message does not repeat it.
+            must = f"the variable {shown(place)} must hold the absolute path of a key file"
+            raise ValueError(f"{must}; got a string that is not an absolute path")
+        place = path
+    if not Path(place).is_file():
+        # A variable may hold anything, so the message does not repeat its value.
+        named = shown(place) if kind == "file" else "the path that the variable holds"
+        raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
+    return _core.Key.from_file(place)
+
+
+def _called(place: str) -> _core.Key:
+    import importlib
+
+    module, _colon, name = place.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        must = f"come from {shown(place)}"
+        raise Refused("key", must, "no function of that name in this process") from None
+    key = function()
+    if not isinstance(key, _core.Key):
+        raise RefusedType("key", "be a Key", f"{type(key).__name__} from {shown(place)}")
+    return key
+
+
+def _erase(path: Path) -> None:
+    """Overwrite and remove a key file, if it still exists."""
+    with contextlib.suppress(FileNotFoundError):
+        with path.open("r+b") as file:
+            file.write(b"\0" * 65)
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+
+
+def _absolute(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise RefusedType("path", "be a path", type(path).__name__)
+    return Path(os.fsdecode(path)).absolute()
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise RefusedType(name, "be a string", type(value).__name__)
+    if not value:
+        raise Refused(name, "be a string", "none")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise Refused(name, "be Unicode", "half of a surrogate pair") from None
+    return value

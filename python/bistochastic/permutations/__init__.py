@@ -1,1 +1,0 @@
-"""Matrices as sums of permutations."""

@@ -1,5 +1,0 @@
-"""Matrices and plans as text and HTML. Never sees a record."""
-
-from bistochastic.report.facts import facts, picture
-
-__all__ = ["facts", "picture"]

@@ -1,0 +1,186 @@
+"""``sv.cluster``: columns that depend on each other, protected together from the next release on.
+
+RR-Clusters of multi-dimensional randomized response (Domingo-Ferrer and Soria-Comas, 2022): start
+from single columns, and merge the two groups with the largest dependence between a column of one
+and a column of the other, as long as it is significant and their combinations are few enough.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, linear, structure
+from bistochastic.errors import RefusedType
+from bistochastic.estimate import intervals, planning, quantiles
+from bistochastic.formatting import shown, up
+from bistochastic_survey.analysis import protected_table
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.request import ask_table
+from bistochastic_survey.plan.attributes import Categorical, Joint
+from bistochastic_survey.release.release import Release
+
+if TYPE_CHECKING:
+    from bistochastic.arguments import Array
+    from bistochastic_survey.plan.plan import Plan
+
+    Group = tuple[Categorical, ...]
+
+
+def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Plan:
+    """Group dependent columns into joint attributes, from an earlier release.
+
+    Two columns count as dependent if a test of independence on the *protected* table rejects it.
+    ``level`` is the probability that independent columns are merged at all: the test is Pearson's,
+    each of ``m`` pairs at ``level / m``. It holds for records that are independent, with rare
+    categories taken together. No original is read.
+
+    Dependent pairs are merged, the largest Cramer's V of the *estimated* table first, while a group
+    has at most ``max_cells`` combinations and the plan meets its requirement. The new plan protects
+    each group by randomized response over all its combinations, with the sum of the epsilons of its
+    columns. So a record has the same epsilon as before. Everything else of the plan stays.
+
+    Estimated joint tables become more precise, and single columns mostly less precise: a warning
+    states by what factor the variance of their estimated proportions changes, at equal shares. The
+    release that the new plan makes comes in addition to the earlier one. Another warning states the
+    epsilon of both.
+
+    Columns with an infinite epsilon, with a singular matrix, with a matrix per group or unit, with
+    impossible combinations or with codes that are never true stay as they are, and so do columns
+    whose missing values are treated differently. Raises ``TypeError`` for a table that is not a
+    release.
+
+    >>> import bistochastic_survey as sv, warnings
+    >>> sex = sv.Categorical("sex", ["F", "M"], "randomized_response", epsilon=3)
+    >>> job = sv.Categorical("job", ["a", "b"], "randomized_response", epsilon=3)
+    >>> plan = sv.Plan([sex, job])
+    >>> release = plan.protect({"sex": ["F", "M"] * 500, "job": ["a", "b"] * 500})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     new = sv.cluster(release, max_cells=4)
+    >>> new.attributes
+    (<Joint `sex`, `job`, 2 x 2 = 4 cells: randomized_response, beta ...>,)
+    """
+    if not isinstance(release, Release):
+        must = "be what `plan.protect` returns, never an original"
+        raise RefusedType("release", must, type(release).__name__)
+    most, share = _core.as_whole("max_cells", max_cells, 1), intervals.between("level", level)
+    plan = found = release.plan
+    single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
+    pairs = [pair for pair in combinations(single, 2) if pair[0].missing == pair[1].missing]
+    dependent = [pair for pair in pairs if _depend(release, *pair, share / len(pairs))]
+    groups: list[Group] = [(a,) for a in single]
+    for one, other in sorted(dependent, key=lambda pair: -_strength(release, *pair)):
+        first, second = (next(g for g in groups if a in g) for a in (one, other))
+        merged = tuple(a for a in single if a in (*first, *second))
+        if first is second or math.prod(a.size for a in merged) > most:
+            continue
+        trial = [merged if g is first else g for g in groups if g is not second]
+        made = _joined(plan, trial)
+        if made._unmet is None:
+            groups, found = trial, made
+    for group in groups:
+        if len(group) > 1:
+            _warn_of_margins(found, group)
+    added = plan.epsilon
+    if added == math.inf:
+        added = math.fsum(a.matrices[0].epsilon for a in single)
+    warnings.warn(
+        f"`cluster` needs a second release of the same records: it adds epsilon {up(added, 4)} to "
+        f"the {up(plan.epsilon, 4)} of the first one",
+        UserWarning,
+        stacklevel=2,
+    )
+    return found
+
+
+def _can_join(attribute: Categorical) -> bool:
+    if attribute.groups is not None or attribute.unit is not None or attribute.missing == "keep":
+        return False
+    matrix = attribute.matrices[0]
+    if not math.isfinite(matrix.epsilon) or matrix.padding or linear.is_singular(matrix):
+        return False
+    return type(attribute) is Categorical
+
+
+def _joined(plan: Plan, groups: list[Group]) -> Plan:
+    """Return the plan with one attribute per group, at the place of its first column."""
+    place = {a.column: group for group in groups for a in group}
+    attributes: list[Any] = []
+    for attribute in plan.attributes:
+        group = place.get(attribute.columns[0], ())
+        if attribute not in group or len(group) < 2:
+            attributes.append(attribute)
+        elif attribute is group[0]:
+            attributes.append(Joint(
+                [a.column for a in group], [a.categories for a in group], "randomized_response",
+                epsilon=math.fsum(a.matrices[0].epsilon for a in group), missing=group[0].missing,
+                categories_from_data=any(a.categories_from_data for a in group),
+                recode={a.column: dict(a.recode[0]) for a in group if a.recode},
+            ))  # fmt: skip
+    return plan._derived(attributes)
+
+
+def _depend(release: Release[Any], one: Categorical, other: Categorical, level: float) -> bool:
+    """Test independence on the reported values of two columns that were drawn separately.
+
+    If the true values are independent, so are the reported ones. Pearson's statistic then has its
+    usual distribution, whatever the matrices are.
+    """
+    question = ask_table(release.plan, (one.column, other.column))
+    read = protected_table.read(question, release.data, Design())
+    table = _pooled(_pooled(read.tallies().whole.reshape(read.shape)).T)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
+    chi = float(((table - expected) ** 2 / expected).sum())
+    return degrees > 0 and chi > quantiles.chi_square(1 - level, float(degrees))
+
+
+def _pooled(table: Array) -> Array:
+    """Take rare rows together, so that no expected count of a cell is below 5."""
+    counts, least = table.sum(axis=1), math.sqrt(5 * table.sum())
+    order, rare = np.argsort(counts, kind="stable"), int((counts < least).sum())
+    while 0 < rare < len(counts) and counts[order[:rare]].sum() < least:
+        rare += 1
+    rows = table[order[:rare]].sum(axis=0, keepdims=True)
+    return np.vstack([rows, table[order[rare:]]]) if rare else table
+
+
+def _strength(release: Release[Any], one: Categorical, other: Categorical) -> float:
+    """Cramer's V of the likeliest joint table: ``sqrt(chi^2 / (n (min(r, c) - 1)))``."""
+    found = release.estimate(one.column, other.column, method="mle")
+    joint: Array = found.frequencies.reshape(found.shape)
+    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    seen = expected > 0
+    chi = float(((joint - expected)[seen] ** 2 / expected[seen]).sum())
+    sizes = [int((joint.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
+    return math.sqrt(chi / (min(sizes) - 1)) if min(sizes) > 1 else 0.0
+
+
+def _warn_of_margins(plan: Plan, group: Group) -> None:
+    """State by what factor the variance of single columns changes.
+
+    One column of a randomized response ``p, q`` over all combinations is a randomized response with
+    the same ``p - q``, so at equal shares one of its r shares has the variance
+    ``(1/r) (1 - 1/r) / (p - q)^2`` per record.
+    """
+    joint = next(a for a in plan._coded if group[0].column in a.columns)
+    own, other = structure.two_valued(joint.matrices[0]) or (1.0, 0.0)
+    ratios = []
+    for a in group:
+        before = planning.mean_standard_error(a.matrices[0])
+        after = math.sqrt((a.size - 1) / a.size**2) / (own - other)
+        if before:
+            ratios.append(f"{(after / before) ** 2:.3g} times (`{shown(a.column)}`)")
+    if not ratios:
+        return
+    warnings.warn(
+        "`cluster` protects columns together: the variance of an estimated proportion of a single "
+        f"column is {', '.join(ratios)} what it was",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,165 @@
+"""``Design``: the columns that say how records were sampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import Shown, shown
+from bistochastic_survey.analysis.request import refuse_undecided
+from bistochastic_survey.plan.attributes import named, names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic_survey.plan.plan import Plan
+
+    Stages = tuple[str | float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(Shown):
+    """How the records of a survey were sampled: ``design=`` of the analyses of a ``Release``.
+
+    * ``weights``: a column of survey weights.
+    * ``strata``, ``cluster``: unprotected columns of the sampling design. Errors are then by
+      linearization, with replacement between clusters within strata, and have clusters less strata
+      degrees of freedom.
+    * ``fpc``: the finite population, as a column or a number for all strata: the number of clusters
+      (or records) that each stratum has, or the sampled fraction if it is at most 1. For two
+      stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
+      randomization stays in the error, however much of the population was sampled.
+    * ``replicates``: columns of replicate weights in place of strata and clusters. Each gives the
+      proportions again, divided by its own total. The squares of their differences from the
+      estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
+      (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
+    ...                keep=["w"])
+    >>> release = sv.Release({"sex": ["F"] * 60 + ["M"] * 40, "w": [1, 2] * 50}, plan)
+    >>> release.estimate("sex", design=sv.Design(weights="w")).counts.round(3)
+    array([105.,  45.])
+    """
+
+    weights: str | None = None
+    strata: str | None = None
+    cluster: str | tuple[str, str] | None = None
+    fpc: str | float | tuple[str | float, str | float] | None = None
+    replicates: Sequence[str] | None = None
+    replicate_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "strata"):
+            if getattr(self, name) is not None:
+                named(name, getattr(self, name))
+        stages, sizes = _stages("cluster", self.cluster), _stages("fpc", self.fpc)
+        for name, column in zip(("cluster", "second"), stages, strict=False):
+            named(name, column)
+        if len(sizes) > max(1, len(stages)):
+            raise RefusedType("fpc", "have one entry for each stage of cluster", len(sizes))
+        for x in sizes:
+            if isinstance(x, str):
+                named("fpc", x)
+            else:
+                _core.as_real("fpc", "be positive", x)
+        if self.replicates is None:
+            if self.replicate_scale is not None:
+                raise RefusedType("replicate_scale", "come with replicates", "none")
+            return
+        must = "be a list of two or more columns"
+        listed = names("replicates", self.replicates, must)
+        if len(listed) < 2:
+            raise Refused("replicates", must, len(listed))
+        if self.weights is None:
+            raise RefusedType("replicates", "come with weights", "none")
+        if self._groups or self._sizes:
+            raise RefusedType("replicates", "be given without strata, cluster and fpc", "both")
+        if self.replicate_scale is not None:
+            arguments.positive("replicate_scale", self.replicate_scale)
+        object.__setattr__(self, "replicates", listed)
+
+    @classmethod
+    def _of(cls, given: object, plan: Plan | None = None) -> Design:
+        """Read ``design``, none of whose columns the plan may protect."""
+        if given is not None and not isinstance(given, Design):
+            raise RefusedType("design", "be a Design", type(given).__name__)
+        design = Design() if given is None else given
+        for name, column in design._named if plan is not None else ():
+            assert plan is not None
+            refuse_undecided(name, plan, column)
+            if column in plan._protected:
+                must = "name unprotected columns"
+                raise Refused(name, must, f"`{shown(column)}`, which the plan protects")
+        return design
+
+    @property
+    def _first(self) -> str | None:
+        """The clusters of the first stage."""
+        return next(iter(self._clusters), None)
+
+    @property
+    def _second(self) -> str | None:
+        """The clusters of the second stage, inside those of the first."""
+        return self._clusters[1] if len(self._clusters) > 1 else None
+
+    @property
+    def _clusters(self) -> tuple[str, ...]:
+        return tuple(named("cluster", column) for column in _stages("cluster", self.cluster))
+
+    @property
+    def _sizes(self) -> Stages:
+        """For each stage the sizes of the population, or the sampled fractions."""
+        sizes = _stages("fpc", self.fpc)
+        return tuple(
+            x if isinstance(x, str) else _core.as_real("fpc", "be positive", x) for x in sizes
+        )
+
+    @property
+    def _scale(self) -> float:
+        """The factor of the squared differences of replicates."""
+        if self.replicate_scale is not None:
+            return float(self.replicate_scale)
+        return 1 / len(self.replicates) if self.replicates else 1.0
+
+    @property
+    def _groups(self) -> bool:
+        return self.strata is not None or self.cluster is not None
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether errors need more than a weight per record."""
+        return self._groups or bool(self.replicates or self._sizes)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether all records count alike."""
+        return self.weights is None and not self._is_drawn
+
+    @property
+    def _named(self) -> list[tuple[str, str]]:
+        """All columns, each after the argument that names it."""
+        every = (
+            ("weights", self.weights),
+            ("strata", self.strata),
+            *(("cluster", each) for each in self._clusters),
+            *(("fpc", each) for each in self._sizes),
+            *(("replicates", each) for each in self.replicates or ()),
+        )
+        return [(name, column) for name, column in every if isinstance(column, str)]
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """All columns that are named."""
+        return tuple(column for _, column in self._named)
+
+
+def _stages(name: str, given: object) -> tuple[object, ...]:
+    """Read one value, or two for the two stages of a design."""
+    if not isinstance(given, tuple | list):
+        return () if given is None else (given,)
+    if not 1 <= len(given) <= 2:
+        raise Refused(name, "be one or a pair, for two stages", len(given))
+    return tuple(given)

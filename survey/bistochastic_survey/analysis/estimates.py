@@ -1,0 +1,200 @@
+"""``release.estimate``: a labelled table of the original from a protected one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import arguments, families, structure
+from bistochastic.errors import Refused
+from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
+from bistochastic_survey.analysis import tabulate
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import read, shared_noise
+from bistochastic_survey.analysis.request import Question, ask_table, part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from bistochastic.arguments import Array
+    from bistochastic.estimate import Estimate, Sample, Tallies
+    from bistochastic.matrix import Matrix
+    from bistochastic_survey.analysis.protected_table import Axis as Coding
+    from bistochastic_survey.analysis.protected_table import Sheet
+    from bistochastic_survey.release.release import Release
+
+SILENT = "a replicate has no positive total in the domain: the standard error is not known"
+
+
+def estimate(
+    release: Release[Any],
+    columns: Iterable[str],
+    *,
+    method: object = "inverse",
+    where: object = None,
+    population: object = "sampled",
+    design: object = None,
+    progress: object = None,
+    gap: object = None,
+    seconds: object = None,
+) -> Estimate:
+    """See :meth:`bistochastic_survey.Release.estimate`."""
+    how = arguments.one_of("method", method, methods.METHODS)
+    asked = Patience.of(how, progress, gap, seconds)
+    drawn = Design._of(design, release.plan)
+    who = people(population, drawn)
+    with asked.watched() as patience:
+        question, sheet, unanswered = _read(release, columns, where, drawn)
+        back, axes = way_back(question, sheet.axes)
+        found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
+    shared = shared_noise(release._certificate, drawn) if question.coded else ()
+    return told_in(found, unanswered, (*sheet.notes, *shared))
+
+
+def _read(
+    release: Release[Any], columns: Iterable[str], where: object, design: Design
+) -> tuple[Question, Sheet, int]:
+    """Read the question, the reported table and the number of missing answers."""
+    question = ask_table(release.plan, columns, where)
+    if not isinstance(release.data, Counts):
+        sheet = read(question, release.data, design)
+        return question, sheet, sheet.unanswered
+    table = tabulate.read(question, release.data, design)
+    # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
+    unanswered = 0 if question.where else table.unanswered
+    return question, tabulate.as_sheet(question, table), unanswered
+
+
+def people(population: object, design: Design) -> str:
+    """Return the population: with a design, the people that the sample was drawn from."""
+    who = arguments.one_of("population", population, methods.POPULATIONS)
+    if who == "fixed" and design._is_drawn:
+        must = "be sampled if strata, cluster, replicates or fpc are given"
+        raise Refused("population", must, "fixed")
+    return who
+
+
+def refuse_fixed(who: str, sample: Sample) -> None:
+    """Raise an error for a fixed population whose records share noise: no error is known for it."""
+    if who == "fixed" and sample.clustered:
+        raise Refused("population", "be sampled for columns that are drawn by unit", "fixed")
+
+
+def told_in(found: Estimate, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
+    """Return the estimate with notes on missing answers and more."""
+    notes = found.notes
+    if unanswered:
+        plural = "s" * (unanswered > 1)
+        notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
+    return replace(found, notes=(*notes, *more))
+
+
+def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:
+    """Make the map from reported tables to the requested one, and its columns."""
+    where_is = {axis.name: i for i, axis in enumerate(given)}
+    factors: list[Factor] = []
+    names: list[str] = []
+    levels: list[tuple[object, ...]] = []
+    clear = len(given) - len(question.coded)
+    for i, axis in enumerate(given[:clear]):
+        # A column that only chooses matrices: its groups are added up.
+        asked, ones = axis.name in question.columns, np.ones((1, axis.size))
+        factors.append(Factor(i) if asked else Factor(i, (ones,), ones))
+        names.append(axis.name if asked else "")
+        levels.append(axis.values or () if asked else (None,))
+    for i, attribute in enumerate(question.coded, clear):
+        by = None if attribute.groups is None else where_is[attribute.groups.column]
+        columns, categories, factor = part(question, attribute, i, by)
+        factors.append(factor)
+        names += columns
+        levels += categories
+    places = {name: i for i, name in enumerate(names) if name}
+    order = [places[column] for column in question.columns]
+    order += [i for i, name in enumerate(names) if not name]
+    sizes = tuple(max(1, len(each)) for each in levels)
+    axes = tuple(Axis(column, levels[places[column]]) for column in question.columns)
+    shape = tuple(axis.size for axis in given)
+    return Map(shape, tuple(factors), sizes, tuple(order)), axes
+
+
+def of_tallies(
+    question: Question,
+    back: Map,
+    axes: tuple[Axis, ...],
+    tallies: Tallies,
+    how: str,
+    who: str,
+    patience: Patience,
+) -> Estimate:
+    """Estimate from counts: by one matrix if there is one, else cell by cell."""
+    refuse_fixed(who, tallies.sample)
+    whole = all(factor.back is None for factor in back.factors)
+    in_order = back.order == tuple(range(len(back.order)))
+    if whole and in_order and tallies.sample.is_plain:
+        matrix = _product(_matrices(question, back, ()))
+        return methods.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
+    linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
+    fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
+    notes = []
+    if not question.is_exact:
+        notes.append(
+            f"shares are of a domain estimated to hold {linear.total:,.6g}"
+            if linear.total > 0
+            else "the subgroup is estimated to be empty, so it has no proportions"
+        )
+    if tallies.sample.lost:
+        notes.append(f"no standard errors: {tallies.sample.lost}")
+    elif linear.silent:
+        notes.append(SILENT)
+    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
+
+
+def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
+    """List the matrix of every axis that stays, inside the groups ``at``, one index per group."""
+    groups = list(question.groups)
+    clear = len(back.shape) - len(question.coded)
+    found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
+    for attribute in question.coded:
+        if attribute.groups is None:
+            assert attribute.matrix is not None
+            found.append(attribute.matrix)
+        else:
+            found.append(attribute.groups.matrices[at[groups.index(attribute.groups.column)]])
+    return found
+
+
+def _product(matrices: list[Matrix]) -> Matrix:
+    return matrices[0] if len(matrices) == 1 else families.kron(*matrices)
+
+
+def _fit(
+    question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
+) -> tuple[Array, float, int]:
+    """Estimate by another method: the table of all codes, group by group, then the request."""
+    sums = tallies.whole.reshape(back.shape)
+    total, records = float(sums.sum()), tallies.sample.effective
+    groups = len(question.groups)
+    found = np.zeros(back.shape)
+    gap, steps = 0.0, 0
+    for at in np.ndindex(*back.shape[:groups]):
+        here = sums[at].reshape(-1)
+        part = float(here.sum())
+        if not part > 0:
+            continue
+        matrix = _product(_matrices(question, back, at))
+        shares, left, taken = methods.fit_shares(
+            matrix, here / part, records * part / total, how, patience
+        )
+        every = np.zeros(matrix.size)
+        every[structure.true_codes(matrix)] = shares * (part / total)
+        found[at] = every.reshape(back.shape[groups:])
+        # In nats per record of the whole table.
+        gap += left * part / total
+        steps += taken
+    cells = back.of(found[None], "told")[0]
+    inside = math.fsum(cells)
+    return (cells / inside if inside > 0 else np.full_like(cells, math.nan)), gap, steps

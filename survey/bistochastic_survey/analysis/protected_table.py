@@ -1,0 +1,438 @@
+"""``Sheet``: the columns of a protected table that a question needs, as codes, and counted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import backend
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
+from bistochastic.formatting import prefix, shown
+from bistochastic_survey.analysis.request import absent, refuse_absent
+from bistochastic_survey.plan.labels import key
+from bistochastic_survey.release import columns as coding
+from bistochastic_survey.table.arrays import narrow
+from bistochastic_survey.table.frames import WrongType
+from bistochastic_survey.table.results import declared, levels, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from bistochastic.arguments import Array
+    from bistochastic.estimate.sample import Places
+    from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.request import Question
+    from bistochastic_survey.release.certificate import Certificate
+    from bistochastic_survey.table.frames import Codes, Mask, Table
+
+# Tables have fewer cells than this.
+_CELLS = 2**32
+SHARED = (
+    "rows of one id share their noise: errors and intervals may be too small unless cluster= names "
+    "the column of ids"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of the reported table: its name, the values of its codes, and the codes."""
+
+    name: str
+    values: tuple[object, ...] | None
+    size: int
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Codes of all axes, the rows inside the domain, and the design."""
+
+    axes: tuple[Axis, ...]
+    rows: int
+    inside: Mask | None
+    unanswered: int
+    weights: Array | None
+    strata: Places | None
+    clusters: Places | None
+    second: Places | None
+    """The cluster of the second stage of every row."""
+    replicates: tuple[Array, ...]
+    scale: float
+    times: Array | None = None
+    """The number of records of each row, if rows are counts."""
+    known: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    """The categories of unprotected columns: those that occur, and those that are declared."""
+    notes: tuple[str, ...] = ()
+    """Notes on the clusters."""
+    lost: str = ""
+    """The reason why standard errors are unknown, if they are."""
+    fractions: tuple[Array, ...] = ()
+    """The sampled fraction of each stage, for every row."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def records(self) -> int:
+        """How many records are inside the domain."""
+        if self.times is not None:
+            return int(_inside(self.times, self.inside).sum())
+        return self.rows if self.inside is None else int(np.count_nonzero(self.inside))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all records count alike."""
+        return self.weights is None and self.strata is None and self.is_counted
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether cells of each stratum are all that errors need."""
+        return self.clusters is None and not self.replicates and not self.fractions
+
+    def weighed(self) -> Array:
+        """Return the weight of every row, 0 outside of the subgroup."""
+        given = self.weights if self.times is None else self.times
+        return _inside(np.ones(self.rows) if given is None else given, self.inside)
+
+    def tallies(self) -> Tallies:
+        """Make the table of all combinations, with the design."""
+        cells = math.prod(self.shape)
+        strata = 1
+        if self.strata is not None and self.is_counted:
+            strata += int(self.strata.max(initial=0))
+        if cells * strata >= _CELLS:
+            raise Refused("columns", "make less than 2^32 cells", cells * strata)
+        if self.is_counted:
+            backend.require_memory("columns", cells * strata, 3, 8)
+            return self._count()
+        sample = self.sample()
+        first, *inner = sample.stages
+        if not self.replicates:
+            _refuse_lonely(first.many, "records" if self.clusters is None else "clusters")
+        for stage in inner:
+            backend.require_memory("cluster", len(stage.many), cells, 24)
+            if stage.lonely:
+                raise Refused("cluster", "have two or more units of the second stage each", "one")
+        return Tallies(sample, cells, self._places().astype(np.uint32))
+
+    def _places(self) -> NDArray[np.int64]:
+        """Return the cell of every row."""
+        place = np.zeros(self.rows, np.int64)
+        for axis in self.axes:
+            place = place * axis.size + axis.codes
+        return place
+
+    def _count(self) -> Tallies:
+        """Count the records of all cells, for each stratum of the design."""
+        cells, place = math.prod(self.shape), self._places()
+        if self.is_plain:
+            if self.times is None:
+                inside = slice(None) if self.inside is None else self.inside
+                counted = np.bincount(place[inside], minlength=cells).astype(float)
+            else:
+                counted = summed(place, self.weighed(), cells)
+            return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
+        units = np.array([self.rows])
+        if self.strata is not None:
+            units = np.bincount(self.strata)
+            place += self.strata.astype(np.int64) * cells
+            cells *= len(units)
+            _refuse_lonely(units, "records")
+        weights = self.weighed()
+        sums, squares = (summed(place, each, cells) for each in (weights, weights**2))
+        weighted = self.weights is not None
+        return Tallies.counted(
+            self.records, sums, squares, units, weighted=weighted, lost=self.lost
+        )
+
+    def sample(self) -> Sample:
+        """Return the rows as they are, with the design."""
+        weights = self.weighed()
+        replicates = [_inside(each, self.inside) for each in self.replicates]
+        left = None
+        if self.fractions:
+            # A stage without a fraction has all of the noise.
+            whole = len(self.fractions) == 1 + (self.second is not None)
+            left = np.asarray(np.prod(self.fractions, axis=0)) * whole
+        return Sample(
+            self.records, weights, weights**2 if self.times is None else weights, self.stages(),
+            self.weights is not None, np.stack(replicates) if replicates else None, self.scale,
+            left, self.lost,
+        )  # fmt: skip
+
+    def stages(self) -> tuple[Stage, ...]:
+        """List the stages of the design; the second counts only in a finite population."""
+        if self.is_plain:
+            # Records outside of a known domain are none of the sample.
+            return (Stage(np.array([self.records]), np.ones(1)),)
+        strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
+        first, *rest = self.fractions or (np.zeros(self.rows),)
+        if self.clusters is None:
+            return (Stage.of(strata, None, 1 - first),)
+        # Clusters of different strata are different, whatever they are called.
+        clusters = _pair(strata, self.clusters)
+        found = Stage.of(strata, clusters, 1 - first)
+        if self.second is None or not self.fractions:
+            return (found,)
+        inner = first * (1 - rest[0]) if rest else first
+        return found, Stage.of(clusters, _pair(clusters, self.second), inner)
+
+
+def _pair(one: Places, other: Places) -> Places:
+    """Number the pairs of codes that occur."""
+    most = int(other.max(initial=0)) + 1
+    return np.asarray(np.unique(one * most + other, return_inverse=True)[1])
+
+
+def _inside(values: Array, inside: Mask | None) -> Array:
+    """Return the numbers of all rows, 0 outside of the subgroup."""
+    return values if inside is None else np.where(inside, values, 0.0)
+
+
+def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
+    alone = int(np.count_nonzero(units < 2))
+    if alone and len(units) > 1:
+        raise Refused("strata", f"have two or more {what} each", f"{alone} with one")
+
+
+def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
+    """Write a note if rows of one id share noise, by the certificate, and the errors ignore it.
+
+    Rows of an id with the same value have the same reported value, so their noise does not average
+    out as the noise of different records does. Clusters and replicates of ids account for it.
+    """
+    ids = None if certificate is None else certificate.ids
+    if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
+        return ()
+    return () if design.cluster is not None or design.replicates else (SHARED,)
+
+
+def read(
+    question: Question, frame: object, design: Design, *, first: int = 0, empty: bool = False
+) -> Sheet:
+    """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
+    ``first`` is the number of its first row."""
+    return of_table(question, opened(frame), design, first=first, empty=empty)
+
+
+def of_table(
+    question: Question,
+    table: Table,
+    design: Design,
+    what: str = "frame",
+    *,
+    times: Array | None = None,
+    first: int = 0,
+    empty: bool = False,
+    others: Mapping[str, tuple[object, ...]] | None = None,
+) -> Sheet:
+    """Read the same from an open table, which a caller knows as ``what``.
+
+    ``times`` is the number of records of each row, ``others`` lists further categories of a column
+    that no row may hold.
+    """
+    parts = [column for each in question.coded for column in each.columns]
+    for column in [*question.columns, *question.where, *question.groups, *parts]:
+        require(table, what, column)
+    axes: list[Axis] = []
+    for name, labels in question.groups.items():
+        codes, missing = coding.read(table, name, labels, first)
+        if missing is not None:
+            must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
+            raise Refused("", must, f"one in row {at}", column=name, row=at)
+        axes.append(Axis(name, labels.values, len(labels), codes))
+    conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
+    known: dict[str, tuple[object, ...]] = {}
+    inside: Mask | None = None
+    for name in dict.fromkeys([*question.clear, *conditions]):
+        if name not in asked and name not in conditions:
+            continue
+        found, values = levels(table, name)
+        if name in question.all_groups:
+            known[name] = question.all_groups[name].values
+        else:
+            known[name] = (*values, *declared(table, name), *(others or {}).get(name, ()))
+        if name in conditions:
+            keys = {key(level) for level in conditions[name]}
+            wanted = [i for i, value in enumerate(values) if key(value) in keys]
+            inside = _both(inside, np.isin(found, wanted))
+            # Only the requested categories are shown.
+            place = np.zeros(len(values) + 1, np.intp)
+            place[wanted] = np.arange(len(wanted))
+            found, values = place[found], [values[i] for i in wanted]
+        if name in asked:
+            size = max(1, len(values))
+            axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
+    unanswered: Mask | None = None
+    for attribute in question.coded:
+        encoded = attribute._encode(table, first, released=True)
+        if encoded.missing is not None:
+            none = encoded.missing
+            unanswered = none if unanswered is None else unanswered | none
+        axes.append(Axis(", ".join(attribute.columns), None, attribute.size, encoded.codes))
+    left_out = 0
+    if unanswered is not None:
+        gone = _both(inside, unanswered)
+        left_out = int(np.count_nonzero(gone) if times is None else times[gone].sum())
+        inside = _both(inside, ~unanswered)
+
+    def groups(name: str, column: str | None) -> Places | None:
+        return None if column is None else _groups(table, name, column, first)
+
+    weights = None
+    if design.weights is not None:
+        weights = weight_column(table, "weights", design.weights, first)
+    sheet = Sheet(
+        tuple(axes), table.rows, inside, left_out, weights, groups("strata", design.strata),
+        groups("cluster", design._first), groups("cluster", design._second),
+        tuple(weight_column(table, "replicates", each, first) for each in design.replicates or ()),
+        design._scale, times, known,
+    )  # fmt: skip
+    fpc = design._sizes
+    if question.units:
+        if not design.replicates:
+            sheet = _by_unit(question, table, design, sheet, what, first)
+        if fpc:
+            note = "fpc is left out, as records of a unit share noise: errors are not too small"
+            fpc, sheet = (), replace(sheet, notes=(*sheet.notes, note))
+    if fpc:
+        sheet = replace(sheet, fractions=_fractions(table, sheet, fpc, first))
+    if not empty:
+        _refuse_empty(question, sheet)
+    return sheet
+
+
+def _both(one: Mask | None, other: Mask) -> Mask:
+    return other if one is None else one & other
+
+
+def _by_unit(
+    question: Question, table: Table, design: Design, sheet: Sheet, what: str, first: int
+) -> Sheet:
+    """Take the units that share noise as clusters; given clusters and strata must hold them."""
+    there = {
+        unit: _groups(table, "unit", unit, first)
+        for unit in question.units
+        if unit in table.names and sheet.times is None
+    }
+    if sheet.clusters is not None:
+        _refuse_split(there, design._first or "", sheet.clusters)
+    elif len(there) == len(question.units):
+        # The coarsest of them holds whole units of all others.
+        coarsest = min(there, key=lambda u: int(there[u].max(initial=0)))
+        _refuse_split(there, coarsest, there[coarsest])
+        note = f"records of one `{shown(coarsest)}` share noise: they are taken as clusters"
+        sheet = replace(sheet, clusters=there[coarsest], notes=(note,))
+    else:
+        gone = next(u for u in question.units if u not in there)
+        columns = [c for each in question.coded if each.unit == gone for c in each.columns]
+        return replace(sheet, lost=(
+            f"{prefix(columns)}`cluster` must be given for standard errors, as the unit "
+            f"`{shown(gone)}` is not in the {what}; got none"
+        ))  # fmt: skip
+    if sheet.strata is not None and sheet.clusters is not None:
+        _refuse_split({"": sheet.clusters}, design.strata or "", sheet.strata)
+    return sheet
+
+
+def _fractions(
+    table: Table, sheet: Sheet, fpc: tuple[str | float, ...], first: int
+) -> tuple[Array, ...]:
+    """Read the sampled fraction of each stage for every row: up to 1, or from sizes above 1."""
+    ones = np.ones(sheet.rows)
+    stages = replace(sheet, fractions=(ones,) * len(fpc)).stages()
+    found = []
+    for given, stage in zip(fpc, stages, strict=False):
+        assert stage.groups is not None
+        by = () if isinstance(given, float) else (given,)
+        if isinstance(given, float):
+            values = ones * given
+        else:
+            values = weight_column(table, "fpc", given, first)
+        shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
+        wrong = ~((shares > 0) & (shares <= 1))
+        if wrong.any():
+            must = "hold sampled fractions, or at least as many units as were sampled"
+            at = first + int(np.argmax(wrong))
+            raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
+        same = np.zeros(len(stage.many))
+        same[stage.groups] = shares
+        differ = same[stage.groups] != shares
+        if differ.any():
+            must, at = "be the same in a stratum or cluster", first + int(np.argmax(differ))
+            raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
+        found.append(shares)
+    return tuple(found)
+
+
+def _refuse_split(
+    units: Mapping[str, NDArray[np.intp]], name: str, clusters: NDArray[np.intp]
+) -> None:
+    """Raise an error for clusters or strata of this name that hold parts of units."""
+    many = int(clusters.max(initial=0)) + 1
+    for unit, codes in units.items():
+        pairs = np.unique(codes.astype(np.int64) * many + clusters)
+        split = len(pairs) - len(np.unique(codes))
+        if split:
+            whole = f"units of `{shown(unit)}`" if unit else "clusters"
+            raise Refused("", f"hold whole {whole}", f"{split} that are split", column=name)
+
+
+def _refuse_empty(question: Question, sheet: Sheet) -> None:
+    if sheet.rows:
+        for name, asked in question.clear_where.items():
+            refuse_absent("where", name, absent(asked, sheet.known[name]))
+    if not sheet.records:
+        name, must = ("where", "leave") if question.where else ("frame", "have")
+        raise Refused(name, f"{must} at least one record", "none")
+    if sheet.weights is not None and not float(sheet.weighed().sum()) > 0:
+        raise Refused("weights", "have a positive one inside the domain", "none")
+
+
+def require(table: Table, name: str, column: str) -> None:
+    """Raise an error for a table without a column."""
+    if column not in table.names:
+        raise Refused(name, f"have the column `{shown(column)}`", "none of that name")
+
+
+def read_numbers(table: Table, name: str, must: str, column: str) -> tuple[np.ndarray, Mask | None]:
+    """Read a column that ``must`` hold numbers, and which of them are missing."""
+    try:
+        return table.numbers(column)
+    except WrongType as error:
+        raise RefusedType(name, must, shown(error.kind), column=column) from None
+
+
+def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array:
+    """Weights from a column, none negative or missing, of rows from ``first`` on."""
+    require(table, name, column)
+    must = "hold non-negative numbers"
+    values, missing = read_numbers(table, name, must, column)
+    if missing is not None:
+        at = first + int(np.argmax(missing))
+        got = f"{int(missing.sum())} missing, the first in row {at}"
+        raise Refused(name, must, got, column=column, row=at)
+    found = np.ascontiguousarray(values, dtype=np.float64)
+    wrong = wrong_weight(found)
+    if wrong is not None:
+        at, wants, got = first + wrong[0], *wrong[1:]
+        raise Refused(name, wants, f"{got} in row {at}", column=column, row=at)
+    return found
+
+
+def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp]:
+    """Read the codes of an unprotected column that groups records, none missing."""
+    require(table, name, column)
+    codes, values = levels(table, column)
+    if None in values:
+        at = first + int(np.argmax(codes == len(values) - 1))
+        raise Refused(name, "not be missing", f"one in row {at}", column=column, row=at)
+    return codes

@@ -1,0 +1,299 @@
+"""All attacks on one release, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import prefix
+from bistochastic.progress import watched
+from bistochastic_survey.audit import (
+    guesses,
+    linkage,
+    numbers,
+    pooling,
+    scenarios,
+    unprotected,
+    utility,
+)
+from bistochastic_survey.audit.attributes import releases
+from bistochastic_survey.audit.codes import gather_evidence, moved_among_classes, same_codes
+from bistochastic_survey.audit.findings import OTHER
+from bistochastic_survey.audit.pairing import pair_rows, same_people
+from bistochastic_survey.audit.results import Audit, Part, Rate
+from bistochastic_survey.release.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bistochastic.progress import Told
+    from bistochastic_survey.audit.codes import Channel, Clear, Codes, Evidence
+    from bistochastic_survey.audit.pairing import Pairs
+    from bistochastic_survey.audit.results import Linkage, Pooled
+
+T = TypeVar("T")
+
+# Up to so many records everyone is a target, beyond it so many are.
+EVERYONE = 20_000
+SAMPLED = 2_000
+# Records are pooled by columns with fewer records for each value than this, on average.
+MANY = 20
+# How much of the time each step takes, about.
+_STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotected columns": 0.15,
+          "seen": 0.1, "distance": 0.15, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
+
+
+class Steps:
+    """Tells how much is done of all steps together."""
+
+    def __init__(self, told: Told | None) -> None:
+        self._told = told or (lambda share: None)
+        self._done = 0.0
+
+    def over(self, name: str, items: Sequence[T]) -> Iterator[T]:
+        """Give the items of a step one after the other, and tell how many are done."""
+        start, whole = self._done, _STEPS[name]
+        self._done += whole
+        for done, item in enumerate(items):
+            self._told(min(1.0, start + whole * done / len(items)))
+            yield item
+
+
+def attack(
+    original: object, release: object, matching: Mapping[str, object],
+    asked: Mapping[str, object], confidence: object, targets: object, seed: object,
+    progress: object,
+) -> Audit:  # fmt: skip
+    """See :func:`bistochastic_survey.audit`."""
+    if not isinstance(release, Release):
+        raise RefusedType("release", "be a Release", type(release).__name__)
+    plan = release.plan
+    plan._refuse_undecided()
+    level = _core.as_real("confidence", "be between 0 and 1", confidence)
+    if not 0 < level < 1:
+        raise Refused("confidence", "be between 0 and 1", f"{level:g}")
+    many = None if targets is None else _core.as_whole("targets", targets, 1)
+    rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
+    with watched("auditing", progress) as tell:
+        steps = Steps(tell)
+        pairs = pair_rows(original, release, **matching)
+        evidence = gather_evidence(pairs, plan, steps)
+        if pairs.how == "nothing":
+            for channel in evidence.channels:
+                guesses.refuse_other_counts(channel)
+            [(_, drawn), *_] = releases(evidence.channels, rng)
+            evidence = replace(evidence, channels=tuple(drawn))
+        intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
+        others = _others(original, asked["also"], pairs, matching)
+        per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
+        guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
+                   for channel in steps.over("guess", evidence.channels)]  # fmt: skip
+        chosen = _targets(evidence.rows, many, rng)
+        links, notes = _linkages(evidence, chosen, level, per_person, steps)
+        given = unprotected.given_away(evidence, level, steps)
+        links += numbers.by_distance(evidence, chosen, level, steps)
+        chosen = _targets(evidence.rows, many, rng)
+        found = [scenarios.run(evidence, each, chosen, level, rng)
+                 for each in steps.over("scenarios", intruders)]  # fmt: skip
+        links += _between(pairs, evidence, others, level, many, rng)
+        made = Audit(
+            plan=plan.name,
+            records=evidence.rows,
+            matched=pairs.how,
+            confidence=level,
+            guesses=tuple(each for each in guessed if each is not None),
+            linkages=tuple(links),
+            giveaways=tuple(given),
+            neighbours=tuple(unprotected.neighbours(evidence)),
+            repeats=unprotected.repeats(pairs, evidence),
+            disclosures=tuple(
+                d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
+            ),
+            marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
+            notes=(*evidence.notes, *notes),
+            unforeseen=evidence.unforeseen,
+            scenarios=tuple(found),
+            pooled=tuple(_pooled(pairs, evidence, others, level, rng, steps)),
+        )
+        if tell is not None:
+            tell(1.0)
+        return _predicted_only(made) if pairs.how == "nothing" else made
+
+
+def _predicted_only(audit: Audit) -> Audit:
+    """Show what is predicted in the place of what another draw would give."""
+
+    def only(part: T) -> T:
+        if isinstance(part, Rate):
+            mean = part.predicted
+            return part if mean is None else replace(part, observed=mean, low=mean, high=mean)
+        if isinstance(part, tuple):
+            return type(part)(map(only, part))
+        if isinstance(part, Part | Audit):
+            changed = {each.name: only(getattr(part, each.name)) for each in fields(part)}
+            return replace(part, **changed)
+        return part
+
+    pooled = [
+        replace(e, single=only(e.worst).observed if e.single >= e.worst.observed else e.single)
+        for e in audit.pooled
+    ]
+    return replace(only(replace(audit, pooled=tuple(pooled))), repeats=None)
+
+
+def _others(
+    original: object, also: object, pairs: Pairs, matching: Mapping[str, object]
+) -> list[tuple[Pairs, Evidence]]:
+    """Other releases: of the same file, or a pair of another wave and its release."""
+    found = []
+    if isinstance(also, Release | str) or not isinstance(also, list | tuple):
+        raise RefusedType("also", "be a list of releases", type(also).__name__)
+    if also and pairs.how == "nothing":
+        raise Refused("also", "come with rows that can be paired", "shuffled rows")
+    for each in also:
+        wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
+        if not isinstance(release, Release):
+            raise RefusedType("also", "hold releases", type(release).__name__)
+        paired = pair_rows(wave, release, **{**matching, "shuffled": None})
+        if paired.how == "nothing":
+            raise Refused("also", "hold rows that can be paired", "shuffled rows")
+        if wave is not original and (pairs.id_column is None or paired.id_column is None):
+            raise Refused("id_column", "match the people of both waves", "none")
+        evidence = gather_evidence(paired, release.plan, Steps(None))
+        for channel in evidence.channels:
+            # It raises an error for reports that the plan does not give.
+            guesses.guess(channel, 0.5, channel.sharing)
+        found.append((paired, evidence))
+    return found
+
+
+def _pooled(
+    pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
+    rng: np.random.Generator, steps: Steps,
+) -> list[Pooled]:  # fmt: skip
+    """Pool records by each unprotected column that groups few of them, and several releases."""
+    grouping = {c.name: c.codes for c in (*evidence.clear, *evidence.added)
+                if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
+    people = pairs.people
+    if people is not None and pairs.shows_people and int(people.max()) < evidence.rows - 1:
+        name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
+        grouping.setdefault(name, people)
+    found = []
+    for by, channel in steps.over("pool", [(b, c) for b in grouping for c in evidence.channels]):
+        made = pooling.pool([channel], [grouping[by]], by, level, rng)
+        if channel.attribute.unit == by:
+            # One draw for all of them: pooling cannot gain anything.
+            made = [replace(each, single=each.worst.observed) for each in made]
+        found += made
+    if others:
+        groups, shared = _people_of(pairs, others)
+        for channel in evidence.channels:
+            same = [c for _, each in others for c in each.channels if c.columns == channel.columns]
+            if len(same) == len(others):
+                every = [channel, *same]
+                if not shared:
+                    # Numbers of draws of different releases must differ.
+                    starts = np.cumsum([0, *(int(c.draws.max()) + 1 for c in every)])
+                    every = [replace(c, draws=c.draws + start)
+                             for c, start in zip(every, starts.tolist(), strict=False)]  # fmt: skip
+                found += pooling.pool(every, groups, OTHER, level, rng, shared_noise=shared)
+    return found
+
+
+def _between(
+    pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
+    many: int | None, rng: np.random.Generator,
+) -> Iterator[Linkage]:  # fmt: skip
+    """Link rows to those of each other release, by the protected columns as they are published.
+
+    The class of a number stays though the number does not, so both are tried.
+    """
+    for other, theirs in others:
+        then = {channel.columns: channel for channel in theirs.channels}
+        both = [(c, then[c.columns]) for c in evidence.channels if c.columns in then]
+        people = _people_of(pairs, [(other, theirs)])[0]
+        targets = _targets(evidence.rows, SAMPLED if many is None else many, rng)
+        columns = tuple(column for channel, _ in both for column in channel.columns)
+        as_published = {c: same_codes(pairs.released, other.released, c)[:2] for c in columns}
+        by_class = {one.columns[0]: (_seen(one), _seen(two)) for one, two in both
+                    if one.attribute._has_numbers
+                    and one.attribute.axes == two.attribute.axes}  # fmt: skip
+        ways = [as_published, {**as_published, **by_class}] if by_class else [as_published]
+        found = [
+            linkage.between(
+                list(way.values()), (people[0], people[1]), targets, columns, confidence=level
+            )
+            for way in ways
+        ]
+        best = [each for each in found if each is not None]
+        yield from sorted(best, key=lambda each: -each.first.observed)[:1]
+
+
+def _seen(channel: Channel) -> Codes:
+    """The reported codes, with one more for a missing value."""
+    return np.where(channel.answered, channel.reports, channel.size)
+
+
+def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list[Codes], bool]:
+    """The number of the person of every row, over all releases; and whether noise is shared."""
+    every = [pairs, *(each for each, _ in others)]
+    keys = {each.key_used for each in every}
+    shared = len(keys) == 1 and None not in keys and all(each.memoised for each in every)
+    if all(each.id_column is not None for each in every):
+        return same_people(every), shared
+    rows = np.arange(pairs.original.rows)
+    return [rows if each.places is None else each.places for each in every], shared
+
+
+def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
+    """The rows that are traced: all, or a random sample."""
+    wanted = (rows if rows <= EVERYONE else SAMPLED) if many is None else min(many, rows)
+    if wanted == rows:
+        return np.arange(rows)
+    return np.sort(rng.choice(rows, wanted, replace=False))
+
+
+def _linkages(
+    evidence: Evidence, targets: Codes, confidence: float, per_person: int, steps: Steps
+) -> tuple[list[Linkage], list[str]]:
+    """By the protected attributes alone, and together with the unprotected columns."""
+    channels: list[Channel] = list(evidence.channels)
+    notes = []
+    for each in evidence.numbers:
+        made = moved_among_classes(each)
+        if made is None:
+            notes.append(f"{prefix([each.name])}traced by distance alone")
+        else:
+            channels.append(made)
+    # Columns that choose laws, and who is missing, are seen by everybody and belong to the law.
+    always = [c for c in evidence.clear if c.name in evidence.laws_of]
+    absent = [(~channel.answered).astype(np.intp) for channel in channels
+              if not channel.answered.all()]  # fmt: skip
+    # Rows of permuted numbers, or of one person, do not stray independently.
+    shared = any(channel.sharing > 1 for channel in evidence.channels)
+    independent = not evidence.numbers and per_person == 1 and not shared
+    # The columns that say most about their true values, and the unprotected ones of most values.
+    left = {c.columns: max(m.max_bits - m.entropy_rate for m in c.attribute.matrices)
+            for c in evidence.channels}  # fmt: skip
+    telling = [c for each in sorted(left, key=lambda e: -left[e])[:2] for c in each]
+    wide = sorted(evidence.clear, key=lambda column: -column.size)[:3]
+    found = []
+    attacks: list[tuple[str, Sequence[Clear], list[str]]] = []
+    if channels:
+        attacks.append(("protected columns", always, telling))
+    if evidence.clear:
+        causes = [column.name for column in wide if column.size > 1]
+        attacks.append(("with unprotected columns", evidence.clear, causes))
+    for attack, clear, causes in attacks:
+        found.append(linkage.link(
+            channels, [*absent, *(column.codes for column in clear)], targets, evidence.rows,
+            steps, attack=attack, confidence=confidence, independent=independent,
+            columns=(*(c for channel in channels for c in channel.columns),
+                     *(column.name for column in clear)),
+            causes=tuple(causes),
+        ))  # fmt: skip
+    return found, notes

@@ -1,0 +1,371 @@
+"""Both tables as codes: true and reported values of attributes, unprotected columns, numbers.
+
+All arrays are in the order of the release.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import structure
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import prefix, shown
+from bistochastic_survey.analysis.request import digits
+from bistochastic_survey.plan.attributes import Numeric
+from bistochastic_survey.plan.labels import key
+from bistochastic_survey.table.results import levels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.arguments import Array
+    from bistochastic_survey.analysis.request import Coded
+    from bistochastic_survey.audit.attack import Steps
+    from bistochastic_survey.audit.pairing import Pairs
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.table.frames import Table
+
+    Codes = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
+
+# Tables of a law, over the truths that occur and all reports, have at most so many entries.
+_ENTRIES = 1 << 25
+# A guess looks at every pair of a truth and a report that occur.
+_PAIRS = 1 << 32
+# Permuted numbers are told apart by so many classes of neighbouring ranks.
+CLASSES = 64
+
+
+UNPAIRED = (
+    "success on this release: its rows were shuffled, and no columns pair them with the original. "
+    "All rates are predicted, from new draws of the same plan that are not stored"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """From truths, numbered as they occur, to reports, by the law of a group."""
+
+    columns: tuple[str, ...]
+    occurring: Codes
+    """The code of each truth that occurs."""
+    truths: Codes
+    reports: Codes
+    answered: Mask
+    """Which records are not missing."""
+    groups: Codes
+    size: int
+    tables: Array | None
+    """Per group, truths that occur by reports."""
+    two: tuple[tuple[float, float], ...]
+    """Per group the entry on the diagonal and elsewhere, if there is no table."""
+
+    @property
+    def kinds(self) -> int:
+        """How many truths occur."""
+        return len(self.occurring)
+
+    @property
+    def laws(self) -> int:
+        """How many groups there are."""
+        return len(self.two) if self.tables is None else len(self.tables)
+
+    def column(self, group: int, report: int) -> Array:
+        """The chance of a report under each truth."""
+        if self.tables is not None:
+            return np.asarray(self.tables[group, :, report])
+        on, off = self.two[group]
+        return np.where(self.occurring == report, on, off)
+
+    def rows(self, records: Codes | Mask) -> Array:
+        """The chance of every report under the truth of each of these records."""
+        groups, truths = self.groups[records], self.truths[records]
+        if self.tables is not None:
+            return np.asarray(self.tables[groups, truths])
+        entries = np.array(self.two)[groups]
+        found = np.repeat(entries[:, 1:], self.size, axis=1)
+        found[np.arange(len(truths)), self.occurring[truths]] = entries[:, 0]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Protected(Channel):
+    """One attribute; records with the same number in ``draws`` share their noise."""
+
+    attribute: Coded
+    draws: Codes
+
+    @property
+    def sharing(self) -> int:
+        """How many records share one draw of the noise, at most."""
+        return int(np.bincount(self.draws).max())
+
+    @property
+    def places(self) -> dict[str, Codes]:
+        """The category of every code, by column."""
+        single = len(self.columns) == 1
+        places = [np.arange(self.size)] if single else digits(self.attribute)
+        return dict(zip(self.columns, places, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Clear:
+    """A column that everybody sees: codes, how many there are, and whether they are numbers."""
+
+    name: str
+    codes: Codes
+    size: int
+    numbers: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers before and after."""
+
+    attribute: Numeric
+    true: Array
+    released: Array
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.attribute.column
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that is attacked."""
+
+    rows: int
+    channels: tuple[Protected, ...]
+    clear: tuple[Clear, ...]
+    numbers: tuple[Numbers, ...]
+    laws_of: tuple[str, ...]
+    """Unprotected columns that choose laws."""
+    notes: tuple[str, ...]
+    added: tuple[Clear, ...] = ()
+    """Columns that the release alone has, so that nobody can be traced by them."""
+    unforeseen: tuple[str, ...] = ()
+    """A sentence for each column in the release that the plan does not put there."""
+    ordered: bool = True
+    """Whether the order of the rows is that of the release."""
+
+
+def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
+    """Read both tables. Rows that nothing pairs are read from the original, to be drawn anew."""
+    paired = pairs.how != "nothing"
+    notes = [UNPAIRED] * (not paired)
+    channels, numbers = [], []
+    _present(pairs, plan)
+    for attribute in steps.over("read", plan.attributes):
+        if not attribute.whole_column:
+            made = _channel(pairs, attribute)
+            if made is None:
+                notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
+            else:
+                channels.append(made)
+        elif paired:
+            numbers.append(_numbers(pairs, attribute))
+        else:
+            notes.append(f"{prefix(attribute.columns)}numbers in an unknown order")
+    clear, added, unforeseen = [], [], []
+    for name in pairs.released.names:
+        if name in plan._protected or name == pairs.pseudonym:
+            continue
+        if name in pairs.original.names:
+            clear.append(_clear(pairs, name))
+            what = (
+                "" if plan.keep == "*" or name in plan.keep else "though the plan does not keep it"
+            )
+            what = "though the plan leaves it out" if name in plan.drop else what
+        else:
+            what = "but not in the original"
+            if paired:
+                added.append(_read_seen(name, *levels(pairs.released, name)))
+        unforeseen += [f"`{shown(name)}` is in the release, {what}"] * bool(what)
+    groups = [e.groups.column for e in plan.attributes if e.groups is not None]
+    return Evidence(
+        pairs.original.rows, tuple(channels), tuple(clear), tuple(numbers),
+        tuple(dict.fromkeys(groups)), tuple(notes), tuple(added), tuple(unforeseen), paired,
+    )  # fmt: skip
+
+
+def _present(pairs: Pairs, plan: Plan) -> None:
+    """Both tables have the columns of the plan."""
+    for table, where in ((pairs.original, "original"), (pairs.released, "release")):
+        for attribute in plan.attributes:
+            chosen = None if attribute.groups is None else attribute.groups.column
+            unit = attribute.unit if table is pairs.original else None
+            for column in (*attribute.columns, chosen, unit):
+                if column is not None and column not in table.names:
+                    raise Refused("", f"be in `{where}`", "none of that name", column=column)
+
+
+@contextmanager
+def _meant(where: str) -> Iterator[None]:
+    """Say in an error which of the two tables is meant."""
+    try:
+        yield
+    except (Refused, RefusedType) as error:
+        error.must += f" in `{where}`"
+        raise
+
+
+def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
+    with _meant("original"):
+        true = pairs.moved(attribute._read(pairs.original).values).astype(np.float64)
+    with _meant("release"):
+        released = attribute._read(pairs.released).values.astype(np.float64)
+    if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
+        must = "hold the numbers of `original` in `release`, as they were permuted"
+        raise Refused("", must, "different ones", column=attribute.columns)
+    far = _far(true)
+    return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
+
+
+def _far(values: Array) -> int:
+    """The power of two that brings very large or small numbers to where their squares are numbers.
+
+    Nothing that is told of a column depends on its unit.
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return -exponent if abs(exponent) > 400 else 0
+
+
+def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
+    with _meant("original"):
+        before = attribute._encode(pairs.original)
+    with _meant("release"):
+        after = attribute._encode(pairs.released, released=True)
+    # The reports of rows that nothing pairs are counted, and then drawn anew.
+    beside = before if pairs.how == "nothing" else after
+    none = np.zeros(pairs.original.rows, bool)
+    missing = none if before.missing is None else pairs.moved(before.missing)
+    differ = missing != (none if beside.missing is None else beside.missing)
+    if differ.any():
+        must = "be missing in the same rows of `original` and `release`"
+        raise Refused("", must, _others(differ), column=attribute.columns)
+    occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
+    groups = none if beside.groups is None else beside.groups
+    tables, two = None, []
+    if len(attribute.matrices) * len(occurring) * attribute.size <= _ENTRIES:
+        tables = np.stack([
+            matrix.to_dense()[occurring] if matrix.size <= 4096
+            else np.stack([matrix.row(int(u)) for u in occurring])
+            for matrix in attribute.matrices
+        ])  # fmt: skip
+    else:
+        found = [structure.two_valued(matrix) for matrix in attribute.matrices]
+        two = [each for each in found if each is not None]
+        pairs_seen = len(occurring) * len(np.unique(after.codes))
+        if len(two) < len(found) or pairs_seen > _PAIRS:
+            return None
+    draws = np.arange(len(codes))
+    if attribute.unit is not None:
+        draws = pairs.moved(levels(pairs.original, attribute.unit)[0])
+    elif pairs.memoised and pairs.people is not None:
+        draws = pairs.people
+    return Protected(
+        attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
+        after.codes.astype(np.intp), ~missing, groups.astype(np.intp), attribute.size, tables,
+        tuple(two), attribute, draws,
+    )  # fmt: skip
+
+
+def _others(differ: Mask) -> str:
+    count = int(differ.sum())
+    return f"{count} row{'s' * (count > 1)} that differ, the first {int(np.argmax(differ))}"
+
+
+def _clear(pairs: Pairs, name: str) -> Clear:
+    """An unprotected column; it says whether the rows are matched, as nothing changed it."""
+    codes, now, values = same_codes(pairs.original, pairs.released, name)
+    codes = pairs.moved(codes)
+    differ = codes != now
+    if differ.any() and pairs.how != "nothing":
+        must = "be the same in `original` and `release`, as it is unprotected"
+        cure = "rows in another order are matched by id_column"
+        raise Refused("", must, f"{_others(differ)}: {cure}", column=name)
+    return _read_seen(name, codes, values)
+
+
+def same_codes(one: Table, other: Table, name: str) -> tuple[Codes, Codes, list[object]]:
+    """Codes of a column of two tables, and the value of each; -1 for what the first has not."""
+    codes, values = levels(one, name)
+    now, others = levels(other, name)
+    if others != values:
+        place = {key(value): i for i, value in enumerate(values)}
+        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
+    return codes, now, values
+
+
+def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
+    """An unprotected column from its codes and the value of each."""
+    numbers = None
+    kinds = {type(value) for value in values}
+    if kinds and (kinds <= {int, float} or kinds == {str}):
+        # Numbers are numbers, however a column holds them.
+        try:
+            table = np.array(values).astype(np.float64)
+        except ValueError:
+            table = np.array([np.nan])
+        if np.isfinite(table).all():
+            numbers = np.ldexp(table, _far(table))[codes]
+    return Clear(name, codes, max(1, len(values)), numbers)
+
+
+def cut(values: Array, most: int) -> Codes:
+    """Classes of neighbouring ranks, at most so many; equal numbers stay together."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(counts) > most:
+        before = np.cumsum(counts) - counts
+        classes = (before * most) // len(values)
+        codes = np.unique(classes, return_inverse=True)[1][codes]
+    return np.asarray(codes, dtype=np.intp)
+
+
+def moved_among_classes(numbers: Numbers) -> Channel | None:
+    """A permuted column as a channel between classes of neighbouring ranks; None of others.
+
+    The record of rank ``v`` has the value of rank ``u`` with probability ``p_uv``. So a record of
+    class ``c`` has a value of class ``d`` with the mean over ``v`` in ``c`` of ``(P^T 1_d)_v``.
+    """
+    attribute = numbers.attribute
+    if attribute.how != "permute" or attribute.order is None:
+        return None
+    rows = len(numbers.true)
+    law = attribute.for_records(rows).matrix
+    assert law is not None
+    truths = cut(numbers.true, CLASSES)
+    kinds = int(truths.max()) + 1
+    # The largest value of each class says which class a released value is of.
+    tops = np.full(kinds, -np.inf)
+    np.maximum.at(tops, truths, numbers.true)
+    reports = np.minimum(np.searchsorted(tops, numbers.released), kinds - 1)
+    places = np.sort(truths)
+    counts = np.bincount(places, minlength=kinds)
+    table = np.empty((1, kinds, kinds))
+    for d in range(kinds):
+        reached = law.apply((places == d).astype(np.float64))
+        table[0, :, d] = np.bincount(places, reached, minlength=kinds) / counts
+    # Sums of differences may end a hair below 0.
+    return Channel(
+        (attribute.column,), np.arange(kinds), truths, reports, np.ones(rows, bool),
+        np.zeros(rows, np.intp), kinds, np.clip(table, 0.0, 1.0), (),
+    )  # fmt: skip
+
+
+def together(columns: Sequence[Codes]) -> Codes:
+    """Number the combinations that occur."""
+    found = np.zeros(len(columns[0]), np.intp)
+    for codes in columns:
+        found = found * (int(codes.max()) + 1) + codes
+        if int(found.max()) > 4 * len(found):
+            found = np.unique(found, return_inverse=True)[1].astype(np.intp)
+    return found

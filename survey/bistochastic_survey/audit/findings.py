@@ -1,0 +1,172 @@
+"""Findings as data: every attack that succeeds, the worst first, with a fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bistochastic.formatting import shown
+from bistochastic_survey.audit.linkage import OTHER_RELEASE
+from bistochastic_survey.audit.results import Finding
+from bistochastic_survey.audit.sentences import percent
+from bistochastic_survey.audit.unprotected import ALL, ORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bistochastic_survey.audit.results import Audit, Rate
+
+# A gain below this is not worth a sentence.
+_GAIN = 0.05
+# What is about the plan as a whole comes before any attack.
+_FIRST = ("unforeseen", "mismatch")
+
+
+def findings(audit: Audit, least: float = _GAIN) -> tuple[Finding, ...]:
+    """List the findings, at most one for each kind and column."""
+    least = min(least, _GAIN)
+    made = [*_plan(audit), *_people(audit, least), *_columns(audit, least), *_order(audit, least)]
+    known = {each.columns: each.found for each in made}
+    # A column that something else reveals better is not helped by more noise alone.
+    made += [each for each in _guesses(audit, least) if known.get(each.columns, 0) <= each.found]
+    best: dict[tuple[str, tuple[str, ...]], Finding] = {}
+    for each in sorted(made, key=lambda one: (one.kind not in _FIRST, -one.gain)):
+        best.setdefault((each.kind, each.columns), each)
+    return tuple(best.values())
+
+
+def _names(columns: Iterable[str]) -> str:
+    return ", ".join(f"`{shown(column)}`" for column in columns)
+
+
+def _tells(rate: Rate, least: float) -> bool:
+    return rate.low > rate.chance and rate.gain >= least
+
+
+def _of(
+    kind: str, columns: tuple[str, ...], tried: str, rate: Rate, fix: str, detail: str = ""
+) -> Finding:
+    found = rate.observed, rate.chance, rate.predicted
+    return Finding(kind, columns, tried, *found, fix, detail)
+
+
+def _plan(audit: Audit) -> Iterator[Finding]:
+    fix = "drop it, or change the plan"
+    for sentence in audit.unforeseen:
+        yield Finding("unforeseen", (sentence.split("`")[1],), sentence, 1.0, 0.0, None, fix)
+    for guess in audit.guesses:
+        if guess.rate.agrees is False:
+            tried = f"Guesses of {_names(guess.columns)} are not as often right as the matrix says"
+            fix = "check that plan and files belong together"
+            yield _of("mismatch", guess.columns, tried, guess.rate, fix)
+
+
+def _people(audit: Audit, least: float) -> Iterator[Finding]:
+    across = [link for link in audit.linkages if link.attack == OTHER_RELEASE]
+    for link in across:
+        if _tells(link.first, least):
+            tried = "An attacker who sees another release links the rows of one person in both"
+            fix = "publish fewer columns or broader categories where rows must not be linked"
+            yield _of("waves", link.columns, tried, link.first, fix)
+    links = [link for link in audit.linkages
+             if link not in across and not link.attack.endswith("before")]  # fmt: skip
+    if links:
+        worst = max(links, key=lambda link: link.first.observed)
+        if _tells(worst.first, least):
+            tried = "An attacker who knows everyone's true values re-identifies records"
+            protected = worst.attack == "protected columns"
+            how = "raise beta of" if protected else "protect, coarsen or drop"
+            fix = f"{how} {_names(worst.causes)}" if worst.causes or protected else "raise beta"
+            yield _of("linkage", worst.columns, tried, worst.first, fix, worst.attack)
+    for scenario in audit.scenarios:
+        known = _names(scenario.knowledge) or "only that the person is in the release"
+        who = f"An intruder who knows {known} of a person"
+        parts = sorted(zip(scenario.contributions, scenario.knows, strict=True), reverse=True)
+        cause = [column for share, column in parts[:2] if share > 0]
+        if _tells(scenario.first, least):
+            fix = f"{_protect(audit, cause)}, which distinguish people most"
+            tried = f"{who} finds the person's row"
+            yield _of("scenario", scenario.knows, tried, scenario.first, fix)
+        for column, rate in zip(scenario.wants, scenario.disclosed, strict=True):
+            if _tells(rate, least):
+                tried = f"{who} guesses `{shown(column)}`"
+                fix = _protect(audit, [column, *cause])
+                yield _of("disclosure", (column,), tried, rate, fix)
+
+
+def _protect(audit: Audit, columns: Iterable[str]) -> str:
+    """Raise the beta of protected columns, and protect the others."""
+    protected = {column for guess in audit.guesses for column in guess.columns}
+    more = [column for column in columns if column in protected]
+    less = [column for column in columns if column not in protected]
+    parts = [f"raise beta of {_names(more)}"] * bool(more)
+    parts += [f"protect, coarsen or drop {_names(less)}"] * bool(less)
+    return ", or ".join(parts) or "raise beta"
+
+
+def _columns(audit: Audit, least: float) -> Iterator[Finding]:
+    numbers = {each.column for each in audit.disclosures}
+    grouping = {each.by for each in audit.pooled}
+    for each in audit.giveaways:
+        if each.seen == ORDER or not each.beats_reported_value or each.rate.gain < least:
+            continue
+        seen = each.seen if each.seen == ALL else f"`{shown(each.seen)}`"
+        fix = f"drop {seen}, or protect it and `{shown(each.column)}` as one Joint"
+        if each.seen == ALL:
+            fix = "drop or protect some of them"
+        elif each.seen in grouping:
+            fix = f"drop {seen}, or replace it by a pseudonym"
+        elif each.seen in numbers:
+            fix = f"drop {seen}, or move its values further"
+        own = each.reported_rate
+        detail = "" if own is None else f"from the reported value: {percent(own)}"
+        tried = f"An attacker who sees {seen} guesses `{shown(each.column)}`"
+        yield _of("giveaway", (each.column,), tried, each.rate, fix, detail)
+    for pooled in audit.pooled:
+        rate = pooled.worst
+        if not pooled.beats_reported_value or rate.gain < least:
+            continue
+        by, column = f"`{shown(pooled.by)}`", f"`{shown(pooled.column)}`"
+        fix = f"drop {by}, or raise beta of {column}"
+        if pooled.agreement > 1 - 1e-9:
+            fix = f"draw {column} once per {by} (unit=), or drop {by}"
+        tried = f"An attacker who pools the records of one {by} guesses {column}"
+        if pooled.by == OTHER:
+            fix = "publish one release only, or protect by ids under one key"
+            tried = f"An attacker who pools several releases guesses {column}"
+        elif audit.repeats is not None and pooled.by == audit.repeats.column:
+            fix = f"protect by ids, or drop {by}"
+        detail = f"from one reported value: {percent(pooled.single)}"
+        yield _of("pooled", (pooled.column,), tried, rate, fix, detail)
+    for near in audit.disclosures:
+        # Numbers are always near their originals now and then.
+        if near.rate.observed > 0.5 and near.rate.gain > 5 * least:
+            tried = f"`{shown(near.column)}` is revealed to within {near.interval}"
+            yield _of("numbers", (near.column,), tried, near.rate, "move its values further")
+
+
+def _order(audit: Audit, least: float) -> Iterator[Finding]:
+    telling = [near for near in audit.neighbours if near.is_telling]
+    given = [each for each in audit.giveaways if each.seen == ORDER and each.rate.gain >= least]
+    seen = {each.column: each.rate for each in given if each.beats_reported_value}
+    columns = dict.fromkeys([*(c for near in telling for c in near.columns), *seen])
+    if not columns:
+        return
+    near = [(abs(each.observed - each.expected) + each.expected, each.expected) for each in telling]
+    rates = [(rate.observed, rate.chance) for rate in seen.values()]
+    found, chance = max(rates or near, key=lambda pair: pair[0] - pair[1])
+    tried = f"The order of the rows reveals {_names(columns)}"
+    note = "" if rates else "neighbouring rows with the same value"
+    fix = "shuffle the rows, and drop unprotected columns that keep the order"
+    yield Finding("order", tuple(columns), tried, found, chance, None, fix, note)
+
+
+def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
+    for guess in audit.guesses:
+        if _tells(guess.rate, least):
+            tried = f"An attacker who sees a reported value guesses {_names(guess.columns)}"
+            fix = f"raise beta of {_names(guess.columns)}"
+            yield _of("guess", guess.columns, tried, guess.rate, fix)
+
+
+# What stands for the name of a column if several releases are pooled.
+OTHER = "several releases"

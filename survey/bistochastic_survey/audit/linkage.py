@@ -1,0 +1,280 @@
+"""Record linkage: whose row is this? By the exact posterior over everybody.
+
+The attacker has a list of everybody's true values. A row was of any of them with the same chance,
+so that after a look at it person ``i`` has the probability ``L_i / sum L``, where ``L_i`` is the
+product over attributes of the chance of the row's report under the truth of ``i``. Unprotected
+columns leave those who agree with them. What a report tells is all in that number: no other order
+of people finds the right one more often.
+
+The expected share that is found first is the mean over rows of the largest probability, and that
+among the first five the mean of the sum of the five largest.
+
+The product over all attributes is looked up: attributes are put together in a few groups of codes,
+each row makes a small table for each group, and candidates that share all codes count together.
+If a product over very many columns could be smaller than any double, logarithms are added up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic_survey.audit.guesses import TIES, rate
+from bistochastic_survey.audit.results import Linkage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic.arguments import Array
+    from bistochastic_survey.audit.attack import Steps
+    from bistochastic_survey.audit.codes import Channel, Codes
+
+# Codes of a group stay in the cache of a processor, and so do pieces of the list of people.
+_GROUP = 1 << 14
+_PIECE = 1 << 16
+# Products of doubles end at exp(-745).
+_SMALL = -600.0
+FEW = 5
+# The attack that links the rows of two releases.
+OTHER_RELEASE = "another release"
+
+
+class Group:
+    """Some attributes together: the code of everybody's truths, the last running fastest."""
+
+    def __init__(self, channels: Sequence[Channel], logs: bool) -> None:
+        self._channels, self._logs = channels, logs
+        # The chances of all reports, by group; None if they are many, and few may be asked for.
+        self._scaled = [
+            None if channel.tables is None or channel.tables.size > _GROUP
+            else _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)), logs)
+            for channel in channels
+        ]  # fmt: skip
+        self.codes = np.zeros(len(channels[0].truths), np.intp)
+        for channel in channels:
+            self.codes = self.codes * channel.kinds + channel.truths
+
+    def table(self, row: int) -> Array:
+        """The chance of the reports of a row under each code, the largest being 1, or its log."""
+        found = np.zeros(1) if self._logs else np.ones(1)
+        join = np.add if self._logs else np.multiply
+        for channel, scaled in zip(self._channels, self._scaled, strict=True):
+            group, report = int(channel.groups[row]), int(channel.reports[row])
+            if not channel.answered[row]:
+                column = np.full(channel.kinds, 0.0 if self._logs else 1.0)
+            elif scaled is not None:
+                column = scaled[group, report]
+            else:
+                column = _scaled(channel.column(group, report), self._logs)
+            found = join.outer(found, column).ravel()
+        return found
+
+
+def _scaled(column: Array, logs: bool) -> Array:
+    """The chances of a report, by truth along the last axis, the largest being 1, or their logs."""
+    peak = column.max(axis=-1, keepdims=True)
+    # No truth explains numbers of other data, which then leave everybody equal.
+    found = column / np.where(peak > 0, peak, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(found) if logs else found)
+
+
+def _least(channel: Channel) -> float:
+    """A bound from below of the log of what a channel multiplies a chance by, unless it is 0."""
+    entries = np.array(channel.two) if channel.tables is None else channel.tables
+    inside = entries[entries > 0]
+    return math.log(inside.min() / inside.max()) if len(inside) else 0.0
+
+
+def grouped(channels: Sequence[Channel], rows: int, logs: bool) -> list[Group]:
+    """As few groups as fit; a table that is longer than the list of people would be no gain."""
+    most = min(_GROUP, max(64, rows))
+    groups: list[Group] = []
+    waiting = sorted(channels, key=lambda each: each.kinds)
+    while waiting:
+        together = [waiting.pop(0)]
+        size = together[0].kinds
+        while waiting and size * waiting[0].kinds <= most:
+            size *= waiting[0].kinds
+            together.append(waiting.pop(0))
+        groups.append(Group(together, logs))
+    return groups
+
+
+def numbered(columns: Sequence[np.ndarray], rows: int) -> tuple[Codes, Codes]:
+    """An order that puts equal rows together, and which of them begin something new."""
+    order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(rows)
+    new = np.zeros(rows, bool)
+    new[:1] = True
+    for column in columns:
+        sorted_ = column[order]
+        new[1:] |= sorted_[1:] != sorted_[:-1]
+    return order, np.flatnonzero(new)
+
+
+@dataclass(frozen=True, eq=False)
+class List:
+    """Everybody, those with the same unprotected columns together.
+
+    People with the same truths are one entry, that counts as often as ``weights`` says.
+    """
+
+    codes: list[Codes]
+    weights: Array
+    starts: Codes
+    key_of: Codes
+    """The part of the list that each row may be of."""
+
+    @classmethod
+    def of(cls, groups: list[Group], keys: Sequence[Codes], rows: int) -> List:
+        """Sorted and counted."""
+        order, begins = numbered(keys, rows)
+        key = np.zeros(rows, np.intp)
+        key[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
+        order, begins = numbered([key, *(group.codes for group in groups)], rows)
+        weights = np.diff([*begins, rows]).astype(np.float64)
+        order = order[begins]
+        parts = np.searchsorted(key[order], np.arange(int(key.max()) + 2))
+        return cls([group.codes[order] for group in groups], weights, parts, key)
+
+
+def link(
+    channels: Sequence[Channel],
+    keys: Sequence[Codes],
+    targets: Codes,
+    rows: int,
+    steps: Steps,
+    *,
+    attack: str,
+    columns: tuple[str, ...],
+    confidence: float,
+    independent: bool,
+    causes: tuple[str, ...],
+) -> Linkage:
+    """Trace the rows in ``targets`` to the people of the whole list."""
+    logs = sum(map(_least, channels)) < _SMALL
+    groups = grouped(channels, rows, logs)
+    everybody = List.of(groups, keys, rows)
+    totals, variances = np.zeros(4), np.zeros(2)
+    # Rows that say the same and are of equals are traced once.
+    same = [everybody.key_of[targets]]
+    same += [each[targets] for c in channels for each in (c.reports, c.truths)]
+    order, begins = numbered(same, len(targets))
+    times = np.diff([*begins, len(targets)])
+    every = list(zip(targets[order[begins]].tolist(), times.tolist(), strict=True))
+    for row, often in steps.over(attack, every):
+        found = np.array(_trace(groups, everybody, row, logs))
+        totals += often * found
+        variances += often * found[2:] * (1 - found[2:])
+    n = len(targets)
+    first, five = (
+        rate(totals[i], n, confidence, min(1.0, few / rows), totals[2 + i] / n,
+             max(0.0, float(variances[i])) if independent else None)
+        for i, few in enumerate((1, FEW))
+    )  # fmt: skip
+    return Linkage(attack, columns, n, first, five, causes)
+
+
+def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[float]:
+    """How likely the person of a row comes first, and among the first few; and both as expected."""
+    tables = [group.table(row) for group in groups]
+    start, stop = everybody.starts[everybody.key_of[row] :][:2].tolist()
+    each = [float(table[group.codes[row]]) for table, group in zip(tables, groups, strict=True)]
+    if logs:
+        own = sum(each)
+        high, low = own + TIES, own - TIES
+    else:
+        own = math.prod(each)
+        high, low = own * (1 + TIES), own * (1 - TIES)
+    join = np.add if logs else np.multiply
+    # All logs at once, as the largest of them has to be known.
+    step = stop - start if logs else _PIECE
+    above = level = total = 0.0
+    best: list[tuple[float, float]] = []
+    for begin in range(start, stop, step):
+        piece = slice(begin, min(begin + step, stop))
+        scores = np.ones(piece.stop - begin)
+        for i, (table, codes) in enumerate(zip(tables, everybody.codes, strict=True)):
+            chances = table.take(codes[piece], mode="clip")
+            scores = chances if i == 0 else join(scores, chances, out=scores)
+        weights = everybody.weights[piece]
+        # Mostly few, so that these alone are looked up.
+        near = np.flatnonzero(scores >= low)
+        people = weights[near]
+        over = float(people[scores[near] > high].sum())
+        above += over
+        level += float(people.sum()) - over
+        if logs:
+            peak = float(scores.max())
+            scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
+        # Not by BLAS: its threads wait for each other longer than such a sum takes.
+        total += float(np.einsum("i,i", scores, weights))
+        floor = best[-1][0] if len(best) == FEW else -1.0
+        best = sorted([*best, *_best(scores, weights, floor)], reverse=True)[:FEW]
+    found = [place_among(above, level, few) for few in (1, FEW)]
+    for few in (1, FEW):
+        taken, left = 0.0, float(few)
+        for score, weight in best:
+            some = min(left, weight)
+            taken += some * score
+            left -= some
+        found.append(min(1.0, taken / total) if total > 0 else 0.0)
+    return found
+
+
+def between(
+    codes: Sequence[tuple[Codes, Codes]],
+    people: tuple[Codes, Codes],
+    targets: Codes,
+    columns: tuple[str, ...],
+    *,
+    confidence: float,
+) -> Linkage | None:
+    """Link rows of one release to rows of another; None if no target is in both.
+
+    ``codes`` has a pair of arrays per column: what the one and the other publish. Rows of the other
+    are ranked by the columns in which they agree, each weighing as much as its value is rare there.
+    """
+    mine, theirs = people
+    targets = targets[np.isin(mine[targets], theirs)]
+    if not len(targets):
+        return None
+    totals = np.zeros(2)
+    for row in targets.tolist():
+        scores = np.zeros(len(theirs))
+        for one, other in codes:
+            agree = other == one[row]
+            share = agree.mean()
+            scores -= agree * math.log(share) if share else 0.0
+        own = float(scores[theirs == mine[row]].max())
+        slack = TIES * max(1.0, own)
+        level = np.abs(scores - own) <= slack
+        right = int((level & (theirs == mine[row])).sum())
+        above = float((scores > own + slack).sum())
+        totals += [place_among(above, float(level.sum()) / right, few) for few in (1, FEW)]
+    n = len(targets)
+    first, five = (rate(hits, n, confidence, min(1.0, few / len(theirs)))
+                   for hits, few in zip(totals.tolist(), (1, FEW), strict=True))  # fmt: skip
+    return Linkage(OTHER_RELEASE, columns, n, first, five)
+
+
+def _best(scores: Array, weights: Array, floor: float) -> list[tuple[float, float]]:
+    """The largest scores above a floor, as many as are needed, and how often each counts."""
+    least = floor
+    if floor < 0 and len(scores) > 64 * FEW:
+        # A sixteenth of them has its own few, and all that belong are not below these.
+        some = scores[::16]
+        least = float(np.partition(some, len(some) - FEW)[len(some) - FEW])
+    chosen = np.flatnonzero(scores > least)
+    if least > floor:
+        chosen = np.concatenate([chosen, np.flatnonzero(scores == least)[:FEW]])
+    chosen = chosen[np.argsort(-scores[chosen])[:FEW]]
+    return list(zip(scores[chosen].tolist(), weights[chosen].tolist(), strict=True))
+
+
+def place_among(above: float, level: float, few: int) -> float:
+    """The chance to be among the first few, where equals are put in a random order."""
+    return min(1.0, max(0.0, (few - above) / level))

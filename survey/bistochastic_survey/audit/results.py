@@ -1,0 +1,451 @@
+"""Results of an audit: frozen, in numbers and in sentences. All of it is about the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from bistochastic.formatting import cut, shown
+
+NOT_FOR_RELEASE = "contains information about the data: not for release"
+# From here on the order of the rows is called a finding: by chance once in two million columns.
+SURPRISING = 5.0
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """Its fields by name. Lists of numbers are only counted: the whole audit shows them."""
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [(f.name.replace("_", " "), _said(getattr(self, f.name))) for f in fields(self)]
+
+    def _brief(self) -> str:
+        """What stands for it inside of another part."""
+        return "; ".join(f"{name} {value}" for name, value in self._facts())
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {value}" for name, value in self._facts())
+        return f"<{type(self).__name__}: {said}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic_survey.report.html import facts, fragment
+
+        return fragment(facts(self._facts(), caption=NOT_FOR_RELEASE))
+
+
+def _said(value: object) -> str:
+    """A field in a few words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, tuple) and value and all(isinstance(x, float) for x in value):
+        return f"{len(value)} numbers"
+    if isinstance(value, tuple):
+        return ", ".join(cut([_said(x) for x in value]))
+    if value is None:
+        return "not known"
+    if isinstance(value, Part):
+        return value._brief()
+    return "none" if value == "" else shown(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Rate(Part):
+    """How often an attack succeeded, beside what was predicted and what chance gives.
+
+    ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
+    from the laws of the plan; None if they do not say. ``margin`` is how far the two may lie
+    apart by chance, but for once in a million times.
+
+    >>> from bistochastic_survey.audit.results import Rate
+    >>> rate = Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
+    >>> rate.agrees, rate.gain
+    (True, 0.4)
+    """
+
+    observed: float
+    low: float
+    high: float
+    predicted: float | None
+    chance: float
+    margin: float | None = None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether chance explains the distance to the prediction; None without a prediction."""
+        if self.predicted is None or self.margin is None:
+            return None
+        return abs(self.observed - self.predicted) <= self.margin
+
+    @property
+    def gain(self) -> float:
+        """How much more often than without the attack; never negative."""
+        return max(0.0, self.observed - self.chance)
+
+    def _brief(self) -> str:
+        return f"{self.observed:.4g} (from {self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True, repr=False)
+class Finding(Part):
+    """One thing to act on: what was tried, what was found, what chance finds, and a fix.
+
+    ``found`` is the success rate of the attack and ``predicted`` what the plan says of it; None if
+    the plan does not say. As a string it is one sentence and the fix.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
+    >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
+    >>> finding = sv.audit(people, plan.protect(people)).findings[0]
+    >>> finding.kind, finding.columns, finding.found, finding.chance, finding.gain
+    ('giveaway', ('sex',), 1.0, 0.0, 1.0)
+    >>> finding.fix
+    'drop `title`, or protect it and `sex` as one Joint'
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    tried: str
+    found: float
+    chance: float
+    predicted: float | None
+    fix: str
+    detail: str = ""
+
+    @property
+    def gain(self) -> float:
+        """How much more often than by chance; never negative."""
+        return max(0.0, self.found - self.chance)
+
+    def __repr__(self) -> str:
+        what = f"{self.kind} of {listed(self.columns[:3])}"
+        return f"<Finding: {what}, found {self.found:.4g}, by chance {self.chance:.4g}>"
+
+    def __str__(self) -> str:
+        from bistochastic_survey.audit.sentences import percent
+
+        if self.kind == "unforeseen":
+            return f"{self.tried}. Fix: {self.fix}"
+        beside = [f"by chance: {percent(self.chance)}"]
+        if self.predicted is not None:
+            beside.append(f"predicted: {percent(self.predicted)}")
+        beside += [self.detail] * bool(self.detail)
+        said = f"{self.tried}: {percent(self.found)} ({'; '.join(beside)})"
+        return f"{said}. Fix: {self.fix}"
+
+
+@dataclass(frozen=True, repr=False)
+class Guess(Part):
+    """The best guess of an attribute from its report, by someone who knows the true shares.
+
+    ``rate.chance`` is the hit rate of the best guess without a report.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = sv.audit(people, plan.protect(people))
+    >>> found.guesses[0].rate.observed, found.guesses[0].rate.chance
+    (1.0, 0.5)
+    """
+
+    columns: tuple[str, ...]
+    records: int
+    rate: Rate
+
+
+@dataclass(frozen=True, repr=False)
+class Linkage(Part):
+    """Released rows matched with people, by an attacker who knows everyone's true values.
+
+    ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
+    five likeliest. People who are equally likely share their places fairly. The attack ``another
+    release`` links rows to those of a release in ``also``, by their reported values only.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = sv.audit(people, plan.protect(people))
+    >>> [(link.attack, link.first.observed) for link in found.linkages]
+    [('protected columns', 0.5), ('with unprotected columns', 1.0)]
+    """
+
+    attack: str
+    columns: tuple[str, ...]
+    targets: int
+    first: Rate
+    five: Rate
+    causes: tuple[str, ...] = ()
+    """The columns that distinguish people most."""
+
+
+@dataclass(frozen=True, repr=False)
+class Giveaway(Part):
+    """How well a published column reveals a protected one, without its reported value.
+
+    Each value is guessed from those of the other records with the same entry in ``seen``, so that a
+    column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
+    without it, and ``reported_rate`` the best guess from the reported value itself.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
+    >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
+    >>> worst = sv.audit(people, plan.protect(people)).giveaways[0]
+    >>> worst.seen, worst.column, worst.rate.observed, worst.beats_reported_value
+    ('title', 'sex', 1.0, True)
+    """
+
+    seen: str
+    column: str
+    rate: Rate
+    reported_rate: float | None
+
+    @property
+    def beats_reported_value(self) -> bool:
+        """Whether it reveals more of the column than the reported value does."""
+        better = self.reported_rate is None or self.rate.low > self.reported_rate
+        return better and self.rate.low > self.rate.chance
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbours(Part):
+    """How often a row has the same true value as the next one, beside a random order.
+
+    ``deviations`` is the distance in standard deviations. Of a column of numbers it is the rank
+    correlation of neighbours.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    >>> people = {"sex": ["F"] * 50 + ["M"] * 50}
+    >>> sv.audit(people, plan.protect(people)).neighbours[0].is_telling
+    True
+    """
+
+    columns: tuple[str, ...]
+    observed: float
+    expected: float
+    deviations: float
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the order is not a random one."""
+        return abs(self.deviations) > SURPRISING
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario(Part):
+    """An intruder who knows some columns of a person, and searches the release for that person.
+
+    ``first`` is how often the person's row is the likeliest of all, ``five`` how often among the
+    five likeliest. ``contributions`` says for each known column how much of ``first`` is lost
+    without it. ``disclosed`` is how often the best guess of each wanted column is right.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("ill", ["no", "yes"], "identity")], keep=["sex", "age"])
+    >>> people = {"ill": ["no", "yes", "yes"], "sex": ["F", "M", "M"], "age": [30, 30, 40]}
+    >>> found = sv.audit(people, plan.protect(people), knows=["sex", "age"], wants=["ill"])
+    >>> [scenario] = found.scenarios
+    >>> scenario.first.observed, scenario.disclosed[0].observed
+    (1.0, 1.0)
+    >>> [round(x, 3) for x in scenario.contributions]
+    [0.333, 0.333]
+    """
+
+    knows: tuple[str, ...]
+    knowledge: tuple[str, ...]
+    """The known columns, with how far off what is known may be."""
+    wants: tuple[str, ...]
+    targets: int
+    first: Rate
+    five: Rate
+    contributions: tuple[float, ...]
+    disclosed: tuple[Rate, ...]
+
+    def __repr__(self) -> str:
+        known = f"{len(self.knows)} known and {len(self.wants)} wanted columns"
+        return f"<Scenario: {known}, {self.targets:,} targets, first {self.first._brief()}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Pooled(Part):
+    """A column guessed from the reported values of all records that belong together.
+
+    ``by`` is the unprotected column that says which records do, or another release. ``agreement``
+    is how often such records share their value, beyond chance. ``rate`` is of an attacker who knows
+    this number, ``all_share`` of one who takes all values of a group for equal. ``single`` is how
+    often the guess from one reported value is right, and ``bound`` how often a guess can be right
+    by the epsilon of all pooled values.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
+    >>> people = {"roof": ["tin", "tin", "clay"], "home": [1, 1, 2]}
+    >>> [pooled] = sv.audit(people, plan.protect(people)).pooled
+    >>> pooled.by, pooled.column, pooled.units, pooled.largest, round(pooled.rate.predicted, 3)
+    ('home', 'roof', 2, 2, 0.667)
+    """
+
+    by: str
+    column: str
+    units: int
+    largest: int
+    agreement: float
+    rate: Rate
+    all_share: Rate
+    single: float
+    bound: float
+
+    @property
+    def worst(self) -> Rate:
+        """The better of the two attacks."""
+        return max(self.rate, self.all_share, key=lambda each: each.observed)
+
+    @property
+    def beats_reported_value(self) -> bool:
+        """Whether pooling reveals more than one reported value does."""
+        more = self.worst.observed - self.single >= 0.01
+        return more and self.worst.low > max(self.single, self.worst.chance)
+
+
+@dataclass(frozen=True, repr=False)
+class Repeats(Part):
+    """People with several rows. ``redrawn`` had the same value drawn more than once.
+
+    ``visible`` says whether the release shows which rows are of one person.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["person"])
+    >>> people = {"sex": ["F", "F", "M"], "person": [1, 1, 2]}
+    >>> sv.audit(people, plan.protect(people), id_column="person").repeats
+    <Repeats: column person, people 2, repeated 1, most rows 2, redrawn 0, visible yes>
+    """
+
+    column: str
+    people: int
+    repeated: int
+    most_rows: int
+    redrawn: int
+    visible: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Disclosure(Part):
+    """How many released numbers lie close to the original: within ``interval`` of it.
+
+    ``rate.chance`` is the share if all values had been shuffled.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Numeric("income", "identity")], keep=["age"])
+    >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
+    >>> found = sv.audit(people, plan.protect(people))
+    >>> found.disclosures[0].interval, found.disclosures[0].rate.observed
+    ('1% of the ranks', 1.0)
+    """
+
+    column: str
+    interval: str
+    rate: Rate
+
+
+@dataclass(frozen=True, repr=False)
+class Marginal(Part):
+    """One attribute as it was, as it was reported, and as estimated from the reports.
+
+    The distances are total variation: the share of records that would have to change. ``reason``
+    says why there is no estimate.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = sv.audit(people, plan.protect(people))
+    >>> found.marginals[0].categories, found.marginals[0].true, found.marginals[0].estimated
+    (('F', 'M'), (0.5, 0.5), (0.5, 0.5))
+    """
+
+    columns: tuple[str, ...]
+    categories: tuple[object, ...]
+    true: tuple[float, ...]
+    reported: tuple[float, ...]
+    estimated: tuple[float, ...] | None
+    reported_distance: float
+    estimated_distance: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """Results of attacks on a release, next to the predictions. Not for release.
+
+    Printing it shows tables, :meth:`report` writes a page, and :attr:`findings` says the worst in a
+    few sentences.
+
+    >>> import bistochastic_survey as sv
+    >>> people = sv.titanic()
+    >>> levels = {name: sorted(set(column)) for name, column in people.items()}
+    >>> plan = sv.Plan.for_frame(levels, beta=0.6)
+    >>> found = sv.audit(people, plan.protect(people))
+    >>> found
+    <Audit of 2,201 records: contains information about the data: not for release>
+    >>> all(guess.rate.agrees for guess in found.guesses)
+    True
+    """
+
+    plan: str
+    records: int
+    matched: str
+    confidence: float
+    guesses: tuple[Guess, ...]
+    linkages: tuple[Linkage, ...]
+    giveaways: tuple[Giveaway, ...]
+    neighbours: tuple[Neighbours, ...]
+    repeats: Repeats | None
+    disclosures: tuple[Disclosure, ...]
+    marginals: tuple[Marginal, ...]
+    notes: tuple[str, ...]
+    unforeseen: tuple[str, ...] = ()
+    """A sentence for each released column that the plan does not put there."""
+    scenarios: tuple[Scenario, ...] = ()
+    pooled: tuple[Pooled, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, the worst first, each with a fix; empty if there are none."""
+        from bistochastic_survey.audit.findings import findings
+
+        return findings(self)
+
+    def above(self, rate: float) -> tuple[Finding, ...]:
+        """The attacks that succeed more often than by chance by more than ``rate``."""
+        from bistochastic.arguments import share
+        from bistochastic_survey.audit.findings import findings
+
+        least = share("rate", rate)
+        return tuple(each for each in findings(self, least) if each.gain > least)
+
+    def report(self, path: object) -> None:
+        """Write all of it to a self-contained HTML page, marked as not for release."""
+        from bistochastic_survey.audit.page import write
+
+        write(self, path)
+
+    def to_html(self) -> str:
+        """The text of that page."""
+        from bistochastic_survey.audit.page import page
+
+        return page(self)
+
+    def __str__(self) -> str:
+        from bistochastic_survey.audit.sentences import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.records:,} records: {NOT_FOR_RELEASE}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic_survey.audit.page import notebook
+
+        return notebook(self)
+
+
+def listed(columns: tuple[str, ...]) -> str:
+    """Names of columns in a cell of a table."""
+    return ", ".join(shown(column) for column in columns)

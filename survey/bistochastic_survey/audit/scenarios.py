@@ -1,0 +1,255 @@
+"""Intruders who know some columns of one person, and who search the release for that person.
+
+The intruder knows columns ``K`` of a target exactly or roughly, that the target is in the release,
+the laws, and how common each value is. Row ``j`` is the target's with a probability proportional to
+
+    prod over protected columns of  p(y_j | what is known) / q(y_j)
+
+times whether it agrees in the unprotected columns: the exact posterior if the columns of the other
+people are independent. ``q`` is the probability of what is seen, of anyone. A wanted column has the
+value ``w`` in proportion to ``pi_w`` times the sum over rows of this number times
+``p(y_j | w) / q(y_j)``; if it is unprotected, to the sum over the rows that show ``w``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.errors import Refused
+from bistochastic_survey.audit.attributes import View, cells_of, predict, views
+from bistochastic_survey.audit.guesses import TIES, rate
+from bistochastic_survey.audit.linkage import FEW, numbered, place_among
+from bistochastic_survey.audit.pairing import list_names
+from bistochastic_survey.audit.results import Scenario
+from bistochastic_survey.plan.attributes import Binned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bistochastic.arguments import Array
+    from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected
+
+# Targets are fewer than this many numbers for all of them allow.
+_WORK = 1 << 28
+_LEAST = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One scenario: known columns with how far off each may be, and wanted ones."""
+
+    knows: Mapping[str, float]
+    wants: tuple[str, ...]
+
+
+def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
+    """Read what a caller wrote; several scenarios are a list of lists or mappings."""
+    if knows is None and wants is None:
+        return []
+    seen = _columns(evidence)
+    given: Sequence[object] = [knows]
+    if isinstance(knows, list | tuple) and any(not isinstance(each, str) for each in knows):
+        given = knows
+    wanted = [] if wants is None else _known("wants", wants, evidence)
+    found = []
+    for each in given:
+        names = _known("knows", () if each is None else each, evidence)
+        known = dict.fromkeys(names, 0.0)
+        if isinstance(each, dict):
+            known = dict(zip(names, map(_tolerance, each.values()), strict=True))
+        for column, off in known.items():
+            if off and _numbers(evidence, column) is None:
+                must = "be exact if values are not numbers"
+                raise Refused("knows", must, "a tolerance", column=column)
+        secret = [c for c in seen if isinstance(seen[c], View)]
+        left = tuple(c for c in (secret if wants is None else wanted) if c not in known)
+        if wanted and not left:
+            must = "name a column that the intruder does not know"
+            raise Refused("wants", must, "only columns of `knows`")
+        found.append(Asked(known, left))
+    return found
+
+
+def _tolerance(given: object) -> float:
+    found = _core.as_real("knows", "hold tolerances", given)
+    if not 0 <= found < np.inf:
+        raise Refused("knows", "hold tolerances of at least 0", f"{found:g}")
+    return found
+
+
+def _known(name: str, given: object, evidence: Evidence) -> list[str]:
+    """Read names of columns that an intruder may know or want."""
+    found = list_names(name, given)
+    for column in found:
+        if column not in _columns(evidence):
+            must = "name columns of the release with categories, or unprotected ones"
+            numbers = any(column == each.name for each in evidence.numbers)
+            got = "a column of permuted or averaged numbers" if numbers else "none of that name"
+            raise Refused(name, must, got, column=column)
+    return found
+
+
+def _columns(evidence: Evidence) -> dict[str, View | Clear]:
+    found: dict[str, View | Clear] = {v.column: v for c in evidence.channels for v in views(c)}
+    return {**found, **{c.name: c for c in evidence.clear}}
+
+
+def _numbers(evidence: Evidence, column: str) -> Array | None:
+    """What a tolerance compares: the number of each category, or of each record."""
+    for channel in evidence.channels:
+        if column in channel.columns:
+            if isinstance(channel.attribute, Binned):
+                bins = channel.attribute._bins
+                ends = np.zeros(1) if bins.dated else np.array(bins.breaks, float)
+                return None if bins.dated or bins.open else (ends[1:] + ends[:-1]) / 2
+            view = next(v for v in views(channel) if v.column == column)
+            kinds = {type(each) for each in view.categories}
+            return np.array(view.categories, float) if kinds == {int} else None
+    return next((c.numbers for c in evidence.clear if c.name == column), None)
+
+
+class Search:
+    """One release, and how likely each row is the target's."""
+
+    def __init__(self, evidence: Evidence, channels: Sequence[Protected], asked: Asked) -> None:
+        self._evidence, self._asked = evidence, asked
+        every = [(cells_of(channel), channel.places) for channel in channels]
+        self._sights = [(view, places) for view, places in every if view is not None]
+        self._at = {c: i for i, (_, places) in enumerate(self._sights) for c in places}
+        self._clear = {c.name: c for c in evidence.clear}
+        codes = [view.seen for view, _ in self._sights]
+        codes += [self._clear[c].codes for c in (*asked.knows, *asked.wants) if c in self._clear]
+        rows = evidence.rows
+        order, begins = numbered(codes, rows)
+        self.rows = order[begins]
+        """One row for each pattern."""
+        self._often = np.diff([*begins, rows]).astype(np.float64)
+        self._pattern = np.empty(rows, np.intp)
+        self._pattern[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
+        self._weights: dict[tuple[object, ...], Array] = {}
+
+    def success(self, targets: Codes) -> Array:
+        """Sum the success over targets: the row first, among five; without each column; wanted."""
+        known, wants = list(self._asked.knows), self._asked.wants
+        totals = np.zeros(2 + len(known) + len(wants))
+        for target in targets.tolist():
+            factors = {part: self._factor(part, known, target) for part in self._parts(known)}
+            whole = self._product(factors)
+            totals[0] += self._place(whole, target, 1)
+            totals[1] += self._place(whole, target, FEW)
+            for i, column in enumerate(known):
+                part = self._at.get(column, column)
+                rest = [c for c in known if c != column]
+                less = {p: f for p, f in factors.items() if p != part}
+                if part in self._parts(rest):
+                    less[part] = self._factor(part, rest, target)
+                totals[2 + i] += self._place(self._product(less), target, 1)
+            for i, column in enumerate(wants):
+                part = self._at.get(column, column)
+                others = self._product({p: f for p, f in factors.items() if p != part})
+                totals[2 + len(known) + i] += self._wanted(others, column, target)
+        return totals
+
+    def _parts(self, known: list[str]) -> set[int | str]:
+        """What is compared at once: an attribute, or an unprotected column."""
+        return {self._at.get(column, column) for column in known}
+
+    def _product(self, factors: dict[int | str, Array]) -> Array:
+        return reduce(np.multiply, factors.values(), np.ones(len(self.rows)))
+
+    def _factor(self, part: int | str, known: list[str], target: int) -> Array:
+        """How much likelier each row is by one attribute or unprotected column."""
+        if isinstance(part, str):
+            clear, far = self._clear[part], self._asked.knows[part]
+            if far and clear.numbers is not None:
+                gaps = np.abs(clear.numbers[self.rows] - clear.numbers[target])
+                return np.asarray(gaps <= far * (1 + TIES), float)
+            return np.asarray(clear.codes[self.rows] == clear.codes[target], float)
+        view = self._sights[part][0]
+        seen = view.seen[self.rows]
+        if view.truths[target] == view.kinds:
+            return np.asarray(seen == view.law.shape[1], float)
+        weights = self._cells(part, known, target)
+        ratio = np.append((weights / weights.sum()) @ view.ratio, 0.0)
+        return np.asarray(ratio[seen])
+
+    def _cells(self, part: int, known: list[str], target: int) -> Array:
+        """How common each cell is, of those that the target may be in."""
+        view, places = self._sights[part]
+        mine = [c for c in known if c in places]
+        key = (part, *mine, int(view.truths[target]))
+        if key not in self._weights:
+            found = view.shares
+            for column in mine:
+                truth = int(places[column][view.truths[target]])
+                close = np.arange(int(places[column].max()) + 1) == truth
+                far = self._asked.knows[column]
+                numbers = _numbers(self._evidence, column) if far else None
+                if numbers is not None:
+                    close = np.abs(numbers - numbers[truth]) <= far * (1 + TIES)
+                found = found * close[places[column]]
+            self._weights[key] = found
+        return self._weights[key]
+
+    def _place(self, scores: Array, target: int, few: int) -> float:
+        own = scores[self._pattern[target]]
+        above = float(self._often[scores > own * (1 + TIES)].sum())
+        return place_among(above, float(self._often[scores >= own * (1 - TIES)].sum()) - above, few)
+
+    def _wanted(self, scores: Array, column: str, target: int) -> float:
+        weights = scores * self._often
+        if column in self._at:
+            part = self._at[column]
+            view, places = self._sights[part]
+            if view.truths[target] == view.kinds:
+                return 0.0
+            wide = view.law.shape[1]
+            seen = np.bincount(view.seen[self.rows], weights, minlength=wide)[:wide]
+            cells = self._cells(part, list(self._asked.knows), target) * (view.ratio @ seen)
+            odds = np.bincount(places[column], cells)
+            truth = places[column][view.truths[target]]
+        else:
+            clear = self._clear[column]
+            odds = np.bincount(clear.codes[self.rows], weights, minlength=clear.size)
+            truth = clear.codes[target]
+        best = odds >= odds.max() * (1 - TIES)
+        return float(best[truth]) / float(best.sum())
+
+
+def run(
+    evidence: Evidence, asked: Asked, targets: Codes, confidence: float, rng: np.random.Generator
+) -> Scenario:
+    """Attack as one intruder, and predict it."""
+    used = {*asked.knows, *asked.wants}
+    channels = [c for c in evidence.channels if used & set(c.columns)]
+    search = Search(evidence, channels, asked)
+    work = max(1, len(search.rows) * (len(asked.knows) + 1) ** 2)
+    n = min(len(targets), max(_LEAST, _WORK // work))
+    chosen = targets if n == len(targets) else np.sort(rng.choice(targets, n, replace=False))
+    observed = search.success(chosen)
+    predicted = predict(channels, rng, lambda now: Search(evidence, now, asked).success(chosen))
+    first, five = (
+        rate(observed[i], n, confidence, min(1.0, few / evidence.rows), predicted[i] / n)
+        for i, few in enumerate((1, FEW))
+    )
+    known = len(asked.knows)
+    lost = tuple(float(observed[0] - each) / n for each in observed[2 : 2 + known])
+    seen = _columns(evidence)
+    wanted, rates = [], []
+    for i, column in enumerate(asked.wants):
+        at = seen[column]
+        if isinstance(at, View):
+            trials, chance = int(at.answered[chosen].sum()), at.chance
+        else:
+            trials, chance = n, float(np.bincount(at.codes).max()) / evidence.rows
+        if trials:
+            hits, mean = observed[2 + known + i], predicted[2 + known + i]
+            wanted.append(column)
+            rates.append(rate(hits, trials, confidence, chance, mean / trials))
+    words = tuple(f"{c} within {x:g}" if x else c for c, x in asked.knows.items())
+    return Scenario(tuple(asked.knows), words, tuple(wanted), n, first, five, lost, tuple(rates))

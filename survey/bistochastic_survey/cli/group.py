@@ -1,0 +1,137 @@
+"""The group of all commands: how they print, and how they say what went wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import prefix, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Commands in the order of work.
+_ORDER = (
+    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "audit", "verify", "key",
+)  # fmt: skip
+# The package's name of an argument, and the option that is typed.
+_TYPED = {
+    "`frame`": "`in`",
+    "allow_insecure=True": "--allow-insecure",
+    "categories_from_data=True": "--categories-from-data",
+    "rerandomize_numeric=True": "--rerandomize-numeric",
+    "full=True": "--full",
+    "id_column": "--id-column",
+    "key=None": "no --key-file",
+    "max_line_ends": "--max-line-ends",
+    "max_rows": "--max-rows-per-id",
+    "with ids": "with --id-column",
+    "`ids`": "`--id-column`",
+    "redraw=True": "--redraw",
+    "`tolerance`": "`--within`",
+    "release_name": "--release-name",
+}
+
+
+def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print lines, with everything escaped that a terminal would not read as text."""
+    click.echo(visible_lines(str(text)), nl=nl, err=err)
+
+
+def warn(sentence: str) -> None:
+    """Print a warning to stderr."""
+    head = click.style("Warning:", fg="yellow", bold=True)
+    click.echo(f"{head} {visible_lines(sentence)}", err=True)
+
+
+def say_json(data: object) -> None:
+    """Print plain data as JSON; a number that JSON cannot hold is a string."""
+    click.echo(json.dumps(_finite(data), indent=2, allow_nan=False, default=str))
+
+
+def _finite(data: object) -> object:
+    if isinstance(data, dict):
+        return {str(name): _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def in_shell(sentence: str) -> str:
+    """Write a message of the package with options as they are typed."""
+    for said, typed in _TYPED.items():
+        sentence = sentence.replace(said, typed)
+    return sentence
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C, which needs no message."""
+
+    # As shells count: 128 and the number of the signal.
+    exit_code = 130
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """End the line in which the terminal shows ^C."""
+        click.echo(file=file, err=True)
+
+
+@contextmanager
+def _show_errors_as_text() -> Iterator[None]:
+    """Make click print its messages about typed words as plain text."""
+    try:
+        yield
+    except click.ClickException as error:
+        # Final only for type checkers; all of click's own subclasses print it.
+        vars(error)["message"] = visible_lines(error.message)
+        raise
+
+
+class _Sentence(click.Group):
+    """Errors of the package are one sentence and exit code 1, never a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_ORDER)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _show_errors_as_text():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            with _show_errors_as_text():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted") from None
+        except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
+            about = ""
+            if isinstance(error, Refused | RefusedType):
+                # A column may have the name of an argument.
+                about, error.column = prefix(error.column), ()
+            said = in_shell(str(error))
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            if any("--out" in each.opts for each in getattr(command, "params", ())):
+                # The package's `path` was typed as an option.
+                said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
+            raise click.ClickException(about + said) from error
+        except OSError as error:
+            must = "a file that is named must be one that the system takes"
+            raise click.ClickException(f"{must}; got {error.strerror}") from error
+        except (MemoryError, OverflowError) as error:
+            raise click.ClickException("`size` must fit in memory; got a larger one") from error
+
+
+@click.group(cls=_Sentence)
+@click.version_option(package_name="bistochastic")
+def main() -> None:
+    """Publish individual records without revealing which values are true.
+
+    \b
+    bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
+    bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
+    bistochastic report protected.csv.certificate.json --out report.html
+    """

@@ -1,0 +1,133 @@
+"""Options that several commands have, and the tables that they print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click import option
+
+from bistochastic_survey.cli.group import say, say_json
+from bistochastic_survey.cli.typed import columns_named, number
+from bistochastic_survey.files.csv_dialect import Dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from bistochastic_survey.analysis.design import Design
+
+_Command = Callable[..., None]
+_Option = Callable[[_Command], _Command]
+
+FILE = click.Path(path_type=Path)
+file_argument = click.argument("file", type=FILE)
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
+plan_option = option("--plan", type=FILE,
+                     help="The plan of a file that has no certificate beside it.")  # fmt: skip
+
+
+def columns_option(name: str, help: str, *, required: bool = False) -> _Option:
+    """Make an option that names columns, with commas between them or by repeating it."""
+    return option(name, multiple=True, metavar="COLUMNS", required=required, help=help)
+
+
+def format_option(command: _Command) -> _Command:
+    """Add ``--format`` and ``--json`` to a command that prints a table."""
+    command = option("--json", "format", flag_value="json",
+                     help="The same as --format json.")(command)  # fmt: skip
+    return option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
+                  help="How the table is printed.")(command)  # fmt: skip
+
+
+def _collected(name: str, read: Callable[..., object], **options: _Option) -> _Option:
+    """Add options to a command, which gets what ``read`` makes of them as one argument."""
+
+    def add(command: _Command) -> _Command:
+        @wraps(command)
+        def collecting(*args: object, **given: object) -> None:
+            own = {each: given.pop(each) for each in options}
+            command(*args, **{name: read(**own)}, **given)
+
+        made: _Command = collecting
+        for each in reversed(options.values()):
+            made = each(made)
+        return made
+
+    return add
+
+
+reads_csv = _collected(
+    "dialect",
+    Dialect.of,
+    separator=option("--separator", metavar="CHAR",
+                     help="Separator of the columns of CSV files: a mark, or tab.  [default: ,]"),
+    encoding=option("--encoding", default="utf-8", show_default=True,
+                    help="Encoding of a CSV file that is read, as latin-1, cp1252 or utf-16."),
+    decimal=option("--decimal", default=".", show_default=True, metavar="CHAR",
+                   help="Decimal mark of numbers in CSV files: . or a comma."),
+    max_line_ends=option("--max-line-ends", default=0, show_default=True, metavar="N",
+                         help="Line ends that a field of a CSV file may hold, in columns that are "
+                         "neither protected nor ids nor groups."),
+)  # fmt: skip
+takes_survey = _collected(
+    "survey",
+    dict,
+    weights=option("--weights", help="A column of survey weights."),
+    strata=option("--strata", help="A column of strata of the sample."),
+    cluster=option("--cluster", help="A column of clusters of the sample (primary sampling "
+                   "units), or the ids of people with several rows."),
+    replicates=option("--replicates", multiple=True,
+                      help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
+                      "clusters. Repeatable."),
+    replicate_scale=option("--replicate-scale", metavar="NUMBER",
+                           callback=lambda _, __, x: None if x is None else float(number(x)),
+                           help="Factor of the squared differences of replicates, e.g. 79/80 for a "
+                           "jackknife of 80.  [default: 1 / their number]"),
+)  # fmt: skip
+
+
+def design_of(typed: dict[str, Any], fpc: str | None, names: Sequence[str]) -> Design:
+    """Read the design that was typed, for a file with these columns."""
+    from bistochastic_survey.analysis.design import Design
+
+    found = {**typed, "replicates": columns_named("replicates", typed["replicates"], names) or None}
+    if typed["cluster"]:
+        found["cluster"] = tuple(columns_named("cluster", [typed["cluster"]], names))
+    if fpc is not None:
+        parts = [fpc] if fpc in names else fpc.split(",")
+        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
+    return Design(**found)
+
+
+def show(
+    form: str,
+    text: Callable[[], object],
+    columns: Callable[[], Mapping[str, Sequence[object] | np.ndarray]],
+    facts: Mapping[str, object],
+) -> None:
+    """Print a result as its text, its columns as CSV, or both columns and facts as JSON."""
+    if form == "table":
+        say(text())
+        return
+    plain = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in columns().items()}
+    rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+    if form == "csv":
+        file = io.StringIO()
+        writer = csv.DictWriter(file, list(plain), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        # Data for other programs stay as they are; on a screen they are text like all else.
+        (say if sys.stdout.isatty() else click.echo)(file.getvalue(), nl=False)
+    else:
+        finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
+                   for k, v in row.items()} for row in rows]  # fmt: skip
+        say_json({**facts, "cells": finite})

@@ -1,0 +1,296 @@
+"""``protect``, ``report``, ``verify`` and ``key``: releases and their files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from click import argument, option
+
+from bistochastic import Key
+from bistochastic.errors import OutOfMemoryError, Refused
+from bistochastic.formatting import shown
+from bistochastic.progress import steps
+from bistochastic_survey.cli.group import main, say, warn
+from bistochastic_survey.cli.options import FILE, file_argument, reads_csv
+from bistochastic_survey.cli.plans import read_certificate, read_law, read_plan
+
+if TYPE_CHECKING:
+    from bistochastic_survey.files.csv_dialect import Dialect
+
+
+def _refuse_same(written: str, to: Path, name: str, read: Path | None) -> None:
+    """Raise an error if a file to write is also one to read, or another one to write."""
+    if read is not None and os.path.realpath(to) == os.path.realpath(read):
+        raise Refused(written, f"be another file than `{name}`", "the same")
+
+
+@main.command(short_help="Protect a file by a plan.")
+@argument("source", metavar="IN", type=FILE)
+@argument("outs", metavar="OUT...", nargs=-1, required=True, type=FILE)
+@option("--plan", required=True, type=FILE, help="The plan, TOML or JSON.")
+@option("--key-file", type=FILE, help="A stored key, to reproduce the noise.")
+@option("--release-name", help="Name of this release, e.g. 2026-spring.")
+@option("--id-column", metavar="COLUMN", help="Ids of people who are in several waves.")
+@option("--after", metavar="first|FILE", help="Certificate of the wave before, or first.")
+@option(
+    "--redraw", is_flag=True, help="Continue even if changes since --after give people new noise."
+)
+@option("--pseudonym", metavar="COLUMN", help="Write a keyed hash of the id to this new column.")
+@option("--rerandomize-numeric", is_flag=True, help="Re-randomize numeric columns in this wave.")
+@option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
+@option(
+    "--unit-pseudonym", multiple=True, metavar="COLUMN=NAME",
+    help="Replace the column of a unit, e.g. a household's, by a keyed hash.",
+)  # fmt: skip
+@option("--count-units", is_flag=True, help="State the number of units in the certificate.")
+@option("--shuffle", is_flag=True, help="Put the rows in a random order.")
+@option(
+    "--certificate", type=FILE, help="Write the certificate here.  [default: OUT.certificate.json]"
+)
+@reads_csv
+def protect(
+    source: Path,
+    outs: tuple[Path, ...],
+    plan: Path,
+    key_file: Path | None,
+    id_column: str | None,
+    after: str | None,
+    redraw: bool,
+    pseudonym: str | None,
+    rerandomize_numeric: bool,
+    max_rows_per_id: int,
+    certificate: Path | None,
+    dialect: Dialect,
+    unit_pseudonym: tuple[str, ...],
+    **options: object,
+) -> None:
+    """Protect the file IN by a plan and write it to OUT, with a certificate next to it.
+
+    IN is a CSV, Parquet or Arrow file, or one of SPSS, Stata or SAS (.sav, .zsav, .dta, .sas7bdat,
+    .xpt), by its ending. OUT is a .csv, .parquet, .sav or .dta file. An existing OUT is replaced
+    once the new one is complete. Without --key-file, a key is generated and discarded, which is
+    right for a single release.
+
+    Several OUT files hold the same noise in several formats. One certificate, next to the first,
+    lists all of them.
+
+    \b
+    bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
+    bistochastic protect survey.sav protected.csv protected.sav --plan plan.toml --shuffle
+    bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
+        --id-column person --after wave1.parquet.certificate.json
+
+    CSV files have a header. An empty field is a missing value; "" is an empty string. Ids are
+    strings. OUT is UTF-8, with the separator and the decimal mark of IN. Unprotected columns are
+    copied unchanged; booleans are written as true and false. From CSV to Parquet, an unprotected
+    column becomes numeric if each of its fields is a number that can be stored without rounding.
+
+    A quote that does not end is an error, and so is a line end inside a field: either may have
+    swallowed rows. --max-line-ends allows some. Messages count rows from 0, without the header.
+    Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
+    Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
+
+    Each run draws new noise, unless it has the same key and release name. To publish a release in
+    two formats, name both files in one run.
+    """
+    from bistochastic_survey.files.earlier_draws import describe_draws, find_draws, read_earlier
+    from bistochastic_survey.files.protect import protect_file
+    from bistochastic_survey.plan import Wave
+    from bistochastic_survey.release.options import Options
+
+    if not all(out.name for out in outs):
+        raise Refused("out", "be a file", "a folder")
+    out = outs[0]
+    target = certificate or out.with_name(f"{out.name}.certificate.json")
+    wave: Any = after
+    if after is not None and after != "first":
+        wave = read_certificate(Path(after), "after")
+    given: Any = {
+        "after": wave, "redraw": redraw, "pseudonym": pseudonym, "max_rows": max_rows_per_id,
+        "rerandomize_numeric": rerandomize_numeric,
+    }  # fmt: skip
+    for name, value in given.items():
+        if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
+            raise Refused(name, "go with id_column", "no id_column")
+    for name, path in {"in": source, "plan": plan, "key-file": key_file}.items():
+        for each in (*outs, target):
+            _refuse_same("certificate" if each is target else "out", each, name, path)
+    for each in outs:
+        _refuse_same("certificate", target, "out", each)
+    made = read_plan(plan, "plan")
+    key = None if key_file is None else read_key(key_file)
+    settings = Options.of(
+        made,
+        key=key,
+        ids=None if id_column is None else Wave(id_column, **given),
+        unit_pseudonym=_named(unit_pseudonym),
+        **options,
+    )
+    earlier = read_earlier(out)
+    try:
+        with steps() as progress:
+            found = protect_file(
+                made, source, outs, target, settings, dialect=dialect, progress=progress
+            )
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise Refused("in", "fit in memory", "a larger one") from None
+    say(f"{shown(out)}: {found._line.removeprefix('of ')}")
+    for each in outs[1:]:
+        say(f"{shown(each)}: the same records")
+    say(f"{shown(target)}: the certificate")
+    say("\nPublished unchanged:")
+    say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
+    order = "the rows are in the order of the original, which can reveal values: use --shuffle"
+    warnings = [*found.warnings, *[order] * (not found.shuffled)]
+    if warnings:
+        say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warnings))
+    files = [shlex.quote(shown(path)) for path in (source, out, target)]
+    audit = f"  bistochastic audit {files[0]} {files[1]}\n"
+    page = f"  bistochastic report {files[2]} --out report.html"
+    say(f"\nNext:\n{audit * (not found.shuffled)}{page}")
+    draws = find_draws(earlier, found)
+    if draws:
+        warn(describe_draws(draws, target, found))
+
+
+def _named(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Read ``COLUMN=NAME`` as a column and a name, each column once."""
+    found = {}
+    for pair in pairs:
+        column, mark, name = pair.rpartition("=")
+        if not mark or column in found:
+            got = f"`{shown(column)}` twice" if mark else f"`{shown(pair)}`"
+            raise Refused("--unit-pseudonym", "be COLUMN=NAME, each once", got)
+        found[column] = name
+    return found
+
+
+@main.command(short_help="Write a report for a board or a lawyer.")
+@file_argument
+@option(
+    "--out", required=True, type=FILE, metavar="REPORT.html", help="Write the report to this file."
+)
+@option("--title", help="Title of the page; by default the name of the plan.")
+@option("--publisher", help="Who publishes, printed below the title.")
+@option("--date", help="Date, printed below the title as given.")
+@option("--contact", help="Contact, printed below the title.")
+@option("--records", type=int, help="Number of records, for the report of a plan.")
+@option(
+    "--design-effect",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Factor by which variances exceed the variances of a simple random sample.",
+)
+def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
+    """Write the report of a release or a plan: one HTML page, for a board or a lawyer.
+
+    FILE is a certificate (JSON) or a plan (TOML or JSON). The page is one file and opens offline.
+    An existing page is replaced once the new one is complete.
+
+    \b
+    bistochastic report protected.csv.certificate.json --out report.html --title "Survey 2026"
+    bistochastic report plan.toml --records 10000 --out report.html
+
+    Errors of estimates are for a simple random sample; --design-effect raises them.
+    """
+    _refuse_same("out", out, "file", file)
+    plan, certificate = read_law(file, "file")
+    if certificate is None:
+        plan.report(out, records, **options)
+    elif records is None:
+        certificate.report(out, **options)
+    else:
+        raise Refused("records", "go with a plan", "a certificate")
+    say(f"Written to {shown(out)}")
+
+
+@main.command(short_help="Check a protected file and certificate.")
+@file_argument
+@option("--certificate", type=FILE, help="The certificate, if it is stored elsewhere.")
+@option("--plan", type=FILE, help="A plan that must be the one that protected the file.")
+@reads_csv
+def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dialect) -> None:
+    """Check that FILE, a protected file, is the one that its certificate describes.
+
+    The certificate is next to the file, under its name or with its SHA-256, or in its schema
+    (Parquet and Arrow). Four things are compared: the SHA-256 of the file, the columns, the
+    categories of protected columns, and the number of records. The exit code is 1 if one differs.
+
+    \b
+    bistochastic verify protected.csv
+    bistochastic verify protected.parquet --plan plan.toml
+    """
+    from bistochastic_survey.files.formats import check_file
+    from bistochastic_survey.files.open import certified, check_contents, refuse_changed
+    from bistochastic_survey.release.embedded import refuse_other_plan
+
+    if certificate is None:
+        found = certified(file, "file")
+    else:
+        check_file(file, "file")
+        found = read_certificate(certificate, "certificate")
+        refuse_changed(file, found, "file")
+    check_contents(file, found, dialect)
+    if plan is not None:
+        refuse_other_plan(read_law(plan)[0], found.plan)
+    say(f"{shown(file)}: {found._line.removeprefix('of ')}")
+    say("The columns, categories and number of records are as certified.")
+    if found.files:
+        say("The SHA-256 is in the certificate: the file is unchanged.")
+    else:
+        warn("The certificate lists no files, so it was not checked that cells are unchanged.")
+
+
+@main.group(short_help="Make and identify keys.")
+def key() -> None:
+    """Make and identify keys. Anyone with a key can undo the releases made with it."""
+
+
+@key.command(name="new", short_help="Write a new key to a file.")
+@file_argument
+def _key_new(file: Path) -> None:
+    """Write a new key to FILE and print its fingerprint. FILE must not exist yet.
+
+    \b
+    bistochastic key new survey.key
+    """
+    made = Key.generate()
+    try:
+        made.to_file(file)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise Refused(shown(file), "be a new file that can be written", error.strerror) from None
+    say(f"{shown(file)}: key {made.fingerprint}, which only you can read")
+    say("Store it as securely as the original data. Destroy it when no further wave is due.")
+
+
+@key.command(name="fingerprint", short_help="Print the fingerprint of a key.")
+@file_argument
+def _key_fingerprint(file: Path) -> None:
+    """Print the fingerprint of the key in FILE, which holds 64 hexadecimal digits.
+
+    \b
+    bistochastic key fingerprint survey.key
+    """
+    say(read_key(file).fingerprint)
+
+
+def read_key(file: Path) -> Key:
+    """Read the key in a file of hexadecimal digits; warnings about the file go to stderr."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = Key.from_file(file)
+        except OSError as error:
+            raise Refused(shown(file), "be a file that can be read", error.strerror) from None
+    for warning in said:
+        warn(str(warning.message))
+    return found

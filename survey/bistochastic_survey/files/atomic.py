@@ -1,0 +1,223 @@
+"""Files that appear only when they are complete.
+
+Parts are written to a folder of mode 0700 next to the file, in files of mode 0600, and renamed at
+the end. A run that was killed leaves such a folder; the next run for the same file removes it. A
+lock distinguishes it from the folder of a run that is still at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK = ".bistochastic-part"
+
+
+class Whole:
+    """A file in the making: write to :meth:`new` ones, then :meth:`rename` one of them."""
+
+    def __init__(self, target: Path, name: str, *, follow: bool = True) -> None:
+        self._name = name
+        if not follow and target.is_symlink():
+            raise Refused(name, "be a file", "a link, which could lead anywhere")
+        # A link stays a link: what it leads to is replaced.
+        self.target = Path(os.path.realpath(target))
+        if self.target.exists() and not self.target.is_file():
+            got = "a folder" if self.target.is_dir() else "something else"
+            raise Refused(name, "be a file", got)
+        if not self.target.parent.is_dir():
+            got = f"none at {shown(Path(target).parent)}"
+            raise Refused(name, "be in a folder that there is", got)
+
+    def __enter__(self) -> Whole:
+        prefix = f".{self.target.name}{_MARK}-"
+        for left in self.target.parent.glob(f"{glob.escape(prefix)}*"):
+            _remove_unless_locked(left)
+        # Before the folder is locked, another run may think that it was left behind.
+        for attempt in range(8):
+            self._folder = self.target.with_name(prefix + secrets.token_hex(8))
+            try:
+                self._folder.mkdir(mode=0o700)
+                self._lock = _try_lock(self._folder)
+                if self._folder.is_dir():
+                    return self
+            except (BlockingIOError, FileNotFoundError) as error:
+                if attempt == 7:
+                    raise self._unwritable(error) from None
+            except OSError as error:
+                raise self._unwritable(error) from None
+        raise self._unwritable(OSError(0, "a folder that goes away"))
+
+    def _unwritable(self, error: OSError) -> ValueError:
+        return Refused(self._name, "be in a folder that can be written", error.strerror)
+
+    def new(self, name: str) -> Path:
+        """Make an empty file next to the target, readable only by its owner."""
+        path = self._folder / name
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return path
+
+    def rename(self, part: Path) -> None:
+        """Replace the target by a part, with the permissions of the old target."""
+        self._finish(part)
+        part.replace(self.target)
+
+    def _finish(self, part: Path) -> None:
+        """Wait until a part is on the disk, so no name ever leads to half of it."""
+        handle = os.open(part, os.O_RDONLY)
+        try:
+            # Some file systems know no such thing.
+            with contextlib.suppress(OSError):
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        part.chmod(_mode(self.target))
+
+    def place(self, part: Path) -> None:
+        """Give a part a free name; ``FileExistsError`` if the name is in use by now."""
+        self._finish(part)
+        try:
+            # Unlike a rename, a link never replaces a file.
+            os.link(part, self.target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Some file systems know no links.
+            if self.target.exists():
+                raise FileExistsError(str(self.target)) from None
+            part.replace(self.target)
+
+    def __exit__(self, *_error: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+@contextlib.contextmanager
+def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
+    """Give a part to write to, which becomes the file ``path`` at the end, or not at all.
+
+    A pipe or a device is written to as it is.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
+    >>> with written(target, "out") as part:
+    ...     _ = part.write_text("all of it")
+    ...     target.exists()
+    False
+    >>> target.read_text()
+    'all of it'
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    if not Path(os.path.realpath(target)).parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
+    with Whole(target, name) as whole:
+        part = whole.new("file")
+        yield part
+        whole.rename(part)
+
+
+@contextlib.contextmanager
+def new(path: Path, name: str) -> Iterator[Path]:
+    """Do the same for a file that must not exist yet; ``FileExistsError`` if it does."""
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with Whole(path, name) as whole:
+        part = whole.new("file")
+        yield part
+        whole.place(part)
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or those that any new file would get."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextlib.contextmanager
+def locked(*files: Whole) -> Iterator[None]:
+    """Keep other runs from replacing files in the same folders, and wait for those that do."""
+    with contextlib.ExitStack() as stack:
+        # In the same order everywhere, so no two runs wait for each other.
+        for folder in sorted({file.target.parent for file in files}):
+            # A folder that may be written and not read cannot be locked.
+            with contextlib.suppress(OSError):
+                handle = _try_lock(folder, wait=True)
+                if handle is not None:
+                    stack.callback(os.close, handle)
+        yield
+
+
+def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
+    """Get a lock that ends with this process; None if the system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _remove_unless_locked(folder: Path) -> None:
+    """Remove what a killed run left; keep what a run still works on."""
+    try:
+        handle = _try_lock(folder)
+    except OSError:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if handle is not None:
+        os.close(handle)
+
+
+def room(name: str, error: OSError) -> ValueError:
+    """Turn the error of a full disk into one sentence."""
+    # pyarrow writes more into the text than the reason.
+    reason = os.strerror(error.errno) if error.errno else "an error of the system"
+    return Refused(name, "be on a disk that takes it", shown(reason))
+
+
+@contextlib.contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """Name the file in errors about its text."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if isinstance(error, Refused | RefusedType) and error.name == "text":
+            raise Refused(shown(path), error.must, error.got) from None
+        raise ValueError(f"`{shown(path)}`: {error}") from None
+
+
+def write(path: str | os.PathLike[str], name: str, text: str) -> None:
+    """Write text to a file that appears, or replaces an old one, when it is complete."""
+    with Whole(Path(path), name) as whole:
+        part = whole.new("text")
+        try:
+            part.write_text(text, encoding="utf-8", newline="\n")
+            whole.rename(part)
+        except OSError as error:
+            raise room(name, error) from None

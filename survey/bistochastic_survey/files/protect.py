@@ -1,0 +1,233 @@
+"""From a file to a protected file, in record batches.
+
+Categorical and joint columns are read, drawn and written a few batches at a time, in three threads,
+so memory does not grow with the file. A numeric column is read whole first, since it is permuted
+among all rows. With a shuffle, protected rows are scattered over files next to the output and read
+back in a random order.
+
+The output and its certificate appear when both are complete. Before that the old certificate is
+removed, so no certificate is ever next to a file that it does not describe. All three steps are
+under one lock, so two runs at the same time do not mix.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bistochastic.errors import Refused
+from bistochastic_survey.files import formats
+from bistochastic_survey.files.atomic import Whole, locked, room
+from bistochastic_survey.files.earlier_draws import ENDING
+from bistochastic_survey.files.formats import created, ending, opened, unspelled
+from bistochastic_survey.release.embedded import notes
+from bistochastic_survey.release.pipeline import abreast, ahead
+from bistochastic_survey.table.frames import opened as as_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    from bistochastic_survey.files.csv_dialect import Dialect
+    from bistochastic_survey.files.formats import Sink, Source, Typed
+    from bistochastic_survey.files.shuffle import Scatter
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.release.certificate import Certificate
+    from bistochastic_survey.release.columns import Numbers
+    from bistochastic_survey.release.options import Options
+
+
+def protect_file(
+    plan: Plan,
+    source: Path,
+    outs: Path | Sequence[Path],
+    certificate: Path,
+    options: Options,
+    *,
+    dialect: Dialect | None = None,
+    progress: Callable[[str, float | None], None] = lambda _what, _share: None,
+) -> Certificate:
+    """Protect a file; ``progress`` receives the step and the fraction of it that is done.
+
+    All of ``outs`` hold the same draw, each in the format of its ending. ``dialect`` is the dialect
+    of the CSV files that are read and written.
+    """
+    listed = [outs] if isinstance(outs, Path) else list(outs)
+    forms = [ending(out, "out") for out in listed]
+    names = [_spell(out) for out in listed]
+    if len({*names}) < len(names) or len({*map(os.path.realpath, listed)}) < len(names):
+        raise Refused("out", "be files of different names", "one twice")
+    known = kinds(plan)
+    # A protected column goes from places to places. Only a CSV file has to spell them out.
+    places = [column for column, kind in known.items() if kind == "text"]
+    if options.wave is not None:
+        known.setdefault(options.wave.column, "text")
+    for unit in options.units(plan):
+        known.setdefault(unit, "text")
+    table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
+    try:
+        typed = unspelled()
+        if {*forms} != {".csv"}:
+            leaving = options.layout(plan, list(table.schema.names))
+            table.decide([name for name in leaving if name in table.schema.names])
+            if ".csv" in forms:
+                typed = table.spelled()
+        numbers = _numbers(plan, table, options, progress)
+        with contextlib.ExitStack() as stack:
+            wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
+            beside = stack.enter_context(Whole(certificate, "certificate", follow=False))
+            parts = [whole.new("table") for whole in wholes]
+            files = _Files(plan, dict(zip(parts, forms, strict=True)), typed, dialect)
+            found = _write(plan, table, options, numbers, wholes[0], files, progress)
+            said = beside.new("certificate")
+            try:
+                found = replace(found, files=dict(zip(names, map(digest, parts), strict=True)))
+                said.write_text(found.to_json() + "\n", encoding="utf-8")
+                with locked(*wholes, beside):
+                    beside.target.unlink(missing_ok=True)
+                    for whole, part in zip(wholes, parts, strict=True):
+                        # An earlier run may have written this file first.
+                        old = whole.target.with_name(whole.target.name + ENDING)
+                        old.unlink(missing_ok=True)
+                        whole.rename(part)
+                    beside.rename(said)
+            except OSError as error:
+                raise room("out", error) from None
+            return found
+    finally:
+        table.close()
+
+
+class _Files:
+    """All files that a draw is written to. A CSV file keeps how numbers are spelled."""
+
+    def __init__(
+        self, plan: Plan, forms: dict[Path, str], typed: Typed, dialect: Dialect | None
+    ) -> None:
+        self._plan, self.forms, self._dialect = plan, forms, dialect
+        self._types, self._typed = typed
+        self.sinks: dict[Path, Sink] = {}
+
+    def open(self, schema: pa.Schema) -> None:
+        typed = schema
+        for name, kind in self._types.items():
+            typed = typed.set(typed.names.index(name), typed.field(name).with_type(kind))
+        plan, labels = self._plan, (self._plan.column_labels, self._plan.value_labels)
+        for part, form in self.forms.items():
+            own = schema if form == ".csv" else typed
+            self.sinks[part] = created(
+                part, form, own, plan._protected, self._dialect, labels, declared(plan)
+            )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        typed = self._typed(batch)
+        for part, sink in self.sinks.items():
+            sink.write(batch if self.forms[part] == ".csv" else typed)
+
+
+def declared(plan: Plan) -> dict[str, tuple[object, ...]]:
+    """List the declared categories of protected columns."""
+    return {
+        column: labels.values
+        for attribute in plan._coded
+        for column, labels in zip(attribute.columns, attribute.axes, strict=True)
+    }
+
+
+def digest(part: Path) -> str:
+    """Find the SHA-256 of a file."""
+    with part.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _spell(path: Path) -> str:
+    """Write the base name of a file; bytes that are not Unicode are escaped."""
+    return path.name.encode("utf-8", "backslashreplace").decode()
+
+
+def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
+    """List the types of the columns of a CSV file that the plan knows, original or released."""
+    found: dict[str, str] = {}
+    for attribute in plan.attributes:
+        found |= attribute._holds(released)
+        if attribute.groups is not None:
+            found[attribute.groups.column] = attribute.groups.labels.kind
+    return found
+
+
+def _numbers(
+    plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
+) -> dict[str, Numbers]:
+    """Read and permute the numeric columns, one after the other."""
+    from bistochastic_survey.release.batches import permuted
+
+    numeric = {a.column: a for a in plan._numeric}
+    if not numeric:
+        return {}
+    # Before the file is read for it, as a column may be missing.
+    options.layout(plan, list(table.schema.names))
+    grouping = list(dict.fromkeys(a.within for a in numeric.values() if a.within is not None))
+    # Before numbers are read, as these then leave out what they hold.
+    by = as_table(table.table(grouping, grouping)) if grouping else None
+    read = formats.numbers(table, list(numeric), lambda share: progress("reading", share))
+    found = {}
+    for column, attribute in numeric.items():
+        progress(f"permuting {column}", None)
+        values = attribute._read(read.pop(column), by)
+        found[column] = permuted(plan, options, column, values)
+        del values
+    return found
+
+
+def _write(
+    plan: Plan,
+    table: Source,
+    options: Options,
+    numbers: dict[str, Numbers],
+    whole: Whole,
+    files: _Files,
+    progress: Callable[[str, float | None], None],
+) -> Certificate:
+    """Protect all rows into all parts; a full disk raises an error of one sentence."""
+    from bistochastic_survey.release.batches import Stream
+
+    placed = ".parquet" in files.forms.values()
+    stream = Stream(plan, table.schema, options, numbers=numbers, places=placed)
+    scatter: Scatter | None = None
+    if options.shuffle:
+        from bistochastic_survey.files.shuffle import Scatter
+
+        scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
+    try:
+        files.open(stream.schema)
+        first = files.write if scatter is None else scatter.write
+        # Codes are read ahead, too, so nothing but draws is done between two of them.
+        pieces = ahead(stream.pieces(table.batches()))
+        with contextlib.closing(abreast(stream.drawn, pieces)) as drawn:
+            for _done in abreast(first, chain.from_iterable(drawn), threads=1):
+                progress("protecting", table.share())
+        stream.close()
+        if scatter is not None:
+            progress("shuffling", None)
+            for ready in scatter.batches():
+                files.write(ready)
+        # A file holds only cells: no type in it lists categories.
+        found = replace(stream.certificate, declared_categories=())
+        for sink in files.sinks.values():
+            sink.note(notes(found))
+            sink.close()
+    except OSError as error:
+        raise room("out", error) from None
+    finally:
+        for each in (scatter, *files.sinks.values()):
+            # After an error, writing the last bytes of a discarded file may fail, too.
+            with contextlib.suppress(Exception):
+                if each is not None:
+                    each.close()
+    return found

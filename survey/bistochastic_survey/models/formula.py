@@ -1,0 +1,289 @@
+"""From a formula to functions of the true values: the columns of the design, one by one.
+
+formulaic reads the formula and encodes its factors. A factor of one axis is evaluated only on the
+values of that axis, so the combinations of all axes are never written down. A column of the design
+is a sum of ``analysis.responses.Function``: one product over axes, or several if a
+factor needs two axes at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import math
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.errors import Refused
+from bistochastic.formatting import shown
+from bistochastic_survey.analysis.responses import Function
+from bistochastic_survey.models.columns import Codes, Columns
+from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records
+from bistochastic_survey.plan.attributes import named
+
+if TYPE_CHECKING:
+    from bistochastic.arguments import Array
+
+# The most combinations of protected values for a factor of several axes.
+_MIXED = 64
+# A column that is made categories, with or without options.
+_CLASSES = re.compile(r"C\((`[^`]+`|\w+)(\s*,.*)?\)")
+_QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
+# formulaic evaluates what it reads as Python, so a formula may hold nothing else than this.
+FUNCTIONS = frozenset((
+    "C", "I", "bs", "cc", "center", "cr", "cs", "exp", "exp2", "log", "log10", "log2", "poly",
+    "scale", "standardize", "np.abs", "np.ceil", "np.cos", "np.exp", "np.exp2", "np.expm1",
+    "np.floor", "np.log", "np.log10", "np.log1p", "np.log2", "np.maximum", "np.minimum", "np.sign",
+    "np.sin", "np.sqrt", "np.square", "np.tan", "np.tanh", "np.where",
+))  # fmt: skip
+_OPTIONS = frozenset(("ddof", "degree", "df", "include_intercept", "lower_bound", "raw",
+                      "upper_bound"))  # fmt: skip
+_TOKEN = re.compile(
+    r"(?P<quoted>`[^`\\]+`)|(?P<name>[^\W\d]\w*(?:\.\w+)*)(?P<call>\s*\()?"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<open>\()|(?P<close>\))"
+    r"|(?P<operator>\*\*|//|[<>=!]=|[~+\-*/:^|&<>,])|(?P<option>=)|(?P<other>\S)"
+)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A formula that was read: its text, its sides as formulaic has them, and their columns."""
+
+    text: str
+    left: Any
+    right: Any
+
+    @property
+    def outcome(self) -> set[str]:
+        """The columns of the outcome."""
+        return columns_of(self.left)
+
+    @property
+    def covariates(self) -> set[str]:
+        """The columns of the covariates."""
+        return columns_of(self.right)
+
+
+def columns_of(formula: Any) -> set[str]:
+    """List the columns that a formula needs."""
+    return {name for term in formula for factor in term.factors for name in _columns(factor)}
+
+
+def numbers_of(formula: Any) -> set[str]:
+    """List the columns of factors that are not a column made categories by ``C()``."""
+    factors = [factor for term in formula for factor in term.factors]
+    plain = [factor for factor in factors if not _CLASSES.fullmatch(factor.expr)]
+    return {name for factor in plain for name in _columns(factor)}
+
+
+def _columns(factor: Any) -> set[str]:
+    """List the columns of a factor; formulaic's list omits columns of stateful transforms."""
+    from formulaic.transforms import TRANSFORMS
+    from formulaic.utils.variables import get_required_variables
+
+    if factor.eval_method.value == "lookup":
+        return {factor.expr}
+    if factor.eval_method.value == "literal":
+        return set()
+    every = get_required_variables(factor.expr)
+    named = [name for name in every if "value" in name.roles or "." in name]
+    return {str(name.root) for name in named} - set(TRANSFORMS)
+
+
+def parse(given: object) -> Sides:
+    """Read a formula; patsy's ``Q("name")`` is a name in backticks."""
+    text = named("formula", given)
+    try:
+        from formulaic import Formula
+    except ImportError:
+        must = "`formula` must be read by formulaic, which the extra `models` installs"
+        raise ImportError(f"{must}; got no formulaic") from None
+    plain = _QUOTED.sub(r"`\2`", text)
+    _refuse_code(plain)
+    must = "be like outcome ~ a + b"
+    try:
+        read = Formula(plain)
+        left, right = read.lhs, read.rhs
+        assert len(list(left)) == 1
+        assert list(right) is not None
+    except Exception as error:
+        kind = type(error).__name__
+        raise Refused("formula", must, f"one that formulaic cannot read ({kind})") from None
+    return Sides(text, left, right)
+
+
+def _refuse_code(text: str) -> None:
+    """Raise an error for a formula that holds more than columns, numbers, operators and calls.
+
+    Names, numbers and closed parentheses are operands, and an operand never follows another: that
+    leaves no calls of results, no strings, and no words of Python such as ``for`` or ``lambda``.
+    """
+    calls: list[bool] = []
+    before = last = ""
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup or "", token[0]
+        after_operand = before in ("quoted", "name", "number", "close")
+        if kind == "call":
+            good = token["name"] in FUNCTIONS and not after_operand
+        elif kind == "option":
+            good = last in _OPTIONS and before == "name" and bool(calls) and calls[-1]
+        elif kind == "name":
+            python = any(calls) and keyword.iskeyword(word) and word not in ("True", "False")
+            good = "." not in word and not after_operand and not python
+        elif kind == "operator":
+            # Outside of a call, | makes several models of one.
+            good = word != "|" or any(calls)
+        else:
+            good = bool(calls) if kind == "close" else kind != "other" and not after_operand
+        if not good:
+            must = "hold only names of columns, numbers, operators and the functions"
+            cure = "" if kind == "call" else ": put names that are no words in backticks"
+            got = f"`{shown(token['name'] or word)}` at character {token.start() + 1}"
+            raise Refused("formula", f"{must} that regress lists", f"{got}{cure}")
+        if kind in ("call", "open"):
+            calls.append(kind == "call")
+        elif kind == "close":
+            calls.pop()
+        before, last = kind, word
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The columns of one side of a formula: their names, and each as a sum of functions."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[Function, ...], ...]
+
+
+def terms_of(records: Records, side: Any, axis: str) -> Terms:
+    """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
+    if axis == OUTCOME:
+        ((alone, *_),) = (term.factors for term in side)
+        number = _number(records, alone, axis)
+        if number is not None:
+            return Terms((alone.expr,), ((number,),))
+    longest = max(frame.rows for frame in records.frames.values())
+    # Every value of every axis occurs here, so formulaic sees all categories.
+    every = Columns.beside([
+        frame.take(np.arange(longest) % frame.rows)
+        for name, frame in records.frames.items()
+        if name not in (OUTCOME, UNPROTECTED) or name == axis
+    ])  # fmt: skip
+    encoded: dict[tuple[str, bool], dict[str, tuple[Function, ...]]] = {}
+    names: list[str] = []
+    columns: list[tuple[Function, ...]] = []
+    for term in _evaluated(side, every).model_spec.structure:
+        for scoped in term.scoped_terms:
+            factors = []
+            for each in scoped.factors:
+                key = each.factor.expr, each.reduced
+                if key not in encoded:
+                    encoded[key] = _factor(records, each, axis)
+                factors.append(encoded[key])
+            # As formulaic and R have it, the first factor runs fastest.
+            for product in itertools.product(*(part.items() for part in reversed(factors))):
+                names.append(":".join(name for name, _ in reversed(product)) or "Intercept")
+                scale = Function({axis: np.full(records.frames[axis].rows, float(scoped.scale))})
+                parts = [functions for _, functions in product]
+                columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
+    return Terms(tuple(names), tuple(columns))
+
+
+def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
+    """Multiply sums of functions; return a sum of functions."""
+    found: tuple[Function, ...] = (Function(),)
+    for part in parts:
+        found = tuple(one * other for one in found for other in part)
+    return found
+
+
+def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Function, ...]]:
+    """Encode the columns of a factor, each as functions of the axes that it depends on."""
+    from formulaic import Formula
+    from formulaic.formula import SimpleFormula
+    from formulaic.parser.types import Term
+
+    factor = scoped.factor.factor
+    expression = shown(factor.expr)
+    plain = _number(records, factor, side)
+    if plain is not None:
+        return {factor.expr: (plain,)}
+    axes = records.axes_of(_columns(factor), side)
+    protected = [name for name in axes if name != side]
+    cells = math.prod(records.frames[name].rows for name in protected)
+    if len(axes) > 1 and cells > _MIXED:
+        must = f"combine columns of more than {_MIXED} protected cells as a:b"
+        raise Refused("formula", must, f"`{expression}`, which has {cells}")
+    whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
+    here = Columns.crossed([records.frames[name] for name in axes])
+    made = _evaluated(whole, here, expression)
+    if any(made.model_spec.transform_state.values()):
+        if protected:
+            must = "use transforms that learn from data on unprotected columns"
+            raise Refused("formula", must, f"`{expression}`")
+        spec = _evaluated(whole, records.learned[side](), expression).model_spec
+        made = _evaluated(spec, here, expression)
+    found = {}
+    for name in made.columns:
+        if name == "Intercept":
+            continue
+        values = np.asarray(made[name], dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise Refused("formula", "give finite numbers", f"NaN or infinity in `{expression}`")
+        found[str(name)] = _apart(values, axes, protected, side, records)
+    return found
+
+
+def _number(records: Records, factor: Any, side: str) -> Function | None:
+    """Return a plain column of numbers, without formulaic; None if the factor is not one."""
+    axes = records.axes_of({factor.expr}, side)
+    if factor.eval_method.value != "lookup" or not axes:
+        return None
+    values = records.frames[axes[0]].values[factor.expr]
+    if isinstance(values, Codes) or values.dtype.kind not in "iufb":
+        return None
+    return Function({axes[0]: values.astype(np.float64)})
+
+
+def _apart(
+    values: Array, axes: tuple[str, ...], protected: list[str], side: str, records: Records
+) -> tuple[Function, ...]:
+    """Split values over the combinations of axes into a function of one axis or products."""
+    if len(axes) == 1:
+        return (Function({axes[0]: values}),)
+    sizes = [records.frames[name].rows for name in protected]
+    table = values.reshape(math.prod(sizes), -1)
+    if len(protected) == 1 and table.any():
+        # A product of both axes, such as a:b written I(a * b), needs no sum.
+        cell, at = divmod(int(np.argmax(np.abs(table))), table.shape[1])
+        inside, across = table[:, at] / table[cell, at], table[cell]
+        if np.allclose(table, np.outer(inside, across), rtol=1e-13, atol=0):
+            return (Function({protected[0]: inside, side: across}),)
+    found = []
+    for place, row in zip(np.ndindex(*sizes), table, strict=True):
+        scores = {
+            name: np.eye(size)[i] for name, size, i in zip(protected, sizes, place, strict=True)
+        }
+        if side in axes:
+            scores[side] = row
+        else:
+            scores[protected[0]] *= row[0]
+        found.append(Function(scores))
+    return tuple(found)
+
+
+def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
+    """Make a model matrix by formulaic; errors leave out its words, which may quote values."""
+    where = f" in `{expression}`" * bool(expression)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return columns.matrix(formula)
+    except Exception as error:
+        kind = type(error).__name__
+    must = "hold factors that can be computed from the columns"
+    raise Refused("formula", must, f"one that cannot{where} ({kind})")

@@ -1,0 +1,203 @@
+"""``Records``: the rows of a protected table that a model needs, and functions of true values.
+
+An *axis* is what a function of the true values can depend on: a protected attribute (its codes), a
+permuted number (its values), or all unprotected columns of one side of the formula (their
+combinations). :class:`bistochastic_survey.analysis.responses.Function` is a product over axes, and
+``Responses.of`` gives its pseudo-response on every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.errors import Refused
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import read, shared_noise
+from bistochastic_survey.analysis.request import ask, digits, levels_of
+from bistochastic_survey.analysis.responses import (
+    Responses,
+    numbers_of,
+    numeric,
+    rows_of,
+    score_row,
+)
+from bistochastic_survey.models.columns import Codes, Columns
+from bistochastic_survey.plan.attributes import Binned
+from bistochastic_survey.table.results import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.arguments import Array
+    from bistochastic.estimate import Sample
+    from bistochastic_survey.analysis.protected_table import Axis, Sheet
+    from bistochastic_survey.analysis.request import Coded
+    from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.release.release import Release
+
+# The axes of unprotected columns: those of the outcome, and those of everything else.
+OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows with their codes on every axis, and the true values of each code."""
+
+    responses: Responses
+    frames: dict[str, Columns]
+    """For each axis, the true values of its codes, a row for each code."""
+    learned: dict[str, Callable[[], Columns]]
+    """The same for unprotected axes, but a row for each record: transforms learn from it."""
+    notes: tuple[str, ...]
+    raw: bool = False
+    """Whether reported values are treated as true ones, as ordinary software does."""
+
+    def of(self, function: Function) -> Array:
+        """Return the pseudo-response of a function of the true values, on every row."""
+        if not self.raw:
+            return self.responses.of(function)
+        found = np.ones(len(self.sample.sums))
+        for name, scores in function.scores.items():
+            known = self.attributes.get(name)
+            # A code that is reported but never true counts as nothing.
+            padded = scores if known is None else np.pad(scores, (0, known.size - len(scores)))
+            found = found * padded[self.responses.codes[name]]
+        return found
+
+    @property
+    def sample(self) -> Sample:
+        """The weights and the design of the rows."""
+        return self.responses.sample
+
+    @property
+    def attributes(self) -> dict[str, Coded]:
+        """The protected attributes, by axis."""
+        return {", ".join(each.columns): each for each in self.responses.question.coded}
+
+    def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
+        """Return the axes that hold these columns; unprotected ones are on the axis ``side``."""
+        every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
+        return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
+
+
+def read_records(
+    release: Release[Any],
+    outcome: set[str],
+    others: set[str],
+    given: object,
+    *,
+    midpoints: bool = False,
+) -> Records:
+    """Read the columns of both sides of a formula from a protected table.
+
+    With ``midpoints``, classes of a binned column are numbers rather than categories.
+    """
+    plan, frame = release.plan, release.data
+    design = Design._of(given, plan)
+    finite = ["fpc is left out: errors are as with replacement, and not too small"]
+    finite = finite if design._sizes else []
+    # The noise of scores would have to stay whole, and is not known by itself.
+    design = replace(design, fpc=None)
+    columns = sorted(outcome | others)
+    permuted = [name for name in columns if numeric(plan, name) is not None]
+    question = ask(plan, [name for name in columns if name not in permuted], None)
+    sheet, missing = _complete(read(question, frame, design))
+    if sheet.lost:
+        raise ValueError(sheet.lost)
+    table = opened(frame) if permuted else None
+    numbers = {name: numbers_of(plan, table, name) for name in permuted}
+    sample, codes = rows_of(sheet, together=not permuted)
+    frames: dict[str, Columns] = {}
+    for attribute in question.coded:
+        frames[", ".join(attribute.columns)] = _declared(attribute, midpoints)
+    for name in permuted:
+        different, codes[name] = np.unique(numbers[name], return_inverse=True)
+        frames[name] = Columns({name: different}, len(different))
+    choosing = set(question.groups)
+    unprotected = [axis for axis in sheet.axes if axis.values is not None]
+    learned: dict[str, Callable[[], Columns]] = {}
+    for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
+        axes = [axis for axis in unprotected if axis.name in wanted]
+        places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
+        values = {axis.name: _values(axis.values) for axis in axes}
+        frames[side] = Columns(
+            {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
+            len(places[0]) if axes else 1,
+        )
+        learned[side] = partial(_every_record, sheet, axes, values)
+    left_out = sheet.unanswered + missing
+    notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
+    shared = shared_noise(release._certificate, design) if question.coded else ()
+    named = {axis.name: axis.values for axis in sheet.axes}
+    responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
+    return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
+
+
+def _every_record(sheet: Sheet, axes: list[Axis], values: dict[str, np.ndarray]) -> Columns:
+    inside = slice(None) if sheet.inside is None else sheet.inside
+    columns: dict[str, np.ndarray | Codes] = {
+        axis.name: values[axis.name][axis.codes[inside]] for axis in axes
+    }
+    return Columns(columns, sheet.records)
+
+
+def _complete(sheet: Sheet) -> tuple[Sheet, int]:
+    """Leave out rows with a missing unprotected value, and count them."""
+    inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
+    before = int(inside.sum())
+    for axis in sheet.axes:
+        if axis.values is not None and None in axis.values:
+            inside &= axis.codes != axis.values.index(None)
+    left_out = before - int(inside.sum())
+    if left_out == before:
+        raise Refused("frame", "have a record without missing values", "none")
+    return (replace(sheet, inside=inside) if left_out else sheet), left_out
+
+
+def _declared(attribute: Coded, midpoints: bool) -> Columns:
+    """Return the categories of each column of an attribute, for every code that can be true."""
+    places = digits(attribute)
+    if midpoints and isinstance(attribute, Binned) and attribute.missing != "category":
+        numbers = score_row(attribute, attribute.column, None)
+        return Columns({attribute.column: numbers}, len(numbers))
+    columns = zip(attribute.columns, places, strict=True)
+    values = {column: _categories(attribute, column, at) for column, at in columns}
+    return Columns(values, len(places[0]))
+
+
+def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> np.ndarray | Codes:
+    """Return a column of an attribute: numbers if all categories are, else strings."""
+    known = [MISSING if level is None else level for level in levels_of(attribute, column)]
+    if not any(isinstance(level, str) for level in known):
+        return np.array(known)[codes]
+    return Codes(codes, [str(level) for level in known])
+
+
+def _values(values: tuple[object, ...] | None) -> np.ndarray:
+    """Return the values of an unprotected column; rows with a missing one are left out already."""
+    known = [value for value in values or () if value is not None]
+    filled = [known[0] if value is None else value for value in values or ()]
+    kinds = {type(value) for value in known}
+    return np.array(filled, object if len(kinds) > 1 and str in kinds else None)
+
+
+def _combined(
+    codes: list[NDArray[np.intp]], rows: int
+) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
+    """Find the combinations of codes that occur, by column, and the combination of each row."""
+    if not codes:
+        return [], np.zeros(rows, np.intp)
+    whole = np.zeros(rows, np.int64)
+    for each in codes:
+        # The codes so far are numbered again, so they never overflow.
+        _, whole = np.unique(whole, return_inverse=True)
+        whole = whole * (int(each.max(initial=0)) + 1) + each
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    return [each[first] for each in codes], which

@@ -1,0 +1,228 @@
+"""Definitions 1 to 3 for a data set: bits of attributes, and of all together.
+
+Given the true values, attributes are reported independently. So the matrix of a record is the
+Kronecker product of the attributes' matrices, its bits and epsilon are their sums, and Definition 2
+over the attributes is Definition 3 for that product.
+
+Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
+all attributes is a mean of their betas, weighted by log2 of their sizes. So it is never below the
+smallest of them, and 1 if all are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic.errors import Refused
+from bistochastic.formatting import Shown, down, shown, up
+from bistochastic.individuals.displacement import column_beta
+from bistochastic.measures import log2_up
+from bistochastic_survey.plan.attributes import Attribute, Numeric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bistochastic_survey.plan.plan import Plan
+
+
+@dataclass(frozen=True, repr=False)
+class Measures(Shown):
+    """The measures of one attribute.
+
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, for the weakest group if there
+    are several. All three are None for a numeric attribute without a number of records. ``epsilon``
+    is for the reported value of this attribute; ``reason`` says why it is infinite.
+    ``deterministic`` attributes are not random and hide no bits.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> plan.by_attribute["sex"].size, plan.by_attribute["sex"].beta >= 0.6
+    (2, True)
+    """
+
+    columns: tuple[str, ...]
+    kind: str
+    family: str
+    size: int | None
+    bits: float | None
+    max_bits: float | None
+    beta: float | None
+    epsilon: float
+    reason: str
+    deterministic: bool = False
+
+    @property
+    def name(self) -> str:
+        """The column, or the columns with a comma between them."""
+        return ", ".join(self.columns)
+
+    @property
+    def note(self) -> str:
+        """The reason why a beta of 1 means nothing: ``"one category"``, ``"one record"`` or empty.
+
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
+        >>> plan.by_attribute["country"].beta, plan.by_attribute["country"].note
+        (1.0, 'one category')
+        """
+        if self.size != 1:
+            return ""
+        return "one record" if self.kind == "numeric" else "one category"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        found = [("kind", self.kind), ("family", self.family)]
+        if self.deterministic:
+            found.append(("noise", "none"))
+        if self.size is not None:
+            found.append(("size", str(self.size)))
+        if self.bits is not None and self.beta is not None:
+            found.append(("bits", f"{down(self.bits)} of {self.max_bits or 0.0:.6g}"))
+            found.append(("beta", down(self.beta) + (f" ({self.note})" if self.note else "")))
+        why = f" ({self.reason})" if self.reason else ""
+        return [*found, ("epsilon", up(self.epsilon) + why)]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
+        return f"<Measures of {listed}: {said}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Bits(Shown):
+    """The bits of several attributes together, the most they could have, and the ratio.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> plan.categorical.max_bits, plan.categorical.attributes
+    (1.0, 1)
+    """
+
+    bits: float
+    max_bits: float
+    beta: float
+    attributes: int
+
+    def __repr__(self) -> str:
+        many = f"{self.attributes} attribute{'s' * (self.attributes != 1)}"
+        return f"<Bits of {many}: {down(self.bits)} of {self.max_bits:.6g}, beta {down(self.beta)}>"
+
+
+def measures(attribute: Attribute) -> Measures:
+    """Measure what one attribute hides."""
+    if attribute.whole_column:
+        return _numeric(attribute)
+    law = attribute._weakest
+    epsilons = [matrix.epsilon for matrix in attribute.matrices]
+    reasons = []
+    if max(epsilons) == math.inf:
+        reasons.append("some reported values rule out some true values")
+    if attribute.missing == "keep":
+        reasons.append("who is missing is published")
+    family = law.family if attribute.groups is None else f"by {shown(attribute.groups.column)}"
+    return Measures(
+        columns=attribute.columns,
+        kind=attribute.kind,
+        family=family,
+        size=law.size - law.padding,
+        bits=law.entropy_rate,
+        max_bits=law.max_bits,
+        beta=law.beta,
+        epsilon=math.inf if reasons else max(epsilons),
+        reason=", ".join(reasons),
+    )
+
+
+def _numeric(attribute: Numeric) -> Measures:
+    average = attribute.how == "average"
+    law = attribute.matrix
+    why = "class means are a fixed function of the values"
+    found = Measures(
+        columns=attribute.columns,
+        kind="numeric",
+        family=attribute.family or (law.family if law is not None else ""),
+        size=None,
+        bits=None,
+        max_bits=None,
+        beta=None,
+        epsilon=math.inf,
+        reason=why if average else "the set of values is published",
+        deterministic=average and (law is None or law.size > 1),
+    )
+    if law is None:
+        return found
+    if attribute.grouped:
+        # The least over all groups that there may be, of all records.
+        bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
+        beta = _down(Fraction(bits) / Fraction(log2_up(law.size))) if law.size > 1 else 1.0
+        return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
+    # One permutation serves the whole column, so a mixture hides what its weakest part hides.
+    beta = 0.0 if average and law.size > 1 else column_beta(law)
+    bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
+    bits = 0.0 if average else min(bits, law.entropy_rate)
+    return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
+
+
+# The meaning of each definition, for people who have not read the paper.
+_MEANING = {
+    1: "one column",
+    2: "the bits of several attributes, added",
+    3: "several columns as one attribute",
+}
+
+
+def in_words(number: int) -> str:
+    """Write a definition of the paper by its number, with its meaning."""
+    return f"Definition {number} ({_MEANING[number]})"
+
+
+def together(parts: Iterable[Measures]) -> Bits | None:
+    """Add the bits of the attributes whose size is known; None if none is."""
+    known = [part for part in parts if part.bits is not None]
+    if not known:
+        return None
+    bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
+    most = sum((Fraction(log2_up(part.size or 1)) for part in known), Fraction(0))
+    betas = [part.beta or 0.0 for part in known]
+    mean = _down(bits / most) if most else 1.0
+    # A weighted mean of numbers that are all rounded down.
+    beta = min(max(mean, min(betas)), max(betas))
+    return Bits(_down(bits), float(most), beta, len(known))
+
+
+def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
+    """Do the same; raise an error about these columns if no size is known."""
+    found = together(parts)
+    if found is None:
+        must = "be known for a numeric column"
+        raise Refused("records", must, "none, which for_records(n) sets", column=columns)
+    return found
+
+
+def epsilon(parts: Iterable[Measures]) -> float:
+    """Add the epsilons of a whole record, rounded up."""
+    listed = [part.epsilon for part in parts]
+    if math.inf in listed:
+        return math.inf
+    total = sum((Fraction(x) for x in listed), Fraction(0))
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
+def pooled(plan: Plan, m: int) -> float:
+    """Compute the epsilon of all columns of ``m`` records of one unit, the worst over all units.
+
+    Columns drawn by the unit count once, all others once per record: equal true values attain it.
+    """
+    every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
+    return max(
+        epsilon(p for a, p in every for _ in range(1 if unit and a.unit == unit else m))
+        for unit in plan.units or ("",)
+    )
+
+
+def _down(number: Fraction) -> float:
+    found = float(number)
+    return found if Fraction(found) <= number else math.nextafter(found, 0.0)

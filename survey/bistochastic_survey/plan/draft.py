@@ -1,0 +1,368 @@
+"""``Plan.for_frame``: a first plan from names, types and declared categories.
+
+Categories get randomized response at the requested beta or epsilon: their order is not known, and
+it is the most truthful matrix at that beta. Numbers are undecided: nothing distinguishes an income
+from a household id, a weight or the code of a region, of which only the first can be permuted. If
+the caller names numbers to permute, they are exchanged inside classes of neighbouring ranks
+(``k_anonymous``), of the smallest size that reaches the beta at any number of records. So every
+column reaches the same beta, and every record gets a value of similar size. Free text is left out,
+and the draft says so.
+
+A codebook declares categories. A CSV file has a header with ``column`` and ``category`` and a line
+for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]`` for each column. A
+JSON file is a Table Schema (Frictionless): fields with a type, and categories as
+``constraints.enum`` or ``categories``. A file of SPSS, Stata or SAS has value labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core, arguments
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import prefix, shown
+from bistochastic.progress import watched
+from bistochastic_survey.files.formats import STATISTICAL
+from bistochastic_survey.plan.attributes import (
+    MISSING,
+    Categorical,
+    Numeric,
+    about,
+    every,
+    named,
+    names,
+)
+from bistochastic_survey.plan.labels import Labels, spelled_as
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.table.schemas import Column, Holds, columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Sequence
+    from typing import Literal
+
+    from bistochastic_survey.plan.attributes import Attribute, Missing
+
+ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
+_PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
+_TYPES: dict[str, Holds] = {
+    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A first plan, and a sentence for each reason to leave columns out."""
+
+    plan: Plan
+    left_out: tuple[str, ...]
+    blanks: tuple[str, ...] = ()
+    """A sentence about columns whose categories, read from the data, have blanks around them."""
+
+
+@watched("reading")
+def draft(
+    schema: object,
+    *,
+    categories_from_data: bool = False,
+    codebook: object = None,
+    numeric: Iterable[str] | Literal["*"] = (),
+    keep: Iterable[str] | Literal["*"] = (),
+    drop: Iterable[str] = (),
+    **options: Any,
+) -> Draft:
+    """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
+    look = _core.as_flag("categories_from_data", categories_from_data)
+    return of_columns(
+        columns(schema, look=look),
+        look=look,
+        book=() if codebook is None else columns(codebook, look=False),
+        numeric=every("numeric", numeric),
+        keep=every("keep", keep),
+        drop=names("drop", drop),
+        **options,
+    )
+
+
+def columns(schema: object, *, look: bool) -> list[Column]:
+    """Read the columns of a frame, a schema, a codebook or a dict."""
+    if isinstance(schema, str | Path):
+        return _read_codebook(schema)
+    if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
+        return columns_of(schema, look=look)
+    found = []
+    for column, given in schema.items():
+        if given is bool:
+            found.append(_declared(column, [False, True]))
+        elif isinstance(given, type) and given in _PYTHON:
+            found.append(Column(column, _PYTHON[given], given.__name__))
+        else:
+            listed = given.tolist() if hasattr(given, "tolist") else given
+            found.append(_declared(column, listed))
+    return found
+
+
+def of_columns(
+    listed: Sequence[Column],
+    *,
+    beta: float | None = None,
+    epsilon: float | None = None,
+    truthfulness: float | None = None,
+    min_beta: float | None = None,
+    look: bool,
+    book: Sequence[Column] = (),
+    numeric: tuple[str, ...] | Literal["*"] = (),
+    keep: tuple[str, ...] | Literal["*"] = (),
+    drop: tuple[str, ...] = (),
+    missing: object = "raise",
+    name: str = "plan",
+) -> Draft:
+    """Make a plan for these columns; a codebook overrides their types."""
+    wanted = _read_target(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
+    declared = {column.name: column for column in book}
+    known = {column.name for column in listed}
+    kept = () if keep == "*" else keep
+    permuted = () if numeric == "*" else numeric
+    if numeric == keep == "*":
+        raise Refused("numeric", 'name columns if keep="*"', '"*", too')
+    for each in [*permuted, *kept, *drop]:
+        if each not in known:
+            cure = "a dict of categories may hold its type, as in {'name': str}"
+            raise Refused("", "be in `schema`", f"none of that name: {cure}", column=each)
+    policy = _policies(missing, known, (*kept, *drop))
+    attributes: list[Attribute] = []
+    undecided: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for column in listed:
+        if (column.name in kept or column.name in drop) and column.name not in permuted:
+            continue
+        own = _in_its_type(column, declared.get(column.name))
+        numbers = own.holds in ("numbers", "integers")
+        if column.name in permuted and not numbers:
+            got = "declared categories" if own.declared else shown(own.type)
+            must = "hold numbers without declared categories to be in `numeric`"
+            raise Refused("", must, got, column=column.name)
+        if numbers:
+            if not isinstance(missing, str) and policy(column.name) != "raise":
+                must = "be raise for numbers, as they are exchanged among all records"
+                raise Refused("missing", must, policy(column.name), column=column.name)
+            if column.name in permuted or numeric == "*":
+                if "epsilon" in wanted:
+                    must = "be given if numbers are permuted, as their epsilon is infinite"
+                    raise Refused("beta", must, "epsilon", column=column.name)
+                attributes.append(Numeric(column.name, "k_anonymous", **wanted))
+            else:
+                undecided.append(column.name)
+        else:
+            made = _attribute(own, wanted, look, policy(column.name))
+            if isinstance(made, str):
+                left_out.setdefault(made, []).append(column.name)
+            else:
+                attributes.append(made)
+    sentences = tuple(f"{prefix(names)}{why}" for why, names in left_out.items())
+    # A star keeps all that is undecided.
+    open_ones = () if keep == "*" else tuple(undecided)
+    if not attributes and not open_ones:
+        why = "; ".join(sentences) or "no other column"
+        raise Refused("schema", "have a column that can be protected", why)
+    rest = tuple(c.name for c in listed if any(c.name in some for some in left_out.values()))
+    left = {*drop, *rest}
+    leaving = [_in_its_type(c, declared.get(c.name)) for c in listed if c.name not in left]
+    plan = Plan(
+        attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones,
+        column_labels={c.name: c.label for c in leaving if c.label is not None},
+        value_labels={c.name: dict(c.texts) for c in leaving if c.texts},
+    )  # fmt: skip
+    return Draft(plan, sentences, _warn_of_blanks(attributes))
+
+
+def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
+    """Read the request for every column: a beta, an epsilon or a truthfulness."""
+    given = [name for name, limit in asked.items() if limit is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise RefusedType("beta", "be given, or epsilon or truthfulness", got)
+    if min_beta is not None and given != ["beta"]:
+        raise RefusedType("min_beta", "be given with beta", given[0])
+    if given == ["truthfulness"]:
+        return {"truthfulness": asked["truthfulness"]}
+    if given == ["epsilon"]:
+        return {"epsilon": arguments.limit("epsilon", asked["epsilon"])}
+    wanted = arguments.share("beta", asked["beta"])
+    least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
+    return {"beta": max(wanted, least)}
+
+
+def _policies(
+    given: object, known: Container[str], clear: Container[str]
+) -> Callable[[str], Missing]:
+    """Read what happens to missing values, by column; one word is for all columns."""
+    must = "be one of raise, keep and category, or a dict of these by column"
+    if isinstance(given, str):
+        word: Any = arguments.one_of("missing", given, MISSING)
+        return lambda _column: word
+    if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
+        raise RefusedType("missing", must, type(given).__name__)
+    found: dict[str, Any] = {}
+    for key in given.keys():  # noqa: SIM118 - any mapping
+        column = named("missing", key)
+        if column not in known or column in clear:
+            got = "one to keep or drop" if column in clear else "none of that name"
+            raise Refused("missing", "be of a column that is protected", got, column=column)
+        with about([column]):
+            found[column] = arguments.one_of("missing", given[key], MISSING)
+    return lambda column: found.get(column, "raise")
+
+
+def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Warn about categories from the data that have blanks around them."""
+    found = [
+        each.column
+        for each in attributes
+        if isinstance(each, Categorical) and each.categories_from_data
+        if any(isinstance(level, str) and level != level.strip() for level in each.categories)
+    ]
+    if not found:
+        return ()
+    return (f"{prefix(found)}categories that start or end with a blank, as they do in the data",)
+
+
+def _attribute(
+    column: Column, wanted: dict[str, Any], look: bool, missing: Missing
+) -> Attribute | str:
+    """Make the attribute of a column that is not numeric, or say why it is left out."""
+    cure = "a codebook can declare them"
+    if column.levels is not None and (column.declared or look):
+        codes = [code for code in column.missing if type(code) is type(column.levels[0])]
+        # Missing values are protected, too, if the file declares codes for them.
+        if column.missing and missing == "raise":
+            missing = "category"
+        return Categorical(
+            column.name,
+            column.levels,
+            "randomized_response",
+            missing=missing,
+            categories_from_data=not column.declared,
+            recode=dict.fromkeys(codes) or None,
+            **wanted,
+        )
+    if column.holds == "something else":
+        return f"left out: {shown(column.type)} holds neither categories nor numbers"
+    if column.holds == "levels" and column.levels is not None:
+        return f"left out: its categories are only the values that occur; {cure}, and so can " \
+               "categories_from_data=True"  # fmt: skip
+    if look:
+        return f"left out: free text or ids, and not a few categories; {cure}"
+    more = "categories_from_data=True reads them from the data"
+    return f"left out: no categories are declared; {cure}, and {more}"
+
+
+def _in_its_type(column: Column, declared: Column | None) -> Column:
+    """Give a column the categories of a codebook, as integers if the column holds integers."""
+    if declared is None or declared.levels is None:
+        return column
+    levels: tuple[object, ...] = declared.levels
+    if column.holds == "integers":
+        with about([column.name]):
+            whole = spelled_as(Labels.of("levels", levels), "integer")
+        if whole is None:
+            must = "categories of a codebook must be integers, as the column holds integers"
+            wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
+            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
+        levels = whole.values
+    return replace(declared, type=column.type, holds="levels", levels=levels, declared=True)
+
+
+def _read_codebook(path: str | Path) -> list[Column]:
+    """Read the columns that a codebook declares, in its order."""
+    file = Path(path)
+    if file.suffix.lower() not in ENDINGS:
+        raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
+    if file.suffix.lower() in STATISTICAL:
+        from bistochastic_survey.files.statistical import described_in
+
+        return described_in(file, "codebook")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused("codebook", "be UTF-8", f"none at byte {error.start}") from None
+    except OSError as error:
+        raise Refused("codebook", "be a file to read", error.strerror) from None
+    read_as = {".csv": _from_csv, ".toml": _from_toml, ".json": _from_table_schema}
+    columns = read_as[file.suffix.lower()](text)
+    if not columns:
+        raise Refused("codebook", "declare at least one column", "none")
+    return columns
+
+
+def _declared(name: str, levels: object) -> Column:
+    """Make a column with these categories, each given once."""
+    column = named("codebook", name)
+    if not isinstance(levels, list | tuple) or not levels:
+        got = "none" if isinstance(levels, list | tuple) else type(levels).__name__
+        raise Refused("", "have a list of categories", got, column=column)
+    kinds = {type(level) for level in levels}
+    if len(kinds) > 1 or not kinds <= {str, int, bool}:
+        got = " and ".join(sorted(kind.__name__ for kind in kinds))
+        must = "have categories that are strings, integers or booleans, of one kind"
+        raise RefusedType("", must, got, column=column)
+    if len(set(levels)) < len(levels):
+        # Never which: a table handed in by mistake holds answers.
+        twice = len(levels) - len(set(levels))
+        must = "have each category once: categories are declared, data are not a schema"
+        raise Refused("", must, f"{twice} of {len(levels)} again", column=column)
+    return Column(column, "levels", "codebook", tuple(levels), declared=True)
+
+
+def _from_csv(text: str) -> list[Column]:
+    rows = list(csv.reader(text.splitlines(keepends=True)))
+    header = [cell.strip().lower() for cell in rows[0]] if rows else []
+    # Codebooks once had the header `level`.
+    header = ["category" if name == "level" else name for name in header]
+    if "column" not in header or "category" not in header:
+        must = "have the columns `column` and `category` in its header"
+        raise Refused("codebook", must, f"{len(header)} columns without them")
+    at, category = header.index("column"), header.index("category")
+    found: dict[str, list[str]] = {}
+    for i, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            must = f"have {len(header)} fields in every line"
+            raise Refused("codebook", must, f"{len(row)} in line {i}")
+        found.setdefault(row[at], []).append(row[category])
+    return [_declared(name, levels) for name, levels in found.items()]
+
+
+def _from_toml(text: str) -> list[Column]:
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise Refused("codebook", "be TOML", "something else") from None
+    return [_declared(name, levels) for name, levels in data.items()]
+
+
+def _from_table_schema(text: str) -> list[Column]:
+    try:
+        data = json.loads(text)
+        fields = [(field["name"], field) for field in data["fields"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        must = "be a Table Schema, with fields that have names"
+        raise Refused("codebook", must, "something else") from None
+    found = []
+    for name, field in fields:
+        levels = (field.get("constraints") or {}).get("enum", field.get("categories"))
+        if levels is not None:
+            found.append(_declared(name, levels))
+        elif field.get("type") == "boolean":
+            found.append(_declared(name, [False, True]))
+        else:
+            kind = str(field.get("type", "any"))
+            holds = _TYPES.get(kind, "something else")
+            found.append(Column(named("codebook", name), holds, shown(kind)))
+    return found

@@ -1,0 +1,123 @@
+"""Which columns a plan may name; labels of columns and of their values, for SPSS and Stata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import about, shown
+from bistochastic_survey.plan.attributes import Attribute, named
+from bistochastic_survey.plan.labels import Label, Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.release.columns import Coded
+
+    Rule = dict[str, tuple[Label | None, ...]]
+
+ColumnLabels = tuple[tuple[str, str], ...]
+ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
+
+
+def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:
+    """Read a dict from columns to labels; ``known`` are the columns of the plan, None for any."""
+    found = []
+    for column, text in _items("column_labels", given, "be a dict from columns to strings"):
+        name = _column("column_labels", column, known)
+        with about([name]):
+            found.append((name, named("column_labels", text)))
+    return tuple(found)
+
+
+def of_values(
+    given: object, attributes: Collection[Attribute], known: Collection[str] | None
+) -> ValueLabels:
+    """Read a dict from columns to dicts from values to labels.
+
+    Values of a protected column are among its categories.
+    """
+    must = "be a dict from columns to dicts from values to strings"
+    found = []
+    for column, pairs in _items("value_labels", given, must):
+        name = _column("value_labels", column, known)
+        with about([name]):
+            listed = _items("value_labels", pairs, must)
+            values = Labels.of("value_labels", [value for value, _text in listed]).values
+            texts = tuple(named("value_labels", text) for _value, text in listed)
+            twice = len(texts) - len(set(texts))
+            if twice:
+                raise Refused("value_labels", "be distinct", f"{twice} again")
+            for attribute in attributes:
+                if name in attribute.columns and not attribute.whole_column:
+                    _check_declared(attribute, name, values)
+            found.append((name, tuple(zip(values, texts, strict=True))))
+    return tuple(found)
+
+
+def _check_declared(attribute: Coded, column: str, values: tuple[Label, ...]) -> None:
+    at = attribute.columns.index(column)
+    labels, recode = attribute.axes[at], dict(attribute.recode[at] if attribute.recode else ())
+    for value in values:
+        if labels.code(value) is None or type(value) is not type(labels.values[0]):
+            is_missing = recode.get(value, value) is None
+            got = "a code that is recoded as missing" if is_missing else "a value that is none"
+            raise Refused("value_labels", "be of declared categories", got)
+
+
+def _items(name: str, given: object, must: str) -> list[tuple[object, object]]:
+    if not hasattr(given, "items"):
+        raise RefusedType(name, must, type(given).__name__)
+    return list(given.items())
+
+
+def _column(name: str, given: object, known: Collection[str] | None) -> str:
+    column = named(name, given)
+    if known is not None and column not in known:
+        must = "be of columns that the plan names"
+        raise Refused(name, must, f"`{shown(column)}`, which is none of them")
+    return column
+
+
+def check_columns(plan: Plan) -> None:
+    """Check that no column occurs twice and that columns of groups stay unprotected."""
+    if plan.keep == "*" and plan.undecided:
+        them = "it" if len(plan.undecided) == 1 else "them"
+        must = f'not be undecided if keep="*", which keeps {them}'
+        raise Refused("", must, "both", column=plan.undecided)
+    seen: dict[str, str] = {}
+    named_in = [(column, "an attribute") for a in plan.attributes for column in a.columns]
+    named_in += [(column, "`keep`") for column in plan.keep if plan.keep != "*"]
+    named_in += [(column, "`drop`") for column in plan.drop]
+    named_in += [(column, "`undecided`") for column in plan.undecided]
+    for column, where in named_in:
+        if column in seen:
+            got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
+            raise Refused("", "be named once", got, column=column)
+        seen[column] = where
+    for column in plan.units or ():
+        if seen.get(column) in ("an attribute", "`undecided`"):
+            which = "protects" if column in plan._protected else "does not decide"
+            must = "name unprotected columns"
+            raise Refused("units", must, f"`{shown(column)}`, which the plan {which}")
+    by = [(a, "groups", a.groups.column) for a in plan.attributes if a.groups is not None]
+    within = [(a, "within", a.within) for a in plan._numeric if a.within is not None]
+    for attribute, name, column in (*by, *within):
+        clear = column in plan.keep or (plan.keep == "*" and column not in seen)
+        if not clear:
+            raise Refused(
+                name,
+                "be by a column that the plan keeps",
+                f"`{shown(column)}`, which is not in `keep`",
+                column=attribute.columns,
+            )
+
+
+def refuse_numbers(plan: Plan, where: str) -> None:
+    """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
+    would be the same for ever."""
+    for attribute in plan._coded:
+        if attribute._has_numbers:
+            must = f'have output="interval" or output="midpoint" {where}'
+            raise Refused("", must, 'output="number", which needs a row', column=attribute.columns)

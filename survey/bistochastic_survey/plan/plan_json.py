@@ -1,0 +1,526 @@
+"""Plans as JSON and TOML, and back. ``schemas/plan.json`` describes both.
+
+A matrix is written as in :meth:`Matrix.to_json`, with the request (``requested``) and the realized
+``parameters``. The parameters decide, so a plan means the same matrix on every machine. By hand, a
+family and a request are enough. Integers beyond 2^53 are strings, because some programs that read
+JSON would round them; fractions are ``"1/3"``, infinity is ``"inf"``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import contextmanager
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bistochastic import _core, matrix_json
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import shown
+from bistochastic.matrix import Matrix
+from bistochastic.matrix_json import Here
+from bistochastic_survey.plan import formats
+from bistochastic_survey.plan.attributes import (
+    Attribute,
+    Binned,
+    Categorical,
+    Joint,
+    Numeric,
+    about,
+    bound_to,
+    make,
+)
+from bistochastic_survey.plan.bins import Bins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bistochastic.matrix_json import Fields
+    from bistochastic_survey.plan.bins import Break
+    from bistochastic_survey.plan.labels import Label
+    from bistochastic_survey.plan.plan import Plan
+
+    P = TypeVar("P", bound="Plan")
+
+VERSION = formats.VERSION
+# Fields that came after format 1, in the order in which they are written: last, and only if set.
+# Each has the name of an argument of Plan and of its attribute, and holds names of columns.
+LATER: tuple[str, ...] = ("undecided",)
+# Each composite inside another adds three levels of JSON.
+_DEEPEST = 256
+
+
+# From values to plain data.
+
+
+def number(value: Any) -> Any:
+    """Convert a parameter to plain data."""
+    if isinstance(value, Matrix):
+        return matrix_json.plain(value)
+    if isinstance(value, list | tuple):
+        return [number(item) for item in value]
+    numeric = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return matrix_json.number(value) if numeric else value
+
+
+def _label(value: object) -> object:
+    if value is None:
+        return {"missing": True}
+    if type(value) is int and abs(value) > matrix_json.EXACT:
+        return {"integer": str(value)}
+    return value
+
+
+def attribute_data(attribute: Attribute) -> Fields:
+    """Convert an attribute to plain data."""
+    if attribute.whole_column:
+        found: Fields = {"kind": "numeric", "column": attribute.column}
+        if attribute.family:
+            found["family"] = attribute.family
+            found["requested"] = {name: number(value) for name, value in attribute.given}
+        if attribute.matrix is not None:
+            found["matrix"] = matrix_json.plain(attribute.matrix)
+        found |= {"order": attribute.order or "none", "how": attribute.how}
+        if attribute.grouped:
+            if attribute.within is not None:
+                found["within"] = attribute.within
+            found["min_group"] = attribute.min_group
+        if attribute.missing != "raise":
+            found["missing"] = attribute.missing
+        return {**found, **_ends(attribute)}
+    lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
+    if isinstance(attribute, Binned):
+        breaks = [_day(x) for x in attribute._bins.breaks]
+        found = {"kind": "binned", "column": attribute.column, "breaks": breaks}
+    elif len(attribute.columns) > 1:
+        found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
+    else:
+        found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
+    if attribute.groups is None:
+        assert attribute.matrix is not None
+        found["matrix"] = matrix_json.plain(attribute.matrix)
+    else:
+        pairs = zip(attribute.groups.labels.values, attribute.groups.matrices, strict=True)
+        each = [{"value": _label(value), "matrix": matrix_json.plain(law)} for value, law in pairs]
+        found["groups"] = {"column": attribute.groups.column, "matrices": each}
+    found["missing"] = attribute.missing
+    if attribute.matrices[0].padding:
+        found["padding"] = attribute.matrices[0].padding
+    if attribute.impossible:
+        found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
+    if attribute.categories_from_data:
+        found["categories_from_data"] = True
+    if attribute.unit is not None:
+        found["unit"] = attribute.unit
+    recode = [[[_label(x) for x in pair] for pair in each] for each in attribute.recode]
+    if any(recode):
+        found["recode"] = recode if len(attribute.columns) > 1 else recode[0]
+    if isinstance(attribute, Binned):
+        bins = {"open": list(attribute._bins.open), "output": attribute.output}
+        found |= {name: value for name, value in bins.items() if value}
+        if attribute.step is not None:
+            found["step"] = attribute.step
+        found |= _ends(attribute)
+        if attribute.representatives is not None:
+            found["representatives"] = list(attribute.representatives)
+    return found
+
+
+def _ends(attribute: Binned | Numeric) -> Fields:
+    ends = {"bottom": attribute.bottom, "top": attribute.top}
+    return {name: _day(x) for name, x in ends.items() if x is not None}
+
+
+def _day(x: Break) -> int | float | str:
+    """Convert a break to plain data: a date as ISO 8601 writes it."""
+    return x.isoformat() if isinstance(x, date) else x
+
+
+def plain(plan: Plan) -> Fields:
+    """Convert a plan to plain data."""
+    labels = plan.value_labels.items()
+    later = {
+        **{name: list(getattr(plan, name)) or None for name in LATER},
+        "units": None if plan.units is None else list(plan.units),
+        "requirement": {n: number(x) for n, x in plan.requirement.items()} or None,
+        "column_labels": plan.column_labels or None,
+        "value_labels": {c: [[_label(v), text] for v, text in pairs.items()]
+                         for c, pairs in labels} or None,
+    }  # fmt: skip
+    return {
+        "version": VERSION,
+        "name": plan.name,
+        "attributes": [attribute_data(attribute) for attribute in plan.attributes],
+        "keep": plan.keep if plan.keep == "*" else list(plan.keep),
+        "drop": list(plan.drop),
+        **{name: value for name, value in later.items() if value is not None},
+    }
+
+
+def to_json(plan: Plan) -> str:
+    """Write a plan as JSON, the same string for equal plans."""
+    with _deep():
+        return formats.to_text(plain(plan))
+
+
+def digest(plan: Plan) -> str:
+    """Compute the digest of a plan, whatever names its fields have."""
+    with _deep():
+        return formats.digest(plain(plan))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Composites inside composites, until Python gives up."""
+    try:
+        yield
+    except RecursionError:
+        raise Refused("plan", "be nested less deeply", "too many levels") from None
+
+
+# From plain data to values.
+
+
+_WHOLE = re.compile(r"-?[0-9]{1,39}")
+_RATIO = re.compile(r"(-?[0-9]{1,39})/([0-9]{1,39})")
+
+
+def _number(here: Here) -> Any:
+    value = here.value
+    if isinstance(value, list):
+        return [_number(item) for item in here.items()]
+    if isinstance(value, dict):
+        return _matrix(here, None)
+    if isinstance(value, str):
+        if value in ("inf", "-inf"):
+            return float(value)
+        if _WHOLE.fullmatch(value):
+            return int(value)
+        ratio = _RATIO.fullmatch(value)
+        if ratio and int(ratio[2]) > 0:
+            return Fraction(int(ratio[1]), int(ratio[2]))
+        raise here.refuse(
+            'be a number, or a string like "7", "1/3" or "inf"', "a string of another form"
+        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise here.refuse("be a number", here.kind)
+    return value
+
+
+def _numbers(here: Here) -> Fields:
+    here.table()
+    return {name: _number(here[name]) for name in here.value}
+
+
+def _matrix(here: Here, size: int | None) -> Matrix:
+    """Read a matrix as :meth:`Matrix.to_json` writes it, or a family and a request."""
+    if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
+        return matrix_json.read(here)
+    here.keys(("family",), ("requested", "format", "version", "parameters", "parts"))
+    for key in ("version", "parts"):
+        if key in here:
+            raise here[key].refuse("come with parameters", "none")
+    family = here["family"].text()
+    requested = _numbers(here["requested"]) if "requested" in here else {}
+    if size is None:
+        size = _core.build(family, requested).size
+    return make(family, size, requested)
+
+
+def _labels(here: Here) -> list[Any]:
+    def one(item: Here) -> Any:
+        if not isinstance(item.value, dict):
+            return item.value
+        if "missing" in item.value:
+            item.keys(("missing",))
+            return None
+        item.keys(("integer",))
+        if not _WHOLE.fullmatch(item["integer"].text()):
+            raise item.refuse("hold an integer", "a string of another form")
+        return int(item["integer"].value)
+
+    return [one(item) for item in here.items()]
+
+
+def _missing(here: Here) -> str:
+    given = here["missing"].text() if "missing" in here else "raise"
+    return str(formats.current("missing", given))
+
+
+_COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "padding")
+
+
+def _read_binned(here: Here) -> Binned:
+    plain = ("breaks", "width", "low", "high", "open", "output", "step", "bottom", "top",
+             "representatives")  # fmt: skip
+    here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
+    column = here["column"].text()
+    with about([column]):
+        given = {name: _brk(here[name]) for name in plain if name in here}
+        ends = {name: given.get(name) for name in ("breaks", "width", "low", "high")}
+        bins = Bins.of(**ends, open=given.get("open", ()))
+        options: Fields = {name: value for name, value in given.items() if name not in ends}
+        missing: Any = _missing(here)
+        size = len(bins.names) + (missing == "category")
+        return Binned(column, bins.breaks, missing=missing, **options, **_law(here, size))
+
+
+def _brk(here: Here) -> Any:
+    """Read a number, a string, or a list of these; TOML has dates, too."""
+    value = here.value
+    if isinstance(value, list):
+        return [_brk(item) for item in here.items()]
+    if isinstance(value, bool) or not isinstance(value, int | float | str | date):
+        raise here.refuse("be a number or a date", here.kind)
+    return value
+
+
+def _pairs(here: Here, what: str = "category") -> dict[Any, Any]:
+    """Pairs of values and categories, or labels, no value twice."""
+    pairs = [_labels(pair) for pair in here.items()]
+    for pair, item in zip(pairs, here.items(), strict=True):
+        if len(pair) != 2:
+            raise item.refuse(f"be a value and a {what}", f"{len(pair)}")
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise here.refuse("name each value once", "one twice")
+    return found
+
+
+def _read_coded(here: Here) -> Categorical | Joint:
+    joint = here["kind"].value == "joint"
+    name = "columns" if joint else "column"
+    more = ("recode", "impossible") if joint else ("recode",)
+    here.keys(("kind", name, "categories"), (*_COMMON, *more))
+    columns = here["columns"].texts() if joint else [here["column"].text()]
+    with about(columns):
+        lists = here["categories"].items() if joint else [here["categories"]]
+        axes = [_labels(each) for each in lists]
+        cells = here["impossible"].items() if "impossible" in here else []
+        impossible = [_labels(cell) for cell in cells]
+        missing = _missing(here)
+        size = math.prod(len(axis) + (missing == "category") for axis in axes) - len(impossible)
+        options: Fields = {"missing": missing, **_law(here, size)}
+        if "categories_from_data" in here:
+            options["categories_from_data"] = here["categories_from_data"].flag()
+        if "recode" in here:
+            by = here["recode"].items() if joint else [here["recode"]]
+            if len(by) != len(columns):
+                raise here["recode"].refuse("be a list for each column", f"{len(by)}")
+            recode = dict(zip(columns, map(_pairs, by), strict=True))
+            options["recode"] = recode if joint else recode[columns[0]]
+        if joint:
+            return Joint(columns, axes, impossible=impossible, **options)
+        found = Categorical(columns[0], axes[0], **options)
+        padding = found.matrices[0].padding
+        if "padding" in here and here["padding"].whole(0, 2**53) != padding:
+            must = f"be {padding}, as the matrix has codes that are never true"
+            raise here["padding"].refuse(must, str(here["padding"].value))
+        return found
+
+
+def _law(here: Here, size: int) -> Fields:
+    """Read the unit and the matrix, or the matrix of each group."""
+    found: Fields = {}
+    if "unit" in here:
+        found["unit"] = here["unit"].text()
+    if "matrix" in here:
+        found["matrix"] = _matrix(here["matrix"], size)
+    if "groups" in here:
+        found["groups"] = _groups(here["groups"], size)
+    return found
+
+
+def _groups(here: Here, size: int) -> tuple[str, dict[Label, Matrix]]:
+    here.keys(("column", "matrices"))
+    chosen = {}
+    for item in here["matrices"].items():
+        item.keys(("value", "matrix"))
+        [value] = _labels(Here([item["value"].value], item["value"].path))
+        if value in chosen:
+            raise item["value"].refuse("be another for each matrix", "one twice")
+        chosen[value] = _matrix(item["matrix"], size)
+    return here["column"].text(), chosen
+
+
+def _read_numeric(here: Here) -> Numeric:
+    more = ("within", "min_group", "missing", "bottom", "top")
+    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "how", *more))
+    column = here["column"].text()
+    with about([column]):
+        order = here["order"].text() if "order" in here else "rank"
+        how = here["how"].text() if "how" in here else "permute"
+        options: Fields = {"order": None if order == "none" else order, "how": how}
+        options |= {name: _brk(here[name]) for name in more if name in here}
+        options["missing"] = _missing(here)
+        law = _matrix(here["matrix"], None) if "matrix" in here else None
+        if "family" not in here:
+            return Numeric(column, matrix=law, **options)
+        requested = _numbers(here["requested"]) if "requested" in here else {}
+        family: Any = here["family"].text()
+        found = Numeric(column, family, **options, **requested)
+        return found if law is None else bound_to(found, law)
+
+
+_READERS: dict[str, Callable[[Here], Attribute]] = {
+    "categorical": _read_coded, "joint": _read_coded, "binned": _read_binned,
+    "numeric": _read_numeric,
+}  # fmt: skip
+
+
+def read_attribute(item: Here) -> Attribute:
+    """Read an attribute from plain data."""
+    if not isinstance(item.value, dict) or "kind" not in item.value:
+        raise item.refuse("be a table with a kind", item.kind)
+    kind = item["kind"].text()
+    if kind not in _READERS:
+        raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", f"`{shown(kind)}`")
+    return _READERS[kind](item)
+
+
+def read(kind: type[P], data: Any, path: str = "") -> P:
+    """Read a plan from plain data at this path of a file."""
+    if isinstance(data, dict) and data.get("undecided"):
+        # In TOML, an empty list of attributes could not be extended, so it is left out.
+        data = {"attributes": [], **data}
+    here = Here(data, path)
+    more = ("name", "keep", "drop", *LATER, "units", "requirement",
+            "column_labels", "value_labels")  # fmt: skip
+    here.keys(("version", "attributes"), more)
+    version = here["version"]
+    if type(version.value) is not int or version.value != VERSION:
+        raise version.refuse(f"be {VERSION}, the version this package reads")
+    attributes = [read_attribute(item) for item in here["attributes"].items()]
+    name = here["name"].text() if "name" in here else "plan"
+    keep: Any = []
+    if "keep" in here:
+        keep = here["keep"].value
+        if keep != "*":
+            keep = here["keep"].texts()
+    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
+    if "requirement" in here:
+        lists["requirement"] = _numbers(here["requirement"])
+    for argument in ("column_labels", "value_labels"):
+        if argument in here:
+            labels = here[argument]
+            labels.table()
+            one = argument == "column_labels"
+            lists[argument] = {c: labels[c].text() if one else _pairs(labels[c], "label")
+                               for c in labels.value}  # fmt: skip
+    return kind(attributes, name=name, keep=keep, **lists)
+
+
+def parse_json(text: object) -> Here:
+    """JSON as plain data: no name twice, no NaN, no other library's words."""
+    if not isinstance(text, str):
+        raise RefusedType("text", "be a string", type(text).__name__)
+    return Here(matrix_json.parsed(text, _DEEPEST)).plain()
+
+
+@cache
+def schema() -> Fields:
+    """Return the format as a JSON Schema (draft 2020-12), with the schema of a matrix inside it."""
+    path = Path(__file__).parents[1] / "schemas" / "plan.json"
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
+    found["$defs"]["matrix_file"] = matrix_json.schema()
+    return found
+
+
+def from_json(kind: type[P], text: str) -> P:
+    """Read a plan from JSON."""
+    if isinstance(text, str):
+        _refuse_path(text, ".json")
+    data = parse_json(text).value
+    with _deep():
+        return read(kind, data)
+
+
+def _refuse_path(text: str, ending: str) -> None:
+    """Raise an error for a path in place of the contents of a file."""
+    if text.lower().endswith(ending) and "\n" not in text and "=" not in text:
+        must = "be the text of a plan"
+        raise Refused("text", must, "a path: pathlib.Path(path).read_text() reads it")
+
+
+# TOML.
+
+
+def from_toml(kind: type[P], text: str) -> P:
+    """Read a plan from TOML."""
+    import tomllib
+
+    if not isinstance(text, str):
+        raise RefusedType("text", "be a string", type(text).__name__)
+    _refuse_path(text, ".toml")
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        found = re.search(r"line (\d+), column (\d+)", str(error))
+        where = f" in line {found[1]}, column {found[2]}" if found else ""
+        raise Refused("text", "be TOML", f"something else{where}") from None
+    with _deep():
+        return read(kind, data)
+
+
+# The comment below the columns that are undecided.
+_CHOICES = """\
+# The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
+# or codes. The plan protects nothing until each is deleted there and is decided here:
+# - to permute its numbers between records of similar rank, add
+#   [[attributes]]
+#   kind = "numeric"
+#   column = "COLUMN"
+#   family = "k_anonymous"
+#   requested = {beta = BETA}
+# - to protect it as categories, declare them:
+#   [[attributes]]
+#   kind = "categorical"
+#   column = "COLUMN"
+#   categories = [1, 2, 3]
+#   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to protect it in classes of numbers, each from its break to below the next:
+#   [[attributes]]
+#   kind = "binned"
+#   column = "COLUMN"
+#   breaks = [0, 18, 65, 120]
+#   matrix = {family = "randomized_response", requested = {epsilon = 2}}
+# - to publish it unchanged, name it in `keep`
+# - to leave it out, name it in `drop`"""
+
+
+def to_toml(plan: Plan) -> str:
+    """Write a plan as TOML."""
+    with _deep():
+        data = plain(plan)
+        attributes = data.pop("attributes")
+        lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        if plan.undecided:
+            lines += ["", *_CHOICES.splitlines()]
+        for attribute in attributes:
+            lines += ["", "[[attributes]]"]
+            lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
+        return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """Write a value on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        # TOML's basic strings are JSON's, except that DEL has to be escaped. So are characters
+        # that cannot be printed, because the text may go to a terminal.
+        return "".join(
+            c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
+            for c in json.dumps(value, ensure_ascii=False)
+        )
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    names = [n if re.fullmatch(r"[A-Za-z0-9_-]+", n) else _toml(n) for n in value]
+    pairs = (f"{n} = {_toml(item)}" for n, item in zip(names, value.values(), strict=True))
+    return f"{{{', '.join(pairs)}}}"

@@ -1,0 +1,250 @@
+"""``plan.batch_function``: the function that an engine calls for each of its batches.
+
+On an engine a row has no lasting position: partitions are cut again, workers are lost and their
+work is repeated, two actions compute everything twice. So rows are addressed only by ids. Then
+each row has one reported value, however often it is computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import Key, _core
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import Shown, shown
+from bistochastic.keys import KeySource, refuse_guessable
+from bistochastic_survey.plan import file_labels
+from bistochastic_survey.plan.attributes import named, names
+from bistochastic_survey.release import waves
+from bistochastic_survey.release.certificate_json import MOST
+from bistochastic_survey.release.options import Options
+from bistochastic_survey.release.pipeline import abreast
+from bistochastic_survey.release.run import Run
+from bistochastic_survey.release.units import drawn_by, replaced
+from bistochastic_survey.table.frames import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.release.certificate import Certificate
+    from bistochastic_survey.release.waves import Wave
+    from bistochastic_survey.table.frames import Table
+
+# The least mean number of rows per batch to process a table in its own batches.
+_SHORT = 1 << 15
+
+
+@dataclass(frozen=True)
+class BatchFunction(Shown):
+    """A plan, the source of its key, and the address of rows. It can be pickled without the key.
+
+    Errors count rows from 0 within their batch, because an engine does not say which batch of the
+    table it is. A table or a DataFrame is one batch.
+
+    >>> import bistochastic as bs, pyarrow as pa, tempfile
+    >>> import bistochastic_survey as sv, pyarrow as pa, tempfile
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
+    >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+    ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))
+    ...     f.batch(batch).schema.names, f.batch(batch) == f.batch(batch)
+    (['sex'], True)
+    """
+
+    plan: Plan
+    key: KeySource
+    ids: Wave | None
+    row_columns: tuple[str, ...]
+    release_name: str | None
+    unit_pseudonym: tuple[tuple[str, str], ...] = ()
+    _expected: pa.Schema | None = field(default=None, repr=False)
+    """The Arrow schema that batches must have, if one was said."""
+
+    def _for_schema(self, schema: pa.Schema) -> BatchFunction:
+        """Return the same for batches of only this pyarrow schema: others stop the work."""
+        self.schema(schema)
+        return dataclasses.replace(self, _expected=_schema(schema))
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the output schema for batches of this schema, without reading the key or a row."""
+        return self._protected(opened(_schema(schema).empty_table()), None).schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Protect each record batch as it comes."""
+        own = self
+        for batch in batches:
+            yield own.batch(batch)
+            if own._expected is None:
+                # All other batches must have the schema of the first.
+                own = own._for_schema(batch.schema)
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Protect one record batch."""
+        self._check(batch, "RecordBatch")
+        return self._protected(opened(batch), self.key.read())
+
+    def table(self, table: pa.Table) -> Any:
+        """Protect a table."""
+        self._check(table, "Table")
+        key = self.key.read()
+        pieces = table.to_batches()
+        # Joining the batches would copy columns, but many short batches take longer than that.
+        # Records of a unit are compared within one batch.
+        if 1 < len(pieces) <= table.num_rows // _SHORT and not drawn_by(self.plan):
+            # The error is raised below, for the whole table.
+            with contextlib.suppress(TypeError, ValueError):
+                made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
+                whole = type(table).from_batches(list(made))
+                new = self.plan._protected
+                # The result does not show the batches of the input.
+                names = whole.column_names
+                return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
+        return self._protected(opened(table), key)
+
+    def frame(self, frame: Any) -> Any:
+        """Protect a DataFrame of any library that ``protect`` accepts."""
+        return self._protected(opened(frame), self.key.read())
+
+    def _like(self, frame: Any) -> Any:
+        """Return what comes out for a frame without rows, without a key."""
+        return self._protected(opened(frame), None)
+
+    def _check(self, given: pa.RecordBatch | pa.Table, kind: str) -> None:
+        """Raise an error for anything but this pyarrow type, and for another schema."""
+        if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
+            name = kind.removeprefix("Record").lower()
+            raise RefusedType(name, f"be a {kind} of pyarrow", type(given).__name__)
+        if self._expected is not None:
+            from bistochastic_survey.table.record_batches import check_schema
+
+            check_schema(given.schema.remove_metadata(), self._expected)
+
+    def _run(self, names: list[str], key: Key | None) -> Run:
+        """Make the run for tables of these columns; without a key, for their schema."""
+        options = Options(key, self.release_name, self.ids, False, dict(self.unit_pseudonym))
+        return Run(self.plan, names, options, row_columns=self.row_columns)
+
+    def _protected(self, table: Table, key: Key | None) -> Any:
+        """Protect some rows."""
+        return self._run(table.names, key).piece(table, None)
+
+    def certificate(
+        self,
+        *,
+        records: int,
+        engine: str,
+        schema: Any = None,
+        rows_per_id: int | None = None,
+    ) -> Certificate:
+        """Make the certificate of the release, once the engine has written it.
+
+        * ``records``: the number of rows that were written, as the engine counted them.
+        * ``engine``: its name and version.
+        * ``schema``: the schema of the input.
+        * ``rows_per_id``: the largest number of rows of an id in the input, if a group-by of the
+          engine counted them. Without it the certificate says that this was not checked.
+        """
+        from bistochastic_survey.table.record_batches import id_kind
+        from bistochastic_survey.table.schemas import declares
+
+        rows = _core.as_whole("records", records, 0)
+        most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
+        for label, count in (("records", rows), ("rows_per_id", most or 0)):
+            if count > MOST:
+                raise Refused(label, "be at most 2^53", shown(count))
+        name = named("engine", engine)
+        given = self._expected if schema is None else schema
+        if given is None:
+            raise Refused("schema", "be that of the input", "none")
+        known = _schema(given)
+        key = self.key.read()
+        run = self._run(known.names, key)
+        run.piece(opened(known.empty_table()), None)
+        for column in run.units:
+            run.units[column] = id_kind(known.field(column).type)
+        columns = self.row_columns if self.ids is None else (self.ids.column,)
+        kinds = [id_kind(known.field(column).type) for column in columns]
+        wave = self.ids
+        if wave is None:
+            if most is not None and most > 1:
+                raise Refused("rows_per_id", "be 1, as row_columns identify rows", most)
+            by = waves.ByIds(
+                id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
+                max_rows_per_id=1, rows_per_id_checked=most, after="first", redrawn=(), carried=(),
+                row_columns=self.row_columns,
+            )  # fmt: skip
+        else:
+            people = waves.People(1)
+            people.see({kinds[0]})
+            people.units = run.units
+            wave._refuse_changed(self.plan, key, people)
+            by = wave._outcome(self.plan, key, people, counted=False)
+            if most is not None:
+                by = dataclasses.replace(by, max_rows_per_id=most, rows_per_id_checked=most)
+        found = run.certificate(rows, ids=by, engine=name)
+        listed = tuple(column for column in run.clear if declares(given, column))
+        return dataclasses.replace(found, declared_categories=listed)
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.row_columns) if self.ids is None else self.ids.column
+        return f"<BatchFunction of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
+
+
+def batch_function(
+    plan: Plan,
+    *,
+    key: object,
+    release_name: object,
+    ids: object,
+    row_columns: object,
+    unit_pseudonym: object,
+    allow_insecure: object,
+) -> BatchFunction:
+    """Make the function of :meth:`Plan.batch_function`."""
+    plan._refuse_undecided()
+    if isinstance(key, Key):
+        must = "be a KeySource, as an engine would write a key into its logs"
+        raise RefusedType("key", must, "a Key")
+    if not isinstance(key, KeySource):
+        twice = "none, so a row that is done twice gets two reported values"
+        got = twice if key is None else type(key).__name__
+        raise RefusedType("key", "be a KeySource", got)
+    refuse_guessable(key.fingerprint, allow_insecure)
+    for attribute in plan._numeric:
+        must = "not be numeric on an engine, as numbers are permuted among all records"
+        raise Refused("", must, "a numeric one: use protect", column=attribute.columns)
+    plan._meet_requirement()
+    wave = waves.Wave._of(ids)
+    if (wave is None) == (row_columns is None):
+        got = "neither" if wave is None else "both"
+        raise Refused("ids", "be given, or row_columns, as rows have no position on an engine", got)
+    label = None if release_name is None else named("release_name", release_name)
+    by_unit = tuple(replaced(plan, unit_pseudonym).items())
+    if wave is not None:
+        file_labels.refuse_numbers(plan, "by ids on an engine")
+        if wave.max_rows != 1:
+            must = "be 1 on an engine, which says rows_per_id for the certificate"
+            raise Refused("max_rows", must, wave.max_rows)
+        wave._check_plan(plan, label)
+        return BatchFunction(plan, key, wave, (), label, by_unit)
+    columns = names("row_columns", row_columns)
+    if not columns or len(set(columns)) < len(columns):
+        got = "one twice" if columns else "none"
+        raise Refused("row_columns", "name at least one column, each once", got)
+    if label is None:
+        raise Refused("release_name", "name the file whose rows are addressed", "none")
+    return BatchFunction(plan, key, None, columns, label, by_unit)
+
+
+def _schema(given: pa.Schema) -> pa.Schema:
+    """Return a pyarrow schema without its metadata."""
+    if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
+        got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
+        raise RefusedType("schema", "be a Schema of pyarrow", got)
+    return given.remove_metadata()

@@ -1,0 +1,299 @@
+"""Certificates from JSON: facts are read, what follows from them is compared, sentences are not.
+
+``docs/design/formats.md`` has the rules.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from bistochastic.errors import Refused, RefusedType
+from bistochastic.formatting import shown
+from bistochastic.individuals.displacement import Displacement
+from bistochastic.matrix_json import Here
+from bistochastic_survey.plan import formats, plan_json
+from bistochastic_survey.release.units import Unit, drawn_by
+from bistochastic_survey.release.waves import ByIds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic.matrix_json import Fields
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.release.certificate import Certificate
+
+    Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
+    C = TypeVar("C", bound=Certificate)
+
+VERSION = 1
+# Integers up to here are the same for every reader of JSON.
+MOST = 2**53
+_SLACK = 1e-12
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}|insecure")
+_KINDS = {"whole numbers", "texts", "bytes", "none"}
+# Made again when a certificate is shown.
+_SENTENCES = {"published_unchanged", "notes", "warnings", "epsilon_is_infinite_because"}
+# Privacy that is claimed, and privacy that is lost.
+_AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
+_AT_LEAST = {"epsilon", "max_leakage_bits"}
+# Not known of matrices that are too large to be looked at, by the version that wrote them.
+_MAY_LACK = {"worst_row_beta", "worst_column_beta", "max_leakage_bits"}
+
+
+def _digests(here: Here) -> dict[str, str]:
+    """Digests by the base names of files."""
+    here.table()
+    for name in here.value:
+        if not name or "/" in name:
+            raise here[name].refuse("be named by the base name of a file", "a name without one")
+        if not _DIGEST.fullmatch(here[name].text()):
+            raise here[name].refuse("be 64 hexadecimal digits", "a string of another form")
+    return dict(here.value)
+
+
+def _units(here: Here) -> list[Unit]:
+    """Read the units, a table for each of their columns."""
+    found = []
+    for item in here.items():
+        item.keys(tuple(field.name for field in fields(Unit)))
+        kind, count = item["kind"].text(), item["count"]
+        if not set(kind.split(" and ")) <= _KINDS:
+            raise item["kind"].refuse(f"be made of {', '.join(sorted(_KINDS))}", _short(kind))
+        many = None if count.value is None else count.whole(0, MOST)
+        name, pseudonym = _name(item["column"]), _optional(item["pseudonym"])
+        found.append(Unit(name, kind, item["checked"].flag(), pseudonym, many))
+    return found
+
+
+# Fields that came after format 1, in the order in which they are written, last and only if set.
+# Each has a field of the same name in the class. Files stay the last.
+LATER: dict[str, Reader] = {
+    "declared_categories": Here.texts,
+    "units": _units,
+    "files": _digests,
+}
+LATER_IDS: dict[str, Reader] = {
+    "redrawn_before": Here.texts,
+}
+
+
+def later(thing: object, names: dict[str, Reader]) -> Fields:
+    """Return the fields that later versions added, if they are set, as plain data."""
+    found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
+    return {
+        name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
+        for name, v in found.items()
+    }  # fmt: skip
+
+
+def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
+    found = {name: read(here[name]) for name, read in names.items() if name in here}
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+
+
+def read(cls: type[C], given: object) -> C:
+    """Read the certificate of a string."""
+    data = plan_json.parse_json(given).value
+    must = "be a certificate that this package wrote"
+    if not isinstance(data, dict) or "certificate_version" not in data:
+        got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__
+        raise Refused("text", must, got)
+    version = data["certificate_version"]
+    if type(version) is not int or version != VERSION:
+        got = f"version {_short(version)}"
+        raise Refused("text", f"{must}, of version {VERSION}", got)
+    try:
+        found = _certificate(cls, Here(data, ""))
+        kept = formats.to_text({name: data[name] for name in data if name != "files"})
+        for text in (kept, *(found.files or ())):
+            text.encode()
+    except UnicodeEncodeError:
+        raise Refused("text", "be Unicode", "half of a surrogate pair") from None
+    except RecursionError:
+        raise Refused("text", "be nested less deeply", "too many levels") from None
+    except RefusedType as error:
+        raise Refused(error.name, error.must, error.got, column=error.column) from None
+    return replace(found, _source=(found, kept))
+
+
+def _certificate(cls: type[C], here: Here) -> C:
+    from bistochastic_survey.plan.plan import Plan
+
+    plan = plan_json.read(Plan, here["plan"].value, "plan")
+    key = here["key"]
+    key.keys(("stored", "fingerprint"))
+    has_key, fingerprint = key["stored"].flag(), key["fingerprint"].value
+    if not has_key and fingerprint is not None:
+        raise key["fingerprint"].refuse("be null without a stored key", _short(fingerprint))
+    if has_key and not _FINGERPRINT.fullmatch(key["fingerprint"].text()):
+        raise key["fingerprint"].refuse("be the fingerprint of a key", _short(fingerprint))
+    package = here["package"].text()
+    if not package.removeprefix("bistochastic ") or not package.startswith("bistochastic "):
+        raise here["package"].refuse("be bistochastic and a version", _short(package))
+    ids = None if here["ids"].value is None else _ids(here["ids"], plan)
+    if ids is not None and not has_key:
+        raise here["ids"].refuse("be null without a stored key", "ids")
+    found = cls(
+        plan=plan,
+        records=here["records"].whole(0, MOST),
+        release_name=_optional(here["release_name"]),
+        key_stored=has_key,
+        key_fingerprint=fingerprint,
+        unprotected_columns=_read_unprotected(here["unprotected_columns"], plan, ids),
+        shuffled=here["shuffled"].flag(),
+        ids=ids,
+        package=package.removeprefix("bistochastic "),
+        engine=_optional(here["engine"]),
+        **_read_later(here, LATER),
+    )
+    for number in plan._numeric:
+        size = None if number.matrix is None else number.matrix.size
+        if size != found.records:
+            among = "no number" if size is None else str(size)
+            raise here["records"].refuse(
+                f"be {among}, as the plan was made for", f"{found.records}"
+            )
+    if not set(found.declared_categories) <= set(found.unprotected_columns):
+        must, got = "name columns that the plan keeps", "one of another name"
+        raise here["declared_categories"].refuse(must, got)
+    listed = [unit.column for unit in found.units]
+    carried = [] if ids is None else [a.unit for a in ids.carried]
+    known = {*(plan.units or ()), *carried}
+    if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
+        got = ", ".join(f"`{shown(column)}`" for column in listed) or "none"
+        raise Refused("units", "name the units of the plan, each once", got)
+    # How far values move takes long for some matrices, and is not compared.
+    given = found._data(moves=False)
+    # The plan is the same if its digest is, under whatever names it was written.
+    read_already = {"plan", "ids", "key", *LATER}
+    here.keys(tuple(name for name in given if name not in LATER), tuple(LATER))
+    for name in given:
+        if name not in read_already:
+            _compare(here[name], name, given[name])
+    return found
+
+
+def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
+    """Read the unprotected columns: those that the plan keeps."""
+    columns = [_name(item) for item in here.items()]
+    if len(set(columns)) < len(columns):
+        raise here.refuse("name each column once", "one twice")
+    if plan.keep != "*":
+        wrong = set(plan.keep).symmetric_difference(columns)
+    else:
+        own = {*plan._protected, *plan.drop, "" if ids is None else ids.id_column}
+        wrong = own.intersection(columns)
+        # A column that groups are read from is in every table.
+        groups = {a.groups.column for a in plan.attributes if a.groups is not None}
+        wrong |= groups - own - set(columns)
+    if wrong:
+        raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
+    return tuple(columns)
+
+
+def _ids(here: Here, plan: Plan) -> ByIds:
+    names = tuple(field.name for field in fields(ByIds))
+    here.keys(tuple(name for name in names if name not in LATER_IDS), tuple(LATER_IDS))
+    rows = tuple(_name(item) for item in here["row_columns"].items())
+    column = here["id_column"].text()
+    if bool(column) == bool(rows):
+        raise here["id_column"].refuse("be named unless there are row_columns", _short(column))
+    kind = here["kind"].text()
+    if not set(re.split(r" and |, ", kind)) <= _KINDS:
+        raise here["kind"].refuse(f"be made of {', '.join(sorted(_KINDS))}", _short(kind))
+    kept = plan.keep != "*" and column in plan.keep
+    _compare(here["kept"], "kept", kept)
+    after = here["after"].text()
+    if after != "first" and not _DIGEST.fullmatch(after):
+        raise here["after"].refuse("be first or a digest", _short(after))
+    checked = here["rows_per_id_checked"]
+    carried = []
+    for item in here["carried"].items():
+        attribute = plan_json.read_attribute(item)
+        if attribute.whole_column:
+            raise item.refuse("be categorical or joint", "numeric")
+        carried.append(attribute)
+    return ByIds(
+        id_column=column,
+        kind=kind,
+        kept=kept,
+        pseudonym=_optional(here["pseudonym"]),
+        max_rows_per_id=here["max_rows_per_id"].whole(1, MOST),
+        rows_per_id_checked=None if checked.value is None else checked.whole(0, MOST),
+        after=after,
+        redrawn=tuple(here["redrawn"].texts()),
+        carried=tuple(carried),
+        row_columns=rows,
+        **_read_later(here, LATER_IDS),
+    )
+
+
+def _name(here: Here) -> str:
+    if not here.text():
+        raise here.refuse("not be empty", "''")
+    return here.text()
+
+
+def _optional(here: Here) -> str | None:
+    return None if here.value is None else _name(here)
+
+
+def _short(value: object) -> str:
+    """Write a value of a file in a sentence."""
+    if isinstance(value, dict | list):
+        return type(value).__name__
+    text = shown(value)
+    return text if len(text) <= 64 else f"a string of {len(text)} characters"
+
+
+def _compare(here: Here, name: str, given: object) -> None:
+    """Raise an error for what does not follow from the facts of the certificate."""
+    if name in _SENTENCES:
+        here.texts()
+    elif name == "reason":
+        _ = here.value is None or here.text()
+    elif name == "displacement":
+        if here.value is not None:
+            here.keys(tuple(field.name for field in fields(Displacement)))
+            _ = [_measure(here[below]) for below, x in here.value.items() if x is not None]
+    elif isinstance(given, dict):
+        here.keys(tuple(given))
+        for below, value in given.items():
+            _compare(here[below], below, value)
+    elif isinstance(given, list):
+        items = here.items()
+        if len(items) != len(given):
+            raise here.refuse(f"hold {len(given)}, as the plan gives", str(len(items)))
+        for item, value in zip(items, given, strict=True):
+            _compare(item, "", value)
+    elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
+        if here.value is not None or name not in _MAY_LACK:
+            _compare_bound(here, name, _measure(Here(given, here.path)))
+    elif type(here.value) is not type(given) or formats.current(name, here.value) != given:
+        must = f"be {_short(given)}, as the plan and the options give"
+        raise here.refuse(must, _short(here.value))
+
+
+def _compare_bound(here: Here, name: str, given: float) -> None:
+    value = _measure(here)
+    if name in _AT_MOST and not value <= given + _SLACK:
+        raise here.refuse(f"be at most {given!r}, as the plan gives", repr(value))
+    if name in _AT_LEAST and not value >= given * (1 - _SLACK):
+        raise here.refuse(f"be at least {given!r}, as the plan gives", repr(value))
+    if name == "max_bits" and not abs(value - given) <= _SLACK * given:
+        raise here.refuse(f"be {given!r}, as the plan gives", repr(value))
+
+
+def _measure(here: Here) -> float:
+    """Read a number that is not negative; infinity is a string."""
+    value = math.inf if here.value == "inf" else here.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise here.refuse("be a number", here.kind)
+    if not 0 <= value <= sys.float_info.max and here.value != "inf":
+        raise here.refuse("be a number from 0 on", _short(value))
+    return float(value)

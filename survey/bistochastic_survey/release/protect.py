@@ -1,0 +1,41 @@
+"""``plan.protect``: a table in, a protected table and its certificate out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bistochastic import families
+from bistochastic.progress import watched
+from bistochastic_survey.release.embedded import noted
+from bistochastic_survey.release.release import Release
+from bistochastic_survey.release.run import Run
+from bistochastic_survey.table.frames import opened
+
+if TYPE_CHECKING:
+    from bistochastic.progress import Progress
+    from bistochastic_survey.plan.plan import FrameT, Plan
+    from bistochastic_survey.release.options import Options
+
+
+def protect(
+    plan: Plan, frame: FrameT, options: Options, progress: Progress = None
+) -> Release[FrameT]:
+    """Protect a table: see :meth:`Plan.protect`."""
+    with watched("protecting", progress) as tell:
+        parts, now = sum(attribute.steps for attribute in plan.attributes), 0
+
+        def done(more: int) -> None:
+            nonlocal now
+            now = min(now + more, parts)
+            if tell is not None:
+                tell(now / parts)
+
+        table = opened(frame)
+        rows = table.rows
+        run = Run(plan, table.names, options, rows=rows, done=done)
+        piece = run.read(table)
+        order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
+        data, certificate = run.drawn(piece, order), run.certificate(rows)
+        found = Release(noted(data, certificate), certificate)
+        done(parts)
+        return found

@@ -1,0 +1,334 @@
+"""One path for every release: attributes turn a table into codes, the run chooses the noise of each
+record, the core draws, attributes turn codes back, and the facts make the certificate.
+
+By position, the noise of a block of 65,536 rows depends on the key, the labels and all contents of
+the block, so two files share no noise: see ``src/draw/randomize/block.rs``. By ids it depends on
+the person and the value, so every wave reports the same for both. Only the number inside a
+reported class is drawn for every row of every release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import Key, backend, uniform
+from bistochastic.cached import cached
+from bistochastic.errors import Refused
+from bistochastic_survey.plan.attributes import Numeric, about
+from bistochastic_survey.release import waves
+from bistochastic_survey.release.certificate import BLOCK, Certificate
+from bistochastic_survey.release.columns import Numbers
+from bistochastic_survey.release.units import Met, Unit
+from bistochastic_survey.table.arrays import narrow, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from bistochastic import Matrix
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.release.columns import Coded, Encoded
+    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.waves import ByIds, Ids
+    from bistochastic_survey.table.frames import Codes, Table
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a table, looked at and not drawn yet."""
+
+    table: Table
+    first: int | None
+    """The number of the first row; None in a batch of an engine, which does not say it."""
+    last: bool
+    encoded: list[Encoded]
+    values: dict[str, Numbers]
+    ids: Ids | None
+    units: dict[str, Ids]
+
+
+class Run:
+    """One release of tables with these columns: the source of noise, and facts about the rows.
+
+    * ``rows``: the total number of rows, if it is known before the first.
+    * ``numbers``: numeric columns that are drawn already, all rows of them.
+    * ``row_columns``: the columns that identify rows without ids and positions.
+    * ``argument``: the caller's name for the table.
+    * ``done``: called with the number of further parts of the work that are done.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        names: list[str],
+        options: Options,
+        *,
+        rows: int | None = None,
+        numbers: Mapping[str, Numbers] | None = None,
+        row_columns: tuple[str, ...] = (),
+        narrowed: bool | None = None,
+        argument: str = "frame",
+        done: Callable[[int], object] = lambda _parts: None,
+    ) -> None:
+        self._options, self._done, self._row_columns = options, done, row_columns
+        self._layout = options.layout(plan, names, argument)
+        for column in row_columns:
+            if column not in names:
+                raise Refused("", "be in the table", "none of that name", column=column)
+        self.numeric = plan._numeric
+        if rows is not None:
+            options.check_rows(plan, rows)
+            plan = plan.for_records(rows) if self.numeric else plan
+            self.numeric = plan._numeric
+        plan._meet_requirement()
+        self.plan = plan
+        self._coded = plan._coded
+        self._numbers = dict(numbers or {})
+        by_position = options.wave is None and not row_columns
+        self._narrowed = by_position if narrowed is None else narrowed
+        # If no key is given, one that is discarded with the run.
+        self._key = Key.generate() if options.key is None else options.key
+        if row_columns:
+            self._key = backend.derive(self._key, "rows", plan.name, options.release_name or "")
+        self._met = {
+            column: Met(plan, backend.derive(self._key, "units", plan.name, column), column)
+            for column in options.units(plan)
+        }
+        self.clear: tuple[str, ...] = ()
+        """The columns that came out as they were."""
+        self._declared: tuple[str, ...] = ()
+
+    @cached
+    def _people(self) -> waves.People:
+        """The people seen so far."""
+        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """List the types of the ids of units, by their column."""
+        return self._people.units
+
+    def read(
+        self, table: Table, first: int | None = 0, last: bool = True, ids: Ids | None = None
+    ) -> Piece:
+        """Look at all of some rows; by position these are whole blocks, unless they are the last.
+
+        From here on nothing raises an error for what they hold.
+        """
+        encoded = []
+        for attribute in self._coded:
+            encoded.append(attribute._encode(table, first, narrowed=self._narrowed))
+            self._done(1)
+        values = {}
+        for number in self.numeric:
+            if number.column not in self._numbers:
+                values[number.column] = number._read(table)
+                self._done(1)
+        units = {}
+        for column, met in self._met.items():
+            units[column] = met.read(table, first, hashed=column in self._options.unit_pseudonym)
+            met.check(units[column], encoded, first)
+            self.units[column] = met.kind
+        return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
+
+    def _ids(self, table: Table, first: int | None) -> Ids | None:
+        """List what identifies each row, if its position does not."""
+        if self._row_columns:
+            # Each part is its type, length and bytes, so no two rows have the same byte string.
+            parts = [waves.read_ids(table, column, first) for column in self._row_columns]
+            return waves.Ids(backend.Ids.joined(parts))
+        wave, key = self._options.wave, self._options.key
+        if wave is None:
+            return None
+        ids = wave._read(table, self.plan, self._key, self._people, first)
+        if key is not None:
+            wave._refuse_changed(self.plan, key, self._people)
+        return ids
+
+    def drawn(self, piece: Piece, order: np.ndarray | None = None) -> Any:
+        """Protect the rows, in the type of the table's library; in ``order``, if it is given."""
+        table, start = piece.table, piece.first or 0
+        drawn = self._codes(piece, start)
+        self._done(len(drawn))
+        new: dict[str, object] = {}
+        for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
+            places = self._places(attribute, codes, piece) if attribute._has_numbers else None
+            new.update(attribute._decode(table, codes, source.missing, places))
+            self._done(1)
+        for each in self.numeric:
+            found = self._numbers.get(each.column)
+            if found is None:
+                found = moved(self.plan, self._options, each, piece.values[each.column])
+                self._done(1)
+            here = slice(start, start + table.rows) if each.column in self._numbers else slice(None)
+            none = None if found.missing is None else found.missing[here]
+            new[each.column] = table.numbered(each.column, found.values[here], none)
+        wave = self._options.wave
+        if wave is not None and wave.pseudonym is not None and piece.ids is not None:
+            new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
+        for column, name in self._options.unit_pseudonym.items():
+            new[name] = table.texts(piece.units[column].pseudonyms())
+        self.clear = tuple(name for name in self._layout if name not in new)
+        self._declared = tuple(name for name in self.clear if table.is_declared(name))
+        return table.made({name: new.get(name) for name in self._layout}, order)
+
+    def piece(self, table: Table, first: int | None = 0, last: bool = True) -> Any:
+        """Protect some rows."""
+        return self.drawn(self.read(table, first, last))
+
+    def _codes(self, piece: Piece, start: int) -> list[Codes]:
+        """Draw all attributes: by unit if they have one, the others by ids or by position."""
+        every = list(zip(self._coded, piece.encoded, strict=True))
+        own = [(a, each) for a, each in every if a.unit is None]
+        if piece.ids is not None:
+            ids = piece.ids.values
+            drawn = iter([self._by_ids(a, each, ids, self._key) for a, each in own])
+        else:
+            # From this block on, up to the end if the rows are the last.
+            given = [
+                backend.Column(a.columns, e.codes, a.matrices, e.groups, e.missing) for a, e in own
+            ]
+            drawn = iter(
+                backend.draw(
+                    given,
+                    self._key,
+                    plan=self.plan.name,
+                    release=self._options.release_name or "",
+                    address=backend.Blocks(start // BLOCK, piece.last),
+                )
+            )
+        return [
+            next(drawn) if a.unit is None
+            else self._by_ids(a, each, piece.units[a.unit].values, self._met[a.unit].key)
+            for a, each in every
+        ]  # fmt: skip
+
+    def _by_ids(self, attribute: Coded, encoded: Encoded, ids: backend.Ids, key: Key) -> Codes:
+        """Draw one attribute by ids, each group by its own matrix."""
+        column = backend.Column(
+            attribute.columns, encoded.codes, attribute.matrices, encoded.groups
+        )
+        return backend.draw([column], key, plan=self.plan.name, address=ids)[0]
+
+    def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
+        """Draw the place of each row's number among all numbers of the classes.
+
+        It is uniform in the reported class, and depends on this class, the release, the row and the
+        column, never on an id or a unit: a number that stays the same would name the person.
+        """
+        name, columns = self.plan.name, list(attribute.columns)
+        if self._row_columns:
+            # The key is of the release already, and these columns address its rows.
+            assert piece.ids is not None
+            key, ids = self._key, piece.ids.values
+        else:
+            # By position: another file under the same label shares them.
+            key, ids = self._key, backend.Ids(np.arange(piece.table.rows) + (piece.first or 0))
+            if piece.ids is not None:
+                key = backend.derive(key, "rows", name, "ids")
+            key = backend.derive(key, "rows", name, self._options.release_name or "")
+        _, starts, counts = attribute._places
+        found = np.zeros(len(codes), np.int64)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(counts) + 1))
+        for place, many in enumerate(counts.tolist()):
+            rows = order[ends[place] : ends[place + 1]]
+            found[rows] = starts[place]
+            if many > 1 and len(rows):
+                own = backend.derive(key, "numbers", name, columns, place)
+                none = np.zeros(len(rows), narrow(many))
+                column = backend.Column(columns, none, uniform(many))
+                [inside] = backend.draw([column], own, plan=name, address=ids.take(rows))
+                found[rows] += inside
+        return found
+
+    def certificate(
+        self, records: int, *, ids: ByIds | None = None, engine: str | None = None
+    ) -> Certificate:
+        """Write the certificate; ``ids``: facts about ids that an engine has seen."""
+        options = self._options
+        key, wave = options.key, options.wave
+        if ids is None and wave is not None and key is not None:
+            ids = wave._outcome(self.plan, key, self._people)
+        return Certificate(
+            plan=self.plan,
+            records=records,
+            release_name=options.release_name,
+            key_stored=key is not None,
+            key_fingerprint=None if key is None else key.fingerprint,
+            unprotected_columns=self.clear,
+            shuffled=options.shuffle,
+            ids=ids,
+            package=package(),
+            engine=engine,
+            declared_categories=self._declared,
+            units=self._certified(ids, checked=engine is None),
+        )
+
+    def _certified(self, ids: ByIds | None, *, checked: bool) -> tuple[Unit, ...]:
+        """Return facts about units that were read, and about those of carried attributes."""
+        options = self._options
+        after = None if options.wave is None else options.wave._before
+        before = {} if after is None else {u.column: u for u in after.units}
+        found = []
+        for column, met in self._met.items():
+            kind = self.units.get(column, "none")
+            if kind == "none" and column in before:
+                # A wave without anyone does not forget what ids are.
+                kind = before[column].kind
+            count = met.count if options.count_units else None
+            found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
+        carried = () if ids is None else ids.carried
+        gone = {a.unit for a in carried} - set(self._met)
+        return (
+            *found,
+            *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone),
+        )
+
+
+def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
+    """Permute or average a numeric column, under a key that depends on all of it."""
+    values = numbers.values
+    given: dict[str, Any] = {"order": attribute.order}
+    if options.key is not None:
+        kind, all_words = words(values)
+        if attribute.grouped:
+            # The key also depends on missing rows and groups: no two draws share noise.
+            none = np.zeros(len(values), bool) if numbers.missing is None else numbers.missing
+            groups = np.zeros(len(values), np.intp) if numbers.groups is None else numbers.groups
+            more = [part.astype(np.uint64) for part in (none, groups)]
+            kind, all_words = f"{kind} in groups", np.concatenate([all_words, *more])
+        labels = plan.name, options.release_name or "", attribute.column
+        own = backend.derive(options.key, "column", *labels, kind, all_words)
+        given |= {"key": own, "stream": "plan"}
+    with about([attribute.column]):
+        if not attribute.grouped:
+            return Numbers(_move(attribute, attribute.matrix, values, given))
+        found = values.copy()
+        for group, rows in enumerate(numbers.parts()):
+            if len(rows):
+                stream = {"stream": f"plan group {group}"} if "key" in given else {}
+                law = attribute._matrix_for(len(rows))
+                found[rows] = _move(attribute, law, values[rows], given | stream)
+        return Numbers(found, numbers.missing)
+
+
+def _move(
+    attribute: Numeric, law: Matrix | None, values: np.ndarray, given: dict[str, Any]
+) -> np.ndarray:
+    assert law is not None
+    move = law.average if attribute.how == "average" else law.permute
+    return np.asarray(move(values, **given))
+
+
+@cache
+def package() -> str:
+    """Return the version of this package."""
+    from importlib.metadata import version
+
+    return version("bistochastic")

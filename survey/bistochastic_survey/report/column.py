@@ -1,0 +1,233 @@
+"""One attribute of a plan, with everything that a report says about it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic import measures
+from bistochastic.formatting import down, shown, spoken, up
+from bistochastic_survey.plan import preview
+from bistochastic_survey.plan.published import certain
+from bistochastic_survey.report.actions import truthful, weakest
+from bistochastic_survey.report.html import Markup, element, heat, table
+from bistochastic_survey.report.html.pictures import LARGEST
+from bistochastic_survey.report.precision import Precision, precision
+from bistochastic_survey.report.sentences import becomes, categories, category, names, said
+from bistochastic_survey.report.suspicion import STATED, even_odds, odds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bistochastic.matrix import Matrix
+    from bistochastic_survey.plan.attributes import Attribute, Categorical, Joint
+    from bistochastic_survey.plan.definitions import Measures
+
+# The suspicions in the table of all columns.
+TABLED = STATED[:2]
+
+
+class Column:
+    """One attribute: its effect on a suspicion, what it hides, and how accurate estimates are.
+
+    ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
+    which a reported value favours one true value over another, ``None`` without a limit. ``units``
+    is the number of units that it is drawn by, ``None`` if it has none or the number is unknown.
+    """
+
+    def __init__(self, attribute: Attribute, measured: Measures, units: int | None = None) -> None:
+        self.attribute = attribute
+        self.measured = measured
+        self.units = units
+        self.law: Matrix | None = None
+        self.odds: Fraction | None = None
+        if not attribute.whole_column:
+            self.law = weakest(attribute)
+            each = [odds(matrix) for matrix in attribute.matrices]
+            if None not in each:
+                self.odds = max(part for part in each if part is not None)
+
+    @property
+    def name(self) -> str:
+        """The columns, in a sentence."""
+        return names(self.attribute.columns)
+
+    @property
+    def plain(self) -> str:
+        """The columns, for the text of a picture."""
+        return ", ".join(map(shown, self.attribute.columns))
+
+    @property
+    def coded(self) -> Categorical | Joint:
+        """The attribute, if it has categories."""
+        assert not self.attribute.whole_column
+        return self.attribute
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all of it is published unchanged."""
+        return len(certain(self.attribute)) == len(self.attribute.columns)
+
+    @property
+    def badness(self) -> tuple[bool, Fraction, float]:
+        """The largest of all is the least protected column."""
+        return self.odds is None, self.odds or Fraction(0), -(self.measured.beta or 0.0)
+
+    def row(self) -> tuple[str, ...]:
+        """Say what the table of all columns says, without the name."""
+        each = self.measured
+        size, often = "numbers", "–"
+        if self.law is not None:
+            size = f"{each.size:,}" + " combinations" * (len(self.attribute.columns) > 1)
+            often = truthful(*self.coded.matrices) or "not computed"
+        beta = "not known yet" if each.beta is None else down(each.beta, 4)
+        note = f" ({each.note})" if each.note else " (no noise)" if each.deterministic else ""
+        return (size, often, *becomes(self.odds, TABLED), beta + note, epsilon(each.epsilon))
+
+    def least(self) -> tuple[str, str]:
+        """Name the family, and the smallest beta of a category with that category."""
+        each = self.measured
+        family = each.family if self.attribute.groups is not None else spoken(each.family)
+        found: list[tuple[float, str]] = []
+        for matrix in () if self.law is None else self.coded.matrices:
+            lines = measures.lines(matrix, [])
+            if lines is None:
+                return family, "–"
+            beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
+            same = beta >= matrix.beta * (1 - 2**-44)
+            name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
+            found.append((min(beta, matrix.beta), name))
+        beta, name = min(found, key=lambda each: each[0], default=(0.0, ""))
+        return family, f"{down(beta, 4)} ({name})" if found else "–"
+
+    def even(self) -> str | None:
+        """Say what holds if all other categories seem equally likely, if that is less."""
+        if self.law is None or self.is_open or self.law.size < 3:
+            return None
+        each = [even_odds(matrix) for matrix in self.coded.matrices]
+        if None in each:
+            return None
+        told = becomes(max(part for part in each if part is not None), TABLED)
+        if told == becomes(self.odds, TABLED):
+            return None
+        return ("these limits are for the worst case. If all other categories seem equally likely, "
+                f"1% becomes at most {told[0]}, and 10% at most {told[1]}")  # fmt: skip
+
+    def reasons(self) -> list[str]:
+        """Say what a reader can become certain of, one sentence per reason."""
+        if self.is_open:
+            return ["every value is published unchanged, or anyone can undo it"]
+        if self.attribute.whole_column:
+            if self.attribute.how == "average":
+                return ["the means follow from the numbers without noise. A reader who knows all "
+                        "numbers of a class but one can compute that one"]  # fmt: skip
+            return ["all numbers are published. Anyone can see which numbers occur and which do not"
+                    ]  # fmt: skip
+        found = []
+        if self.attribute.missing == "keep":
+            found.append("anyone can see who is missing; the limits hold for all others")
+        for matrix in dict.fromkeys(self.attribute.matrices):
+            if math.isinf(matrix.epsilon):
+                found.append(self._excluded(matrix))
+        return found
+
+    def group(self, matrix: Matrix) -> str:
+        """Say which group has a matrix; nothing if there is one for all."""
+        groups = self.coded.groups
+        if groups is None:
+            return ""
+        value = groups.labels.values[groups.matrices.index(matrix)]
+        return f" where `{shown(groups.column)}` is `{shown(value)}`"
+
+    def _excluded(self, matrix: Matrix) -> str:
+        found = measures.lines(matrix, [math.inf])
+        where = f"{self.group(matrix)[1:]}, ".removeprefix(", ")
+        if found is None or found.witness is None:
+            return f"{where}some reported values rule out some true values"
+        _, w, v = (category(self.coded, code) for code in found.witness)
+        told = f"{where}a reported `{v}` rules out `{w}`, for example"
+        left, exact = found.deniability[0]
+        if left > 1:
+            return f"{told}. At least {left:,} categories remain possible after any reported value"
+        return told + ". After some reported values only one category is possible" * exact
+
+    def groups(self) -> Markup | None:
+        """Tabulate the matrices, if there is one per group."""
+        if self.attribute.groups is None:
+            return None
+        strata = self.attribute.groups
+        header = [shown(strata.column), "Family", "1% becomes", "10% becomes", "Beta", "Epsilon"]
+        rows = [
+            [element("code", shown(value)), spoken(matrix.family),
+             *becomes(odds(matrix), TABLED), down(matrix.beta, 4), epsilon(matrix.epsilon)]
+            for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
+        ]  # fmt: skip
+        caption = f"{self.plain}: a matrix per group of {shown(strata.column)}"
+        return table(header, rows, caption=caption, left=(0, 1))
+
+    def precision(self, records: int, design_effect: float = 1.0) -> Precision:
+        """Compute how well proportions are estimated, under the matrix that leaves least.
+
+        Records of one unit have one true value and one draw, so units count in their place.
+        """
+        unit = self.coded.unit
+        many = records if unit is None else self.units
+        if many is None:
+            like = f"proportions, as accurately as from one record per unit of `{shown(unit)}`"
+            return Precision(note=like)
+        each = [precision(matrix, many, design_effect) for matrix in self.coded.matrices]
+        noted = next((one for one in each if one.note), None)
+        return noted or max(each, key=lambda one: one.error or 0.0)
+
+    def estimable(self) -> str:
+        """Say what can be estimated from a column of numbers."""
+        assert self.attribute.whole_column
+        if self.is_open:
+            return "everything: it is published unchanged"
+        if self.attribute.how == "average":
+            return "the mean is exact. The spread is too small, because a class has one value"
+        return ("mean, quantiles and everything else about this column only are exact. Its "
+                "correlations with other columns are weakened")  # fmt: skip
+
+
+def epsilon(x: float) -> str:
+    """Write an epsilon in four digits, infinity spelled out."""
+    return "infinite" if math.isinf(x) else up(x, 4)
+
+
+def pictures(columns: Sequence[Column]) -> list[Markup]:
+    """Draw each matrix of some columns once, unless it is too large."""
+    found: dict[Matrix, list[Column]] = {}
+    for column in columns:
+        for matrix in dict.fromkeys(column.coded.matrices):
+            found.setdefault(matrix, []).append(column)
+    return [_picture(*each) for each in found.items() if 2 <= each[0].size <= LARGEST]
+
+
+def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
+    first, *others = columns
+    same = [
+        f"{each.name}{each.group(matrix)} ("
+        + ", ".join(f"`{name}`" for name in categories(each.coded, LARGEST) or [])
+        + ")"
+        for each in others
+    ]
+    caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
+    title = f"Probability of each reported value of {first.plain}"
+    rows = matrix.to_dense().tolist()
+    return heat(rows, categories(first.coded, LARGEST), title=title, caption=said(caption))
+
+
+def by_column(told: Iterable[tuple[Column, str]]) -> list[str]:
+    """Write each sentence once, after the names of all its columns."""
+    return preview.grouped((column.attribute.columns, text) for column, text in told)
+
+
+def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:
+    """Merge rows that say the same of several columns, and put the columns first."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for column, row in rows:
+        together = " together" * (len(column.attribute.columns) > 1)
+        found.setdefault(row, []).append(column.name + together)
+    return [[said(", ".join(columns)), *map(said, row)] for row, columns in found.items()]

@@ -1,0 +1,151 @@
+"""Tables that are seen at a glance: a matrix as shaded cells, and bars with intervals.
+
+They have the colour of the text around them, so they fit light and dark pages. All can be read
+without colour: cells hold their numbers, below the names of their rows and columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from bistochastic.errors import Refused
+from bistochastic_survey.report.html.elements import Markup, element, wide
+
+# The largest matrix that is drawn.
+LARGEST = 32
+# Up to this many categories cells hold two decimals, above it whole percents.
+_FEW = 12
+# Names of columns that are longer are turned upright.
+_LEVEL = 4
+# The longest label in a picture; the whole one is in the tables.
+_LONGEST = 22
+_CUT = "\u2026"
+# Steps of darkness, and of the length of bars: each is a class.
+_SHADES = 12
+_WIDTHS = 50
+
+# The label of a bar, its number in words, where the dark part ends, and where the pale part ends.
+Item = tuple[object, str, float, float]
+
+
+def steps() -> str:
+    """Write the style of all steps. A page admits no style of single elements."""
+    shades = (f".bs-heat .bs-s{i}{{background:rgba(59,130,196,{i / 20:g})}}"
+              for i in range(1, _SHADES + 1))  # fmt: skip
+    widths = (f".bs-w{i}{{width:{100 * i / _WIDTHS:g}%}}" for i in range(_WIDTHS + 1))
+    return "".join((*shades, "\n", *widths, "\n"))
+
+
+def heat(
+    rows: Sequence[Sequence[float]],
+    labels: Sequence[object] | None = None,
+    *,
+    title: str,
+    caption: object = None,
+    first: int = 1,
+) -> Markup:
+    """Make a shaded table of a matrix: true categories down, reported ones across, at most 32.
+
+    Darker is more likely. Cells hold their numbers: two decimals up to 12 categories, above that
+    whole percents. A number is 0 only if the reported value never occurs, and the caption says so.
+    Rows and columns have the names of their categories; without ``labels`` they are numbered from
+    ``first`` on.
+    """
+    n = len(rows)
+    if n > LARGEST:
+        raise Refused("rows", f"be at most {LARGEST}", n)
+    most = max((max(row) for row in rows), default=1.0) or 1.0
+    names = short_names(range(first, first + n) if labels is None else labels)
+    kind = "bs-table bs-heat" + " bs-many" * (n > _FEW)
+    kind += " bs-up" * (max(map(len, names), default=0) > _LEVEL)
+    heads = [element("th", element("span", name), scope="col") for name in names]
+    body = [
+        element("tr", element("th", name, scope="row"),
+                [element("td", cell_text(p, n), class_=f"bs-s{math.ceil(p / most * _SHADES)}")
+                 for p in row])
+        for name, row in zip(names, rows, strict=True)
+    ]  # fmt: skip
+    above = element("tr", element("td"), element("th", "reported", colspan=n, scope="colgroup"))
+    head = element("thead", above, element("tr", element("th", "true", scope="col"), heads))
+    never = any(p == 0 for row in rows for p in row)
+    notes = "; in percent" * (n > _FEW) + "; 0: never" * never
+    made = element("table", head, element("tbody", body), class_=kind, aria_label=title)
+    return _figure(made, title, [title if caption is None else caption, notes])
+
+
+def short_names(labels: Sequence[object]) -> list[str]:
+    """Shorten the names of categories; those that are then alike get numbers."""
+    names = [_short(str(label)) for label in labels]
+    return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
+
+
+def bars(
+    items: Sequence[Item | None],
+    *,
+    title: str,
+    caption: object = None,
+    most: float | None = None,
+) -> Markup:
+    """Make a table of bars from 0: dark, and pale where an interval begins, with its numbers.
+
+    An item that is ``None`` is a gap. A bar of the length ``most`` is as wide as can be.
+    """
+    ends = [high for item in items if item is not None if math.isfinite(high := item[3])]
+    top = (most if most is not None else max(ends, default=1.0)) or 1.0
+
+    def along(value: float) -> int:
+        # An infinite value reaches the edge, and its number says so. Nothing but 0 has no bar.
+        share = min(1.0, max(0.0, value / top)) if math.isfinite(value) else 1.0
+        return max(round(_WIDTHS * share), int(share > 0))
+
+    groups: list[list[Markup]] = [[]]
+    for item in items:
+        if item is None:
+            groups.append([])
+            continue
+        label, text, low, high = item
+        dark = along(low)
+        parts = [element("span", class_=f"{kind} bs-w{width}")
+                 for kind, width in (("bs-dark", dark), ("bs-pale", along(high) - dark))
+                 if width > 0]  # fmt: skip
+        cell = element("td", element("span", parts, class_="bs-track"), text)
+        groups[-1].append(element("tr", element("th", _short(str(label)), scope="row"), cell))
+    body = [element("tbody", group) for group in groups]
+    made = element("table", body, class_="bs-table bs-bars", aria_label=title)
+    return _figure(made, title, title if caption is None else caption)
+
+
+def between(
+    label: object,
+    value: float,
+    low: float | None,
+    high: float | None,
+    shown: Callable[[float], str],
+) -> Item:
+    """Make an item of a number and, if there is one, its interval."""
+    if low is None or high is None:
+        return label, shown(value), value, value
+    return label, f"{shown(value)} ({shown(low)} to {shown(high)})", low, high
+
+
+def _figure(made: Markup, title: str, caption: object) -> Markup:
+    return element("figure", element("figcaption", caption), wide(made, title), class_="bs-figure")
+
+
+def hundredths(p: float) -> int:
+    """Write a probability in whole hundredths; 100 only if it is 1."""
+    return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
+
+
+def cell_text(p: float, n: int) -> str:
+    """Write a probability as a cell of a matrix of ``n`` categories holds it; 0 only if it is."""
+    whole = hundredths(p)
+    if n > _FEW:
+        return "<1" if p > 0 and not whole else str(whole)
+    return str(int(p)) if p in (0, 1) else f".{whole:02}" if whole else "<.01"
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split()) or "''"
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + _CUT

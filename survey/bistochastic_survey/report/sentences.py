@@ -1,0 +1,103 @@
+"""Sentences of a report: names in quotes, numbers rounded so that privacy is never overstated."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from bistochastic.formatting import shown, up
+from bistochastic_survey.report.html import Markup, element, join
+from bistochastic_survey.report.suspicion import STATED, after, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from bistochastic_survey.release.columns import Coded
+
+# The longest name in a sentence; declared categories may be whole paragraphs.
+_LONGEST = 60
+
+
+def said(sentence: str) -> Markup:
+    """Turn a sentence into markup: names in backticks, and what is strong between stars.
+
+    >>> said("column `a<b**`: **not met**")
+    'column <code>a&lt;b**</code>: <strong>not met</strong>'
+    """
+    parts = sentence.split("`")
+    return join(element("code", part) if i % 2 else _strong(part) for i, part in enumerate(parts))
+
+
+def _strong(text: str) -> list[object]:
+    return [element("strong", x) if i % 2 else x for i, x in enumerate(text.split("**"))]
+
+
+def listed(sentences: Sequence[str]) -> Markup | None:
+    """List sentences, each with its first letter large and a full stop; ``None`` without any."""
+    whole = [f"{each[:1].upper()}{each[1:]}{'.' * (each[-1:] not in '.:')}" for each in sentences]
+    return element("ul", [element("li", said(each)) for each in whole]) if whole else None
+
+
+def paragraph(sentence: str, when: object = True) -> Markup | None:
+    """Set a sentence as a paragraph; ``None`` unless ``when`` holds."""
+    return element("p", said(sentence)) if when else None
+
+
+def names(columns: Sequence[str]) -> str:
+    """Name columns inside a sentence."""
+    quoted = [f"`{shown(column)}`" for column in columns]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def becomes(most: Fraction | None, suspicions: Sequence[Fraction] = STATED) -> list[str]:
+    """Write the most that the stated suspicions can become, by the largest odds."""
+    if most is None:
+        return ["no limit"] * len(suspicions)
+    return [percent(after(each, most)) for each in suspicions]
+
+
+def count(many: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{many:,} {noun}{'s' * (many != 1)}"
+
+
+def points(share: float) -> str:
+    """Write a proportion in percentage points, in three digits and not below it."""
+    return up(100 * share, 3) if share < 10 else "above 1,000"
+
+
+def rounded(share: float, error: float) -> str:
+    """Write a proportion with as many digits as its error supports."""
+    decimals = 1 - math.floor(math.log10(100 * error)) if 0 < error < 1 else 0
+    return f"{100 * share:.{min(max(0, decimals), 6)}f}%"
+
+
+def category(attribute: Coded, code: int) -> str:
+    """Name one code of an attribute: a category, or a combination of several columns."""
+    cell = code
+    # Codes count the cells that can occur, and the impossible ones come in order.
+    for impossible in attribute.cells:
+        cell += int(impossible <= cell)
+    digits: list[str] = []
+    if cell >= math.prod(attribute.shape):
+        # After those that can be true, of which a missing value may be the last.
+        more = attribute.reported[0].values[len(attribute.axes[0]) :]
+        return name(more[cell - attribute.shape[0]])
+    for labels, size in zip(reversed(attribute.axes), reversed(attribute.shape), strict=True):
+        cell, digit = divmod(cell, size)
+        digits.append(name(labels.values[digit]) if digit < len(labels) else "(missing)")
+    return ", ".join(reversed(digits))
+
+
+def categories(attribute: Coded, most: int) -> list[str] | None:
+    """Name all codes; ``None`` if there are more than ``most``."""
+    if attribute.size > most:
+        return None
+    return [category(attribute, code) for code in range(attribute.size)]
+
+
+def name(label: object) -> str:
+    """Write a declared category, cut if it is very long."""
+    text = shown(label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

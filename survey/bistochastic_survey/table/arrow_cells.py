@@ -1,0 +1,293 @@
+"""Arrow columns rebuilt from their visible content: the door for pyarrow.
+
+A column holds more than its cells: values under a null, rows outside of a slice, entries of a
+dictionary that no row has, the order of those entries, metadata of the type. Nothing of this is
+copied. Columns made from equal cells and an equal type are equal, byte by byte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bistochastic import backend
+from bistochastic_survey.table.arrays import in_order, one_nan, solid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic_survey.table.frames import Mask
+
+    # An Arrow column, in one chunk or in several.
+    Cells: TypeAlias = pa.Array | pa.ChunkedArray
+
+# Bytes that the offsets of a string column can count, and rows of a chunk if there are more.
+_MOST, _ROWS = (1 << 31) - 1, 1 << 16
+VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary; of any other type, itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def spelled_out(column: Cells) -> Cells:
+    """Return a column without a dictionary."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def is_string(kind: pa.DataType) -> bool:
+    """Whether a type holds strings, in any layout."""
+    return kind in _STRINGS
+
+
+def flags(found: Cells, missing: bool = False) -> Mask:
+    """Read a column of booleans as an array, with this value for missing ones."""
+    return np.array(found.fill_null(missing), bool)
+
+
+def nulls(column: Cells) -> Mask | None:
+    """Find which cells are null; None if none is."""
+    return flags(column.is_null()) if column.null_count else None
+
+
+def memory(buffer: pa.Buffer | None, kind: str) -> np.ndarray:
+    """Read a buffer as an array over the same memory; empty without a buffer."""
+    if not buffer:
+        return np.empty(0, kind)
+    array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
+    # A buffer from a message of another process may be at an odd address.
+    return solid(array, array.dtype)
+
+
+def spelled_of(given: object) -> pa.ChunkedArray | None:
+    """Read a column of strings or bytes as a chunked array; None if it holds anything else."""
+    try:
+        if hasattr(given, "to_arrow"):
+            found = given.to_arrow()
+        else:
+            known = isinstance(given, pa.Array | pa.ChunkedArray)
+            found = given if known else pa.array(getattr(given, "array", given))
+        if isinstance(found, pa.Array):
+            found = pa.chunked_array([found], found.type)
+        if not isinstance(found, pa.ChunkedArray):
+            return None
+        values = value_type(found.type)
+        if not (is_string(values) or values in _BYTES or pa.types.is_fixed_size_binary(values)):
+            return None
+        # The one layout that the core reads.
+        wide = _LARGE[pa.string() if is_string(values) else pa.binary()]
+        return spelled_out(found).cast(wide)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+        # Categories of several kinds, for example, which are read one by one.
+        return None
+
+
+def ids_of(column: pa.ChunkedArray) -> backend.Ids:
+    """Read ids from the buffers of :func:`spelled_of`: no Python object is made per record."""
+    parts = []
+    for chunk in column.chunks:
+        _, offsets, data = chunk.buffers()
+        places = memory(offsets, "i8")[chunk.offset :][: len(chunk) + 1]
+        parts.append((places, memory(data, "u1")))
+    return backend.Ids.of_buffers(parts, text=is_string(column.type))
+
+
+def declared(
+    kind: pa.DataType, leaf: Callable[[pa.DataType], pa.DataType] = lambda kind: kind
+) -> pa.DataType:
+    """Return a type without notes; whether a part of it may be missing is not said either.
+
+    ``leaf`` is applied to the types that have no parts.
+
+    >>> declared(pa.list_(pa.field("item", pa.int8(), nullable=False, metadata={"who": "Ann"})))
+    ListType(list<item: int8>)
+    """
+    types = pa.types
+
+    def plain(field: pa.Field) -> pa.Field:
+        return pa.field(field.name, declared(field.type, leaf))
+
+    if types.is_struct(kind):
+        return pa.struct([plain(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(declared(kind.key_type, leaf), plain(kind.item_field))
+    for is_one, make in (
+        (types.is_list, pa.list_),
+        (types.is_large_list, pa.large_list),
+        (types.is_list_view, pa.list_view),
+        (types.is_large_list_view, pa.large_list_view),
+    ):
+        if is_one(kind):
+            return make(plain(kind.value_field))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(plain(kind.value_field), kind.list_size)
+    return leaf(kind)
+
+
+def is_declared(kind: pa.DataType) -> bool:
+    """Whether a type keeps its categories and their order: one of an ordered dictionary."""
+    if pa.types.is_dictionary(kind):
+        return bool(kind.ordered)
+    return any(is_declared(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def column(given: Cells, order: np.ndarray | None = None) -> Cells:
+    """Rebuild a column in one chunk, or in several if its strings are too long; rows in order."""
+    kind = given.type
+    long = kind in _LARGE and given.nbytes > _MOST
+    if not long or (pc.sum(pc.binary_length(given)).as_py() or 0) <= _MOST:
+        return pa.chunked_array([made(given, order)])
+    large = made(given.cast(_LARGE[kind]), order)
+    starts = range(0, len(large), _ROWS)
+    return pa.chunked_array([large.slice(start, _ROWS).cast(kind) for start in starts])
+
+
+def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
+    """Return the visible cells of an array, or of one in chunks, as a new array; rows in order."""
+    given = whole(given)
+    kind, types = given.type, pa.types
+    if types.is_run_end_encoded(kind):
+        plain = made(pc.run_end_decode(given), order)
+        return pc.run_end_encode(plain, run_end_type=kind.run_end_type)
+    if order is not None:
+        given = taken(given, order)
+    missing = nulls(given)
+    if types.is_dictionary(kind):
+        return _listed(given)
+    if types.is_null(kind):
+        return pa.nulls(len(given))
+    if isinstance(given, pa.ExtensionArray):
+        return pa.ExtensionArray.from_storage(kind, made(given.storage))
+    if types.is_boolean(kind):
+        return pa.Array.from_buffers(kind, len(given), [_valid(missing), _bits(flags(given))])
+    if kind in VIEWS:
+        return made(given.cast(VIEWS[kind])).cast(kind)
+    if is_string(kind) or kind in _BYTES:
+        return _texts(given, missing)
+    mask = None if missing is None else pa.array(missing)
+    if types.is_list(kind) or types.is_large_list(kind):
+        lengths = np.asarray(pc.list_value_length(given).fill_null(0))
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        small = offsets.astype(np.int32 if types.is_list(kind) else np.int64)
+        # Without the items of a list that is missing.
+        items = made(given.flatten())
+        return type(given).from_arrays(pa.array(small), items, type=declared(kind), mask=mask)
+    if types.is_struct(kind):
+        fields = list(declared(kind))
+        if not fields:
+            return pa.Array.from_buffers(kind, len(given), [_valid(missing)])
+        parts = [made(part) for part in given.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    if types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
+        return _fixed(given, missing)
+    return pa.array(given.to_pylist(), declared(kind))
+
+
+def taken(given: Cells, order: np.ndarray) -> Cells:
+    """Return the rows of an array in order; pyarrow does not accept views."""
+    kind, rows = given.type, pa.array(order)
+    return given.cast(VIEWS[kind]).take(rows).cast(kind) if kind in VIEWS else given.take(rows)
+
+
+def whole(given: Cells) -> pa.Array:
+    """Join chunks to one array; dictionaries inside of others that differ are joined by value."""
+    if not isinstance(given, pa.ChunkedArray):
+        return given
+    if given.num_chunks < 2:
+        return given.chunk(0) if given.num_chunks else pa.nulls(0, given.type)
+    try:
+        return given.combine_chunks()
+    except pa.ArrowNotImplementedError:
+        return pa.array(given.to_pylist(), declared(given.type))
+
+
+def _bits(found: Mask) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(found, bitorder="little"))
+
+
+def _valid(missing: Mask | None) -> pa.Buffer | None:
+    return None if missing is None else _bits(~missing)
+
+
+def _fixed(given: pa.Array, missing: Mask | None) -> pa.Array:
+    """Cells of this many bytes, zeros for missing ones."""
+    width, rows = given.type.bit_width // 8, len(given)
+    cells = np.zeros(rows * width, np.uint8)
+    buffer = given.buffers()[1]
+    if buffer is not None and width:
+        cells[:] = np.frombuffer(buffer, np.uint8, rows * width, given.offset * width)
+    if missing is not None and width:
+        cells.reshape(rows, width)[missing] = 0
+    if pa.types.is_floating(given.type):
+        one_nan(cells.view(f"f{width}"))
+    return pa.Array.from_buffers(given.type, rows, [_valid(missing), pa.py_buffer(cells)])
+
+
+def _texts(given: pa.Array, missing: Mask | None) -> pa.Array:
+    """Strings or bytes one after the other, nothing for missing ones."""
+    rows, kind = len(given), "i4" if given.type in _LARGE else "i8"
+    _valid_bits, places, data = given.buffers()
+    if not rows or places is None:
+        return pa.array([], given.type)
+    size = np.dtype(kind).itemsize
+    offsets = np.frombuffer(places, np.uint8, (rows + 1) * size, given.offset * size).view(kind)
+    start, end = int(offsets[0]), int(offsets[-1])
+    cells = np.zeros(0, np.uint8)
+    if data is not None:
+        cells = np.frombuffer(data, np.uint8, end - start, start)
+    lengths = np.diff(offsets)
+    if missing is not None and lengths[missing].any():
+        cells = cells[np.repeat(~missing, lengths)]
+        lengths = np.where(missing, 0, lengths)
+    ends = np.zeros(rows + 1, kind)
+    np.cumsum(lengths, out=ends[1:])
+    buffers = [_valid(missing), pa.py_buffer(ends), pa.py_buffer(cells.copy())]
+    return pa.Array.from_buffers(given.type, rows, buffers)
+
+
+def _listed(given: pa.Array) -> pa.Array:
+    """Places in a dictionary: all of a declared one, else the values that occur, in order."""
+    kind, entries = given.type, given.dictionary
+    places = given.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    missing, none = flags(given.indices.is_null()), nulls(entries)
+    if none is not None:
+        missing |= none[places]
+    if kind.ordered:
+        values = made(entries)
+    else:
+        used = np.unique(places[~missing])
+        values, ranks = _ranked(made(entries, used))
+        codes = np.zeros(max(len(entries), 1), places.dtype)
+        codes[used] = ranks
+        places = codes[places]
+    places = np.where(missing, places.dtype.type(0), places)
+    indices = pa.array(places, kind.index_type, mask=missing if missing.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
+
+
+def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """Different values in order, and the place of each that was given."""
+    kind, types = values.type, pa.types
+    quick = (types.is_string, types.is_large_string, types.is_integer, types.is_temporal)
+    if any(is_one(kind) for is_one in quick):
+        encoded = values.dictionary_encode()
+        order = pc.sort_indices(encoded.dictionary).to_numpy()
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        unique = encoded.dictionary
+    else:
+        # Told apart by how they are written: 0.0 is not -0.0, and one NaN is another.
+        seen: dict[str, int] = {}
+        listed = values.to_pylist()
+        codes = np.array([seen.setdefault(repr(v), len(seen)) for v in listed], np.intp)
+        first = np.unique(codes, return_index=True)[1]
+        unique = values.take(pa.array(first, pa.int64()))
+        order = np.array(in_order([listed[i] for i in first]), np.intp)
+    return made(unique, order), np.argsort(order)[codes]

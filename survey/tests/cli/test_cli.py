@@ -1,0 +1,244 @@
+"""The command line, as a user sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+import bistochastic_survey as sv
+from bistochastic.formatting import down
+from bistochastic_survey import __main__, cli
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli.main, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_demo_goes_the_whole_way() -> None:
+    text = run("demo")
+    for words in ("1. The plan", "2. The protected table", "3. The certificate", "4. Estimates"):
+        assert words in text
+    assert "2,201 people" in text
+    assert "beta 0.6, epsilon 7.507" in text
+    assert "Published unchanged: the order of the rows" in text
+    assert "crew -> " in text
+    # 2,201 people before and after, whatever was drawn.
+    rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
+    counts = [row for row in rows if row[1] in ("no", "yes")]
+    assert [row[2] for row in counts] == ["1,490", "711"]
+    for at in (2, 3, 4):
+        # Estimates sum to everyone too, each rounded for show.
+        assert abs(sum(int(row[at].replace(",", "")) for row in counts) - 2201) <= (at == 4)
+    joint = [
+        line.split()[-3:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
+    ]
+    assert [row[0] for row in joint] == ["670", "192", "141", "118"]
+    assert max(map(len, text.splitlines())) <= 92
+
+
+def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
+    path = tmp_path / "titanic.csv"
+    assert "titanic.codebook.csv" in run("demo", "--data", str(path))
+    lines = path.read_text().splitlines()
+    assert lines[0] == "class,sex,age,survived"
+    assert len(lines) == 2202
+    codebook = (tmp_path / "titanic.codebook.csv").read_text().splitlines()
+    assert codebook[:2] == ["column,category", "class,1st"]
+    assert "`data` must be a new file" in refusal("demo", "--data", str(path))
+    assert "got No such file" in refusal("demo", "--data", str(tmp_path / "no" / "x.csv"))
+
+
+def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
+    path = tmp_path / "survey.key"
+    text = run("key", "new", str(path))
+    assert bs.Key.from_file(path).fingerprint in text
+    assert path.read_text().strip() not in text
+    result = CliRunner().invoke(cli.main, ["key", "new", str(path)])
+    assert result.exit_code == 1
+    assert "`path` must be a new file" in result.output
+    missing = CliRunner().invoke(cli.main, ["key", "new", str(tmp_path / "none" / "key")])
+    assert missing.exit_code == 1
+    assert "Traceback" not in missing.output
+
+
+def test_inspect() -> None:
+    text = run("inspect", "randomized_response", "--size", "12", "--beta", "0.6")
+    m = bs.randomized_response(12, beta=0.6)
+    assert re.search(r"^beta +0\.6 +exact", text, re.M)
+    assert re.search(r"^channel capacity, any prior, bits +1\.43399 +exact", text, re.M)
+    assert str(m.parameters["keep"]) in text
+    assert "a reported value rules out a true one" in run("inspect", "blocks", "--sizes", "2,3")
+    assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--truthfulness", "2/3")
+    assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
+    assert "size        3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
+    none = run("inspect", "randomized_response", "--size", "3", "--epsilon", "0")
+    assert re.search(r"^epsilon +0 +exact", none, re.M)
+
+
+def test_a_matrix_from_a_file(tmp_path: Path) -> None:
+    m = bs.tridiagonal(0.25, size=3)
+    np.save(tmp_path / "m.npy", m.to_dense())
+    np.savez(tmp_path / "m.npz", m.to_dense())
+    np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
+    (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
+    (tmp_path / "ragged.csv").write_text("1,0\n0\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "bad.csv").write_text("1,0\n0,x\n")
+    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
+    (tmp_path / "bad.npy").write_bytes(b"")
+    (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
+    assert "size        2" in run("inspect", str(tmp_path / "sheet.CSV"))
+    np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
+    for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
+        text = run("inspect", str(tmp_path / name))
+        assert "family      dense" in text
+        assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
+    assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
+    for name, sentence in {
+        "ragged.csv": "rows of one length",
+        "empty.csv": "rows of one length",
+        "bad.csv": "row 1, column 1",
+        "bad.npz": "a whole .npz file",
+        "bad.npy": "a whole .npy file",
+        "two.npz": "one array; got 2",
+    }.items():
+        result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
+        assert result.exit_code != 0
+        assert sentence in result.output
+    np.savetxt(tmp_path / "cost.csv", [[0, 1, 2], [1, 0, 1], [2, 1, 0]], delimiter=",")
+    text = run("inspect", "gibbs", "--cost", str(tmp_path / "cost.csv"), "--beta", "0.5")
+    assert re.search(r"^beta +0\.5", text, re.M)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
+        (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
+        (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
+        (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
+        *[
+            ([*words, "x" * 5000 + ".json", *more], "; got ")
+            for words, more in (
+                (["verify"], []),
+                (["inspect"], []),
+                (["plan"], []),
+                (["report"], ["--out", "x.html"]),
+                (["plan", __file__, "--out"], []),
+            )
+        ],
+    ],
+)
+def test_the_command_line_answers_bad_input_in_one_sentence(
+    arguments: list[str], sentence: str
+) -> None:
+    result = CliRunner().invoke(cli.main, arguments)
+    assert result.exit_code != 0
+    assert sentence in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_console_script_runs() -> None:
+    (entry,) = metadata.entry_points(group="console_scripts", name="bistochastic")
+    assert entry.load() is __main__.run
+    script = shutil.which("bistochastic", path=sysconfig.get_path("scripts"))
+    assert script is not None
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert bs.__version__ in done.stdout
+
+
+def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
+    # It takes longer to import than most commands run, and pyarrow would.
+    plan = sv.Plan([sv.Categorical("a", ["x", "y"], "uniform"), sv.Numeric("b", "uniform")])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "in.csv").write_text("a,b\nx,1\ny,2\n")
+    words = ["-m", "bistochastic", "protect", "in.csv", "out.csv", "--plan", "plan.toml"]
+    done = subprocess.run([sys.executable, "-X", "importtime", *words], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert "pyarrow.lib" in done.stderr
+    assert "pandas.core" not in done.stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
+
+
+def refusal(*arguments: str) -> str:
+    result = CliRunner().invoke(cli.main, arguments)
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: `.*` must .*; got .*\n", result.output), result.output
+    return result.output
+
+
+def npy(header: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[" * 2000,
+        "[" * 2000 + "]" * 2000,
+        "(" * 2000,
+        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "-" * 2000 + "1}",
+        "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
+        # Python warns of the escape.
+        "{'d\\escr': '<f8', 'fortran_order': False, 'shape': (2, 2)}",
+        "",
+    ],
+)
+def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "m.npy"
+    path.write_bytes(npy(header) + b"\0" * 64)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert "must be a whole .npy file of numbers" in refusal("inspect", str(path))
+    assert not said
+
+
+INTERRUPTS = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, *more):
+        if name == os.environ["INTERRUPT_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+# Where the tests run in the background, the signal is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
+@pytest.mark.parametrize("script", [False, True])
+def test_ctrl_c_ends_the_command_quietly(tmp_path: Path, script: bool) -> None:
+    # A command that runs imports it.
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
+    words = [sys.executable, "-m", "bistochastic"]
+    if script:
+        words = [shutil.which("bistochastic", path=sysconfig.get_path("scripts")) or ""]
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": "bistochastic.measures.assemble"}
+    done = subprocess.run(
+        [*words, "inspect", "uniform", "--size", "3"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "\n")

@@ -1,0 +1,17 @@
+"""Every class that the package returns: those that the pages of the reference document."""
+
+from importlib import import_module
+from pathlib import Path
+
+_PAGES = Path(__file__).parents[2] / "docs" / "reference" / "api"
+_NAMED = [
+    line.removeprefix(".. autoclass:: ")
+    for page in sorted(_PAGES.glob("*.rst"))
+    for line in page.read_text(encoding="utf-8").splitlines()
+    if line.startswith(".. autoclass:: ")
+]
+HOMES = dict(reversed(name.rpartition(".")[::2]) for name in _NAMED)
+"""The module of each class, by its name."""
+CLASSES: dict[str, type] = {
+    name: getattr(import_module(home), name) for name, home in sorted(HOMES.items())
+}

@@ -1,0 +1,167 @@
+"""The JavaScript client gives the reported values of the vectors: in Node and in Chromium.
+
+``make test-clients`` runs all of it. In ``make test``, Node's part runs if ``node`` is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import protocol
+
+CLIENT = Path(__file__).parents[2] / "clients" / "js"
+VECTORS = CLIENT.parent.parent / "clients" / "vectors.json"
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="no node on this machine")
+needs_browser = pytest.mark.skipif(
+    not os.environ.get("BISTOCHASTIC_CLIENTS"), reason="make test-clients opens a browser"
+)
+PAGE = """<!doctype html><meta charset="utf-8"><pre id="out">waiting</pre>
+<script type="module">
+import {{ check }} from "./vectors.js";
+const {{ cases, wrong }} = check({vectors});
+document.querySelector("#out").textContent = `done: ${{cases}} cases, ${{wrong.length}} wrong`;
+</script>
+"""
+
+
+def copy(folder: Path, change: tuple[str, str] | None = None) -> Path:
+    """The client in a folder of its own, maybe with a change."""
+    for path in CLIENT.glob("*.js*"):
+        shutil.copy(path, folder)
+    if change is not None:
+        path = folder / "bistochastic.js"
+        source = path.read_text("utf-8")
+        assert source.count(change[0]) >= 1
+        path.write_text(source.replace(*change), "utf-8")
+    return folder
+
+
+def node(folder: Path) -> subprocess.CompletedProcess[str]:
+    assert NODE is not None
+    environment = {**os.environ, "BISTOCHASTIC_VECTORS": str(VECTORS)}
+    return subprocess.run(
+        [NODE, "--test", "vectors.test.js"],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def run(folder: Path, script: str) -> str:
+    """What a script next to the client prints."""
+    assert NODE is not None
+    (folder / "script.mjs").write_text(script, "utf-8")
+    done = subprocess.run(
+        [NODE, "script.mjs"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_client_plans_follow_their_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((VECTORS.parent / "client.json").read_text("utf-8"))
+    judge = jsonschema.Draft202012Validator(schema)
+    found = json.loads(VECTORS.read_text("utf-8"))
+    plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]
+    assert len(plans) > 20
+    for plan in plans:
+        judge.validate(plan)
+        assert not judge.is_valid({**plan, "protocol": 2})
+        assert not judge.is_valid({**plan, "key": "secret"})
+
+
+@needs_node
+def test_node_gives_the_values_of_all_vectors(tmp_path: Path) -> None:
+    done = node(copy(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_node
+def test_node_computes_the_digest_of_the_page(tmp_path: Path) -> None:
+    found = json.loads(VECTORS.read_text("utf-8"))
+    plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]
+    script = f"""import {{ digestOf }} from "./bistochastic.js";
+import {{ readFileSync }} from "node:fs";
+const {{ plans, tables_of_clients: more }} = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
+console.log(JSON.stringify([...plans, ...more].map(({{ plan }}) => digestOf(plan))));"""
+    said = json.loads(run(copy(tmp_path), script))
+    for plan, digest in zip(plans, said, strict=True):
+        used = {name: value for name, value in plan.items() if name != "digest"}
+        text = json.dumps(used, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert protocol.blake3(text.encode()).hex() == digest
+
+
+@needs_node
+def test_a_snapshot_of_the_heap_does_not_hold_the_key(tmp_path: Path) -> None:
+    script = f"""import {{ respond }} from "./bistochastic.js";
+import {{ readFileSync }} from "node:fs";
+import {{ writeHeapSnapshot }} from "node:v8";
+const {{ plans }} = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
+const {{ plan, records: [{{ record }}] }} = plans[0];
+const key = Uint8Array.from({{ length: 32 }}, (_, i) => 65 + i * 7 % 26);
+globalThis.held = [plan, respond(plan, key, record, 1), respond(plan, key, record, "text")];
+writeHeapSnapshot("all.heapsnapshot");"""
+    run(copy(tmp_path), script)
+    key = "".join(chr(65 + i * 7 % 26) for i in range(32))
+    text = (tmp_path / "all.heapsnapshot").read_text("utf-8")
+    # Strings of the plan are in the snapshot, so a string of the key would be.
+    assert "job 19" in text
+    assert key[:16] not in text
+
+
+CHANGES = [
+    ("version 1", "version 2"),
+    ("0x6a09e667", "0x6a09e668"),
+    ("i < 10; i++) round", "i < 9; i++) round"),
+    ("KEYED = 16", "KEYED = 32"),
+    ("1n << 63n", "1n << 62n"),
+    ("let k = 4n", "let k = 5n"),
+    ("(1n << bits) - 2n", "(1n << bits) - 1n"),
+    ("size <= 256n", "size <= 255n"),
+]
+
+
+@needs_node
+@pytest.mark.parametrize("change", CHANGES, ids=[old for old, _ in CHANGES])
+def test_a_changed_constant_fails_in_node(tmp_path: Path, change: tuple[str, str]) -> None:
+    assert node(copy(tmp_path, change)).returncode != 0
+
+
+def in_chromium(folder: Path) -> str:
+    """What a page says after running all vectors, in a browser that reaches no host."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert browser is not None, "Chromium is missing: make test-browser INSTALL=1 installs Debian's"
+    page = folder / "page.html"
+    page.write_text(PAGE.format(vectors=VECTORS.read_text("utf-8")), "utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --allow-file-access-from-files"
+    words = [
+        browser, *flags.split(), "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--virtual-time-budget=60000", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=200)
+    found = re.search(r"<pre id=\"out\">(.*?)</pre>", done.stdout)
+    assert found is not None, done.stderr
+    return found[1]
+
+
+@needs_browser
+def test_chromium_gives_the_values_of_all_vectors(tmp_path: Path) -> None:
+    said = in_chromium(copy(tmp_path))
+    assert re.fullmatch(r"done: \d{3,} cases, 0 wrong", said), said
+
+
+@needs_browser
+def test_the_client_is_small(tmp_path: Path) -> None:
+    """At most 9 kB, if esbuild is installed to minify it."""
+    minifier = shutil.which("esbuild")
+    if minifier is None:
+        pytest.skip("no esbuild on this machine")
+    words = [minifier, "--minify", "--format=esm", "--target=es2022", "bistochastic.js"]
+    done = subprocess.run(words, cwd=CLIENT, capture_output=True, check=True)
+    assert len(done.stdout) <= 9000

@@ -1,0 +1,344 @@
+"""README and the pages of docs/ and examples/: examples run, commands work, links lead on.
+
+``make docs`` builds the site from the same pages and checks the links between them;
+``survey/tests/test_site.py`` looks at what it built."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import bistochastic as bs
+from bistochastic_survey import cli
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path
+    for path in (README, *sorted(DOCS.rglob("*.md")), ROOT / "examples" / "README.md")
+    if path.is_file()
+}
+every_page = pytest.mark.parametrize("name", PAGES)
+
+# Everything that has links: the pages above, what else is at the top, and the tutorials.
+LINKED = PAGES | {
+    path.relative_to(ROOT).as_posix(): path
+    for path in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.ipynb")))
+}
+# Files of this repository are linked by their path, which works in every clone and at every commit.
+ABSOLUTE = re.compile(
+    r"https://(?:github\.com/bistochastic/bistochastic/(?:blob|tree|raw)/"
+    r"|raw\.githubusercontent\.com/bistochastic/|bistochastic\.github\.io/bistochastic/.)"
+)
+# These commands build or install. Everything else in a shell example is run.
+BUILDS = ("make ", "pip install ")
+# `text` is the code of other software; tests of the clients run JavaScript.
+LANGUAGES = ("python", "sh", "text", "js")
+FENCE = re.compile(r"^```(\w*)$")
+DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Names of the package in text and code: `bs.kron`, `bs.errors.GuaranteeError`.
+NAME = re.compile(r"\bbs\.([A-Za-z_]\w*(?:\.\w+)*)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences."""
+
+    language: str
+    start: int
+    lines: tuple[str, ...]
+
+
+def blocks(text: str) -> list[Block]:
+    found: list[Block] = []
+    inside: tuple[str, int] | None = None
+    held: list[str] = []
+    blank = DIRECTIVE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for number, line in enumerate(blank.splitlines()):
+        fence = FENCE.match(line)
+        if fence and inside is None:
+            inside, held = (fence[1], number + 1), []
+        elif fence and inside is not None:
+            found.append(Block(*inside, tuple(held)))
+            inside = None
+        elif inside is not None:
+            held.append(line)
+    assert inside is None, "a fence is not closed"
+    return found
+
+
+def run_examples(name: str, text: str) -> str:
+    """What the examples of a page get wrong. They share their names, and get none from outside."""
+    # Line numbers stay those of the page.
+    lines = [""] * len(text.splitlines())
+    for block in blocks(text):
+        if block.language == "python":
+            lines[block.start : block.start + len(block.lines)] = block.lines
+    parser = doctest.DocTestParser()
+    examples = parser.get_doctest("\n".join(lines) + "\n", {}, name, name, 0)
+    said: list[str] = []
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(examples, out=said.append)
+    return "".join(said)
+
+
+def commands(text: str) -> list[str]:
+    """The lines of the shell examples, without remarks."""
+    shell = [line for block in blocks(text) if block.language == "sh" for line in block.lines]
+    return [line for line in shell if line.strip() and not line.startswith("#")]
+
+
+def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As a user would in that folder, with the package that is tested here."""
+    programs = folder / ".programs"
+    programs.mkdir(exist_ok=True)
+    program = programs / "bistochastic"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
+    program.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def command_of(line: str) -> str:
+    """The command of the package that a line is, or nothing where a shell does more than that."""
+    words = shlex.split(line, comments=True)
+    bare = re.sub(r"'[^']*'", "", line.split("#")[0])
+    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", bare)
+    return words[1] if plain else ""
+
+
+def first_pages() -> dict[str, str]:
+    """Every command with the page that has it first, where it is run in a process of its own."""
+    found: dict[str, str] = {}
+    for name, path in PAGES.items():
+        for line in commands(path.read_text()):
+            found.setdefault(command_of(line), name)
+    return found
+
+
+def run_inside(line: str) -> tuple[int, str]:
+    """A command without a process of its own: its exit code and what it says."""
+    from click.testing import CliRunner
+
+    done = CliRunner().invoke(cli.main, shlex.split(line, comments=True)[1:])
+    return done.exit_code, f"{done.output}{done.exception or ''}"
+
+
+def anchors(text: str) -> set[str]:
+    """The names that headings can be linked by."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.M)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def prose(path: Path) -> str:
+    """The Markdown of a page, or of the cells of a tutorial."""
+    if path.suffix != ".ipynb":
+        return path.read_text()
+    cells = json.loads(path.read_text())["cells"]
+    return "\n\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    found = []
+    for link in LINK.findall(text):
+        file, _, anchor = link.partition("#")
+        target = path.parent / file if file else path
+        if re.match(r"[a-z]+:", link):
+            exists = not ABSOLUTE.match(link)
+        else:
+            exists = target.exists()
+            if exists and anchor and target.suffix in (".md", ".ipynb"):
+                exists = anchor in anchors(prose(target))
+        if not exists:
+            found.append(link)
+    return found
+
+
+@every_page
+def test_examples_give_what_is_shown(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = run_examples(name, PAGES[name].read_text())
+    assert not wrong, wrong
+
+
+@every_page
+def test_no_example_escapes_the_tests(name: str) -> None:
+    for block in blocks(PAGES[name].read_text()):
+        at = f"{name}:{block.start}"
+        assert block.language in LANGUAGES, f"{at}: say which of {LANGUAGES}"
+        if block.language == "python":
+            # All of it is behind prompts or is what they print.
+            assert block.lines[0].startswith(">>> "), at
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell examples are for a POSIX shell")
+@every_page
+def test_commands_succeed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = first_pages()
+    for line in commands(PAGES[name].read_text()):
+        command = command_of(line)
+        if line.startswith(BUILDS):
+            continue
+        if command and first[command] != name:
+            code, said = run_inside(line)
+        else:
+            done = run_command(line, tmp_path)
+            code, said = done.returncode, done.stdout + done.stderr
+        assert code == 0, f"{line}\n{said}"
+
+
+@every_page
+def test_builds_that_are_named_exist(name: str) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make (\w+)", PAGES[name].read_text()):
+        assert re.search(rf"^{target}:", makefile, flags=re.M), target
+    for line in commands(PAGES[name].read_text()):
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", makefile, flags=re.M), line
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_links_lead_somewhere(name: str) -> None:
+    assert broken_links(LINKED[name], prose(LINKED[name])) == []
+
+
+@pytest.mark.parametrize("name", [*LINKED, "scripts/trace.sh"])
+def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
+    for file in re.findall(r"\bdocs/[\w/]+\.(?:md|rst|ipynb)\b", prose(ROOT / name)):
+        assert (ROOT / file).is_file(), file
+
+
+@every_page
+def test_names_of_the_package_exist(name: str) -> None:
+    for dotted in set(NAME.findall(PAGES[name].read_text())):
+        found: object = bs
+        for part in dotted.split("."):
+            assert hasattr(found, part), f"bs.{dotted}"
+            found = getattr(found, part)
+
+
+def test_the_readme_is_short_and_says_how_strong_its_example_is() -> None:
+    text = README.read_text()
+    assert len(text.splitlines()) <= 110
+    assert "`make demo`" in text
+    assert "`make test`" in text
+    assert "epsilon=1)" in text
+    assert "add up to epsilon 4" in text
+    # The first call of `protect` is one that may be copied.
+    assert "insecure" not in text
+
+
+def test_every_howto_has_examples() -> None:
+    for name, path in PAGES.items():
+        if name.startswith("docs/howto/"):
+            assert blocks(path.read_text()), name
+
+
+def directives(path: Path) -> list[str]:
+    return re.findall(r"^\.\. auto\w+:: bistochastic\.(\S+)$", path.read_text(), flags=re.M)
+
+
+def documented(name: str) -> Any:
+    """What a page of the reference names: of the top or of a module, if both have the name."""
+    home, _, last = name.rpartition(".")
+    return getattr(import_module(f"bistochastic.{home}".rstrip(".")), last)
+
+
+def test_the_api_pages_have_every_public_name_once() -> None:
+    listed = [name for path in (DOCS / "reference/api").glob("*.rst") for name in directives(path)]
+    assert len(listed) == len(set(listed))
+    modules = {name for name in bs.__all__ if isinstance(getattr(bs, name), ModuleType)}
+    public = {name: getattr(bs, name) for name in bs.__all__ if name not in modules}
+    for module in {*modules, "backend"}:
+        held = getattr(bs, module)
+        public |= {f"{module}.{name}": getattr(held, name) for name in held.__all__}
+    described = [documented(name) for name in listed]
+    assert len({id(each) for each in described}) == len(described)
+    assert {id(each) for each in described} >= {id(each) for each in public.values()}
+
+
+def test_every_parameter_of_the_api_is_described() -> None:
+    pytest.importorskip("sphinx")
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    used: set[tuple[str, str]] = set()
+    for path in (DOCS / "reference/api").glob("*.rst"):
+        for name in directives(path):
+            found = documented(name)
+            methods = vars(found) if isinstance(found, type) else {}
+            called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
+            kind = "class" if isinstance(found, type) else "function"
+            called |= {name: found} if conf["has_parameters"](kind, name) else {}
+            for function, held in called.items():
+                if not callable(held) or ":param" in (held.__doc__ or ""):
+                    continue
+                described = conf["describe_parameters"](function, held)
+                missing = [each for each, words in described.items() if not words]
+                assert not missing, f"docs/parameters.toml: {function}: {missing}"
+                used |= {(function, each) for each in described}
+    for table, words in conf["PARAMETERS"].items():
+        if table != "common":
+            assert {(table, each) for each in words} <= used, table
+
+
+def test_the_page_of_commands_has_every_command() -> None:
+    page = (DOCS / "reference" / "cli.rst").read_text()
+    [listed] = re.findall(r"^ +:commands: (.*)$", page, flags=re.M)
+    assert sorted(listed.split(",")) == sorted(cli.main.commands)
+
+
+def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
+    right, wrong = "```python\n>>> 1 + 1\n2\n```\n", "```python\n>>> 1 + 1\n3\n```\n"
+    assert not run_examples("page", right)
+    assert "page" in run_examples("page", wrong)
+    assert "NameError" in run_examples("page", "```python\n>>> bs.uniform(2)\n```\n")
+    assert commands("```sh\n# a remark\nbistochastic key\n```\n") == ["bistochastic key"]
+    assert run_command("bistochastic --version", tmp_path).returncode == 0
+    assert run_command("bistochastic inspect nothing --size 2", tmp_path).returncode == 1
+    assert run_inside("bistochastic inspect uniform --size 2  # a remark")[0] == 0
+    assert run_inside("bistochastic inspect nothing --size 2")[0] == 1
+    assert command_of("bistochastic key new x  # y > z") == "key"
+    assert command_of("bistochastic regress x --formula 'a ~ b'") == "regress"
+    assert command_of("bistochastic key new x > y") == command_of("printf x") == ""
+    assert set(first_pages()) - {""} == set(cli.main.commands)
+    page = tmp_path / "page.md"
+    page.write_text("# A b\n")
+    good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"
+    assert broken_links(page, good) == []
+    assert broken_links(page, bad) == ["page.md#c", "none.md"]
+    ours = "https://github.com/bistochastic/bistochastic"
+    assert broken_links(page, f"[x]({ours}) [y]({ours}/blob/main/README.md)") == [
+        f"{ours}/blob/main/README.md"
+    ]
+    tutorial = tmp_path / "tutorial.ipynb"
+    tutorial.write_text(
+        '{"cells": [{"cell_type": "markdown", "source": ["# A b\\n", "[x](none)"]}]}'
+    )
+    assert broken_links(tutorial, prose(tutorial)) == ["none"]
+    assert broken_links(page, "[x](tutorial.ipynb#a-b)") == []

@@ -1,0 +1,62 @@
+"""Type checkers see what a user gets in ``typed_user.py``: mypy, and pyright if it is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import typed_user
+from bistochastic import _core, families
+
+ROOT = Path(__file__).parents[2]
+USER = ROOT / "tests" / "typed_user.py"
+# A line for each mistake that a checker has to see.
+WRONG = """
+import bistochastic_survey as sv
+import polars as pl
+plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomised_response", beta=0.6)])
+release: Release[int] = plan.protect(pl.DataFrame({"sex": ["F"]}))
+release.count({"sex": "F"}, design=sv.Design(weight="w"))
+plan.protect(release.data, relase="a")
+plan.on(pl.LazyFrame(), id_column="person")
+release.estimate("sex").to_frame("pandsa")
+"""
+
+
+def checked(tool: list[str], *paths: Path) -> str:
+    found = subprocess.run(
+        [*tool, *map(str, paths)], cwd=ROOT, capture_output=True, text=True, check=False,
+        timeout=280, env={**os.environ, "MYPYPATH": str(ROOT / "python")},
+    )  # fmt: skip
+    return found.stdout + found.stderr
+
+
+def test_what_a_user_writes_runs() -> None:
+    typed_user.main()
+
+
+@pytest.mark.parametrize("name", ["mypy", "pyright"])
+def test_a_checker_sees_the_mistakes_and_nothing_else(name: str, tmp_path: Path) -> None:
+    """Pyright is optional, as it needs Node: ``pip install pyright``."""
+    tool = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    if name == "pyright":
+        found = shutil.which(name)
+        if found is None:
+            pytest.skip("pyright is not installed")
+        tool = [found, "--pythonpath", sys.executable]
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(WRONG)
+    said = checked(tool, USER, wrong)
+    errors = [line for line in said.splitlines() if "error: " in line]
+    assert all("wrong.py:" in line for line in errors), said
+    assert {int(line.split(":")[1]) for line in errors} == set(range(5, 11)), said
+
+
+def test_the_families_are_those_of_the_core() -> None:
+    assert sorted(get_args(families.Family)) == sorted(_core.families())

@@ -1,0 +1,109 @@
+"""What `make wheels` relies on, without building: its judgements, its vectors, the workflow."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools import wheels
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a file names, wherever it imports them."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def test_vectors_need_no_more_than_is_installed_with_a_wheel() -> None:
+    there = {re.split(r"\W", need)[0] for need in wheels.NEEDED}
+    there |= {"bistochastic", "numpy", *sys.stdlib_module_names}
+    there |= {Path(name).stem for name in wheels.BESIDE}
+    for name in [*(f"test_{vector}.py" for vector in wheels.VECTORS), *wheels.BESIDE]:
+        assert imported(ROOT / "tests" / name) <= there, name
+
+
+def a_wheel(folder: Path, *left_out: str, **more: bytes) -> Path:
+    """One with the sources of this tree and no code in its library."""
+    info = f"bistochastic-{wheels.version()}.dist-info/licenses"
+    held = {f"{info}/{name}": b"" for name in wheels.LICENCES}
+    for file in (ROOT / "python").rglob("*.*"):
+        if not file.name.endswith(wheels.LIBRARIES):
+            held[file.relative_to(ROOT / "python").as_posix()] = b""
+    held["bistochastic/_core.abi3.so"] = b""
+    held |= {f"bistochastic/{name}.so": text for name, text in more.items()}
+    path = folder / f"bistochastic-{wheels.version()}-cp311-abi3-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in held.items():
+            if not name.endswith(left_out or ("nothing",)):
+                archive.writestr(name, text)
+    return path
+
+
+def test_a_whole_wheel_passes(tmp_path: Path) -> None:
+    wheels.looked_into(a_wheel(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "name", ["THIRD-PARTY-LICENSES", "LICENSE-MIT", "py.typed", "plan.json", "_core.pyi"]
+)
+def test_a_wheel_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(wheels.ReleaseError, match=f"must hold all of the package; got no .*{name}"):
+        wheels.looked_into(a_wheel(tmp_path, name))
+
+
+def test_a_wheel_has_one_library_and_a_bounded_size(tmp_path: Path) -> None:
+    with pytest.raises(wheels.ReleaseError, match="must hold one library; got none"):
+        wheels.looked_into(a_wheel(tmp_path, "_core.abi3.so"))
+    with pytest.raises(wheels.ReleaseError, match=r"must hold one library; got .*other"):
+        wheels.looked_into(a_wheel(tmp_path, other=b""))
+    with pytest.raises(wheels.ReleaseError, match="must have fewer than 3,000,000 bytes"):
+        wheels.looked_into(a_wheel(tmp_path, other=os.urandom(1) * wheels.MOST))
+
+
+def test_an_sdist_holds_sources_alone() -> None:
+    known = ["src/lib.rs", ".ci/run", "Cargo.toml", "python/bistochastic/_core.abi3.so"]
+    assert not wheels.strange("src/lib.rs", known)
+    for name in (".ci/run", "data/adult.csv", "notes.txt", "python/bistochastic/_core.abi3.so"):
+        assert wheels.strange(name, known), name
+    assert {"src/lib.rs", "Cargo.lock", *wheels.LICENCES} <= wheels.needed(known)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program is a script for a POSIX shell")
+def test_an_environment_without_rust_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", "python")
+    assert shutil.which("cargo") == str(cargo)
+    clean = wheels.without_rust()
+    assert shutil.which("cargo", path=clean["PATH"]) is None
+    assert "PYTHONPATH" not in clean
+
+
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="runs in a checkout")
+def test_the_workflow_runs_parts_that_exist_and_actions_that_stay() -> None:
+    text = WORKFLOW.read_text(encoding="utf-8")
+    # It has machines of each kind, and emulates none.
+    parts = set(wheels.PARTS) - {"all", "emulate"}
+    assert set(re.findall(r"tools/wheels\.py (\w+)", text)) == parts
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
