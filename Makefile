@@ -59,11 +59,10 @@ OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -ohE '"(numpy|pyarrow)>=[0-9.]+"' survey/pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
-	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click rich jinja2 pytest hypothesis \
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click pytest hypothesis \
 		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
-	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/,$(addsuffix .py,draw/test_randomize \
-		draw/test_randomize_input draw/test_respond estimate/test_estimate individuals/test_permute measures/test_profile \
-		test_arguments test_array test_laws test_linear test_matrix test_pickles test_plot test_same_law test_values))
+	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
+		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
 
 # Fresh cases every time, unless SEED is given; a failure prints the command that shows it again.
 SECONDS ?= 60
@@ -85,21 +84,21 @@ sanitize:
 ENGINES := .venv/engines/bin/python
 .venv/engines/ready: Makefile
 	$(PYTHON) -m venv .venv/engines
-	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy scipy click rich jinja2 narwhals "pyspark[connect]>=4" \
+	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy click narwhals "pyspark[connect]>=4" \
 		"ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" "pandas>=2.2,<3"
 	touch $@
 
-# Both packages as wheels: engines start processes of their own, which have to find them.
+# The package as a wheel: engines start processes of their own, which have to find it.
 define install-engines
 	rm -rf .venv/wheel
 	$(BIN)/maturin build $(1) --locked --quiet --out .venv/wheel
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir .venv/wheel ./survey
 	$(ENGINES) -m pip install --quiet --force-reinstall --no-deps .venv/wheel/*.whl
 endef
 
 test-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--profile quick)
-	$(ENGINES) -m pytest -W default survey/tests/release/test_engine*.py
+	$(ENGINES) -m pytest -W default survey/tests/test_engine_spark.py survey/tests/test_engine_ray.py survey/tests/test_engine_dask.py \
+		survey/tests/test_engine_pages.py survey/tests/test_engines_light.py
 
 bench-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--release)
@@ -115,11 +114,11 @@ test-browser: build-test
 	$(PYTHON) -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip install --quiet "selenium>=4.20" "axe-core-python>=0.1"
 	PYTHONPATH=python:survey:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
-		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest survey/tests/report/test_browser.py
+		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest survey/tests/test_browser.py
 
 # The vectors of docs/protocol.md in every client: Node and Chromium, of Debian or any other.
 test-clients: build-test
-	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_protocol.py
+	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_words.py
 
 # After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
 vectors: build-test
