@@ -53,7 +53,7 @@ def test_a_file_of_any_name_has_a_certificate(tmp_path: Path) -> None:
 PAUSED = """
 import sys, time
 from pathlib import Path
-from bistochastic import cli
+from bistochastic_survey import cli
 from bistochastic_survey.files.atomic import Whole
 folder, own, rename = Path(sys.argv[1]), sys.argv[2], Whole.rename
 def slow(self, part):
