@@ -67,7 +67,7 @@ m = bs.randomized_response(12, epsilon=1)
 codes = np.arange(120_000, dtype=np.uint8) % 12
 reported = m.randomize(codes)
 assert reported.dtype == codes.dtype and (reported != codes).any()
-assert len(m.estimate(reported).interval()[0]) == 12
+assert m.estimate(reported).interval().shape == (12, 2)
 assert m.decompose().terms == 12
 print(bs._core.__file__)
 """
