@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import bistochastic as bs
-from reports import likelihood
+from optional import optional
+from outcomes import likelihood
+
+pd = optional("pandas")
 
 RR = bs.randomized_response(3, epsilon=1)
 
