@@ -2,8 +2,6 @@
 
 import os
 import signal
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import bistochastic
+import bistochastic_survey
 
 # The same examples every time, so that what passed passes. BISTOCHASTIC_FUZZ=1 draws fresh ones. No
 # deadline: timings belong in the benchmarks.
@@ -29,6 +28,4 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 @pytest.fixture(autouse=True)
 def _examples_know_both(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["bs"] = bistochastic
-    # The library's tests run without the toolkit.
-    if find_spec("bistochastic_survey"):
-        doctest_namespace["sv"] = import_module("bistochastic_survey")
+    doctest_namespace["sv"] = bistochastic_survey

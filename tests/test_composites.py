@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import bistochastic as bs
 import reference
 from cases import parts
-from optional import optional
-
-sparse = optional("scipy.sparse")
 
 
 @given(data=st.data())

@@ -12,16 +12,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from cases import of_every_family
 
-mpl = pytest.importorskip("matplotlib")
-Figure: Any = pytest.importorskip("matplotlib.figure").Figure
 ROOT = Path(__file__).parents[1]
 PANELS = ("truthfulness", "epsilon", "standard_error", "expected_cost")
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog, minimize
 
 import bistochastic as bs
 
-scipy_optimize = pytest.importorskip("scipy.optimize")
-pytest.importorskip("clarabel")
-linprog, minimize = scipy_optimize.linprog, scipy_optimize.minimize
 INF = math.inf
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from draw_cases import KEY, MATRICES, codes_for
-from optional import optional
-
-pd = optional("pandas")
-pl = optional("polars")
-pa = optional("pyarrow")
 
 SPECIAL = ["", "a", "person 7", "twelve bytes", "thirteen byte", "größe", "\U0001f600 z", "z\0z"]
 LONG = ["x" * 55, "x" * 56, "x" * 57, "é" * 28, "é" * 29, "y" * 1016, "y" * 1017, "z" * 5000]

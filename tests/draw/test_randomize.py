@@ -132,7 +132,7 @@ def test_every_processor_gives_the_same_bits() -> None:
     code = """if True:
         import sys, hashlib
         sys.path.insert(0, "tests")
-        from draw_cases import *
+        from test_randomize import *
 
         h = hashlib.sha256()
         for m in MATRICES.values():

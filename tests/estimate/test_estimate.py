@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 from bistochastic.estimate import project
 from cases import of_every_family
-from outcomes import outcomes
+from reports import outcomes
 
 SMALL = [
     bs.randomized_response(3, epsilon=1),

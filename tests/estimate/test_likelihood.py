@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 from bistochastic import linear
-from outcomes import likelihood
+from reports import likelihood
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,8 @@ from outcomes import likelihood
     ids=repr,
 )
 def test_maximum_likelihood_is_that_of_a_generic_solver(m: bs.Matrix) -> None:
-    minimize = pytest.importorskip("scipy.optimize").minimize
+    from scipy.optimize import minimize
+
     rng = np.random.default_rng(m.size)
     truth = rng.dirichlet(np.full(m.size, 0.2))
     for n in (5, 60, 3000):

@@ -99,7 +99,8 @@ def objective(m: bs.Matrix, pi: Array, reports: Array, guess: Array, rho: float)
 )
 def test_the_maximum_is_that_of_a_generic_solver(m: bs.Matrix) -> None:
     """With the weight by its formula, from the dense matrix."""
-    minimize = pytest.importorskip("scipy.optimize").minimize
+    from scipy.optimize import minimize
+
     rng = np.random.default_rng(m.size)
     n, r = 4000, m.size
     law = m.apply(rng.dirichlet(np.full(r, 0.4)))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bistochastic as bs
-from optional import optional
-from outcomes import likelihood
-
-pd = optional("pandas")
+from reports import likelihood
 
 RR = bs.randomized_response(3, epsilon=1)
 

@@ -7,16 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import bistochastic as bs
 from cases import child
-from optional import optional
 from protocol import chacha, derive, response_digest
-
-pd = optional("pandas")
-pl = optional("polars")
-pa = optional("pyarrow")
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 

@@ -6,16 +6,14 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from optional import optional
-
-pd = optional("pandas")
-pl = optional("polars")
-pa = optional("pyarrow")
 
 loose: Any = bs
 KEY = bs.Key.insecure(3)

@@ -75,17 +75,6 @@ def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
     assert "Traceback" not in missing.output
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no modes on this platform")
-def test_a_key_that_others_can_read_gives_a_warning(tmp_path: Path) -> None:
-    path = tmp_path / "survey.key"
-    bs.Key.from_bytes(bytes(range(32))).to_file(path)
-    for mode, warning in ((0o640, "Warning: the key file can be read by others"), (0o600, "")):
-        path.chmod(mode)
-        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
-        assert (shown.exit_code, shown.stdout) == (0, "20aef655876fef61\n")
-        assert shown.stderr[: len(warning) or 1] == warning
-
-
 def test_inspect() -> None:
     text = run("inspect", "randomized_response", "--size", "12", "--beta", "0.6")
     m = bs.randomized_response(12, beta=0.6)

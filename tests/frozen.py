@@ -22,7 +22,7 @@ import bistochastic_survey as sv
 from bistochastic import _core
 from folded import waved
 
-FOLDER = Path(__file__).parents[2] / "tests" / "golden"
+FOLDER = Path(__file__).with_name("golden")
 KEY = bs.Key.from_bytes(bytes(range(100, 132)))
 # Lists up to here are written in full.
 SHORT = 40
