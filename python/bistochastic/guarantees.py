@@ -88,9 +88,9 @@ def guarantee(
     <Guarantee by Definition 2 over categories: 1.4 of 2 bits, beta 0.7, epsilon 2.90179>
     >>> bs.guarantee(bs.kron(sex, smokes))
     <Guarantee by Definition 3 over categories: 1.4 of 2 bits, beta 0.7, epsilon 2.90179>
-    >>> bs.guarantee([sex, smokes], individuals=[bs.k_anonymous(1024, k=4)])
+    >>> bs.guarantee([sex, smokes], individuals=[bs.k_anonymous(16, k=4)])
     <Guarantee by Definition 2 over categories: 1.4 of 2 bits, beta 0.7, epsilon 2.90179>
-    <Guarantee by Definition 1 over individuals: 2 of 10 bits, beta 0.2, epsilon inf>
+    <Guarantee by Definition 1 over individuals: 2 of 4 bits, beta 0.5, epsilon inf>
     """
     columns = [_of_categories(each) for each in _listed("matrices", matrices)]
     records = [_of_records(each) for each in _listed("individuals", individuals)]

@@ -87,6 +87,10 @@ SORTED = {
         f"sv.Plan.for_frame({{'s': ['a'], **dict.fromkeys(sorted({NAMES}), int)}}, beta=0.6, "
         f"numeric={NAMES}).digest"
     ),
+    "Plan.for_frame.ordinal": (
+        f"sv.Plan.for_frame(dict.fromkeys(sorted({NAMES}), ['a', 'b']), beta=0.6, "
+        f"ordinal={NAMES}).digest"
+    ),
     "Joint.impossible": (
         f"sv.Plan([sv.Joint(('u', 'v'), [['a', 'b'], ['c', 'd']], {RR}, beta=0.6, "
         "impossible={('a', 'c'), ('b', 'd')})]).digest"
