@@ -88,7 +88,11 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
     help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
 @option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
-@option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
+@option(
+    "--epsilon",
+    type=float,
+    help="Largest epsilon of a column of categories; --beta is then for --numeric.",
+)
 @option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
 @option("--min-beta", type=float, help="Least beta of each column, if that is larger than --beta.")
 @option(
