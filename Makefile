@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with Python 3.11+ and a Rust toolchain:
-#   make demo    build, install into .venv, plan, protect and estimate data that ship with the package
+#   make demo    build, install into .venv, show the library, then protect a survey that ships with the toolkit
 #   make test    build and run everything that must pass
 PYTHON ?= python3
 BIN := .venv/bin
@@ -20,6 +20,7 @@ build: .venv/ready
 	$(BIN)/python -m pip install --quiet -e ./survey
 
 demo: build
+	$(BIN)/python examples/library.py
 	$(BIN)/bistochastic demo
 
 # The two halves take about as long, until the second one comes to pytest.

@@ -45,16 +45,17 @@ if TYPE_CHECKING:
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.guarantees import Guarantee, guarantee
     from bistochastic.keys import KeySource
 
     __version__: str
 
 __all__ = [
-    "Key", "KeySource", "Matrix", "backend", "balance", "blocks", "build", "circulant", "compare",
-    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "geometric", "gibbs",
-    "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
-    "randomized_response", "reflected", "strongest", "t_transform", "theory", "tradeoff",
-    "tridiagonal", "uniform",
+    "Guarantee", "Key", "KeySource", "Matrix", "backend", "balance", "blocks", "build", "circulant",
+    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "geometric",
+    "gibbs", "guarantee", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
+    "permutation", "plot", "randomized_response", "reflected", "strongest", "t_transform", "theory",
+    "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
@@ -63,6 +64,7 @@ _LATER = {
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
+    "guarantees": ("Guarantee", "guarantee"),
     "keys": ("KeySource",),
 }
 _MODULES = ("backend", "masking", "plot", "theory")

@@ -199,6 +199,7 @@ class Plan(_Fields):
         min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
+        ordinal: Iterable[str] = (),
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
@@ -218,7 +219,13 @@ class Plan(_Fields):
 
         Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
         larger. Instead of beta you can request ``epsilon``, which no matrix then exceeds, or
-        ``truthfulness``, the probability that a reported value is the true one.
+        ``truthfulness``, the probability that a reported value is the true one. With both,
+        ``epsilon`` is for the categories and ``beta`` for the columns of ``numeric``.
+
+        If the order of categories matters, name the column in ``ordinal``: it gets a geometric
+        matrix, whose reported values are mostly near the true ones. Its categories must be declared
+        in their order. An ordered categorical of pandas and an ordered Arrow dictionary get it
+        without being named, unless ``missing`` adds a category, which has no place in an order.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. List columns to permute between records
@@ -250,6 +257,12 @@ class Plan(_Fields):
         >>> first = sv.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
+        >>> columns = {"sex": ["F", "M"], "health": ["bad", "fair", "good"], "income": float}
+        >>> sv.Plan.for_frame(columns, epsilon=1, beta=0.6, ordinal=["health"],
+        ...                   numeric=["income"]).attributes
+        (<Categorical `sex`, 2 categories: randomized_response, beta 0.839941>,
+         <Categorical `health`, 3 categories: geometric, beta 0.95059>,
+         <Numeric `income`, permute by rank: k_anonymous, beta=0.6>)
         """
         import warnings
 
@@ -257,8 +270,8 @@ class Plan(_Fields):
 
         made = draft(
             schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness, min_beta=min_beta,
-            categories_from_data=categories_from_data, codebook=codebook, numeric=numeric,
-            keep=keep, drop=drop, missing=missing, name=name,
+            categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
+            numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
         for does, sentences in (
             ("leaves columns out", made.left_out),
