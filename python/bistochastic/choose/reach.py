@@ -29,6 +29,10 @@ def by_suspicion(given: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
+
+    >>> import bistochastic as bs
+    >>> bs.choose.by_suspicion((0.1, 0.3))
+    1.349...
     """
     must = "be two probabilities (before, after), the second the larger one"
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -65,7 +69,14 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """Find the least noisy matrix that reaches one number; None if the family accepts it itself."""
+    """Find the least noisy matrix that reaches one number; None if the family accepts it itself.
+
+    >>> import bistochastic as bs
+    >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
+    0.49999...
+    >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None
+    True
+    """
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
+"""The methods of :meth:`bistochastic.Matrix.estimate`."""
 POPULATIONS = ("sampled", "fixed")
+"""Whether the records are a sample, or everyone."""
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256
 # Larger shares come from a matrix close to singular, and rounding shows in their sums.
@@ -146,7 +148,15 @@ def of_counts(
     axes: tuple[Axis, ...] = (),
     limit: int | None = None,
 ) -> Estimate:
-    """From how many records reported each category."""
+    """Make an estimate from how many records reported each category.
+
+    It is :meth:`bistochastic.Matrix.estimate` for a tool that has checked its counts.
+
+    >>> import bistochastic as bs
+    >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
+    >>> of_counts(m, counts, "inverse", "sampled", Patience()).frequencies
+    array([0.7, 0.3])
+    """
     with np.errstate(over="ignore"):
         records = float(seen.sum())
     if limit is not None and records > limit:
@@ -175,6 +185,13 @@ def fit_shares(
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
     The result has one share for each code that can be true.
+
+    >>> import bistochastic as bs
+    >>> shares, gap, steps = fit_shares(
+    ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Patience()
+    ... )
+    >>> shares
+    array([0., 1.])
     """
     if how == "mle":
         return likelihood.maximum(matrix, reports, patience)
@@ -236,7 +253,19 @@ def of_linear(
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Make an estimate whose errors come from tables of weights."""
+    """Make an estimate whose errors come from tables of weights.
+
+    >>> import bistochastic as bs
+    >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
+    >>> tallies = Tallies.counted(100, counts, counts, 100)
+    >>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)
+    >>> of_linear(linear, "inverse", "sampled", Patience(), axes=(bs.estimate.Axis("a", (0, 1)),))
+    Estimated from 100 records (method: inverse, 95% intervals)
+    a  reported  frequency  count  standard_error    low   high
+    -  --------  ---------  -----  --------------  -----  -----
+    0     0.600      0.700     70           0.098  0.484  0.909
+    1     0.400      0.300     30           0.098  0.091  0.516
+    """
     sample = linear.tallies.sample
     if not sample.records:
         raise Refused("estimate", "be given at least one record", "none")

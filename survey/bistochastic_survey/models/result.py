@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic_survey.analysis.request import between
-from bistochastic_survey.table.results import Maker
+    from bistochastic_survey.table.results import Maker
 
 
 @dataclass(frozen=True, eq=False, repr=False)

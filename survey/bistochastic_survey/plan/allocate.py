@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bistochastic import _core, arguments, randomized_response
-from bistochastic.choose import largest
 from bistochastic.errors import Refused
 from bistochastic.formatting import show_text
 from bistochastic.measures import log2_up
@@ -154,7 +153,9 @@ def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list
         return float(((epsilons * lies / (1 + lies) + np.log1p(lies)) / math.log(2)).sum())
 
     top = _MOST / max(float(weights[weights > 0].min(initial=math.inf)), 1e-12)
-    low = top if bits(top) >= wanted else largest(0.0, top, lambda c: bits(c) >= wanted)
+    low, high = (top, top) if bits(top) >= wanted else (0.0, top)
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if bits(middle) >= wanted else (low, middle)
     # Enough for a beta of the record that is rounded down, too, however it is computed.
     most = sum(Fraction(log2_up(size)) for size in sizes)
     safe = Fraction(beta) * most * (1 + Fraction(1, 2**50))
