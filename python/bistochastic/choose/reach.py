@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KNOWN = ("epsilon", "beta", "truthfulness")
 
 
-def by_suspicion(given: object) -> float:
+def by_suspicion(suspicion: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
@@ -35,9 +35,9 @@ def by_suspicion(given: object) -> float:
     1.349...
     """
     must = "be two probabilities (before, after), the second the larger one"
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise RefusedType("suspicion", must, type(given).__name__)
-    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in given)
+    if not isinstance(suspicion, tuple | list) or len(suspicion) != 2:
+        raise RefusedType("suspicion", must, type(suspicion).__name__)
+    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in suspicion)
     if not 0 < before < after < 1:
         raise Refused("suspicion", must, f"{before:g} and {after:g}")
     return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)

@@ -139,9 +139,9 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
 
 def of_counts(
     matrix: Matrix,
-    seen: Array,
-    how: str,
-    who: str,
+    counts: Array,
+    method: str,
+    population: str,
     patience: Patience,
     *,
     classes: bool = False,
@@ -158,7 +158,7 @@ def of_counts(
     array([0.7, 0.3])
     """
     with np.errstate(over="ignore"):
-        records = float(seen.sum())
+        records = float(counts.sum())
     if limit is not None and records > limit:
         must = f"be numbers of records, {limit} of them at most"
         raise Refused("counts", must, f"a sum of {records:g}: weights go with codes, as weights=")
@@ -169,18 +169,18 @@ def of_counts(
         raise Refused("counts", "sum to less than 2^63", f"{records:g}")
     n = round(records)
     if classes:
-        return _class_totals(matrix, seen, n, who)
-    reports = seen / records
+        return _class_totals(matrix, counts, n, population)
+    reports = counts / records
     if matrix.padding:
-        told = Tallies.counted(n, seen, seen, n)
-        linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
-        return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
-    frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
-    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
+        told = Tallies.counted(n, counts, counts, n)
+        linear = Linear(Map.back_from(matrix), told, fixed=population == "fixed", exact=True)
+        return of_linear(linear, method, population, patience, matrix=matrix, axes=axes)
+    frequencies, gap, steps = fit_shares(matrix, reports, records, method, patience)
+    return Estimate(frequencies, n, method, population, gap, steps, matrix, reports, axes)
 
 
 def fit_shares(
-    matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
+    matrix: Matrix, reports: Array, records: float, method: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
@@ -193,13 +193,13 @@ def fit_shares(
     >>> shares
     array([0., 1.])
     """
-    if how == "mle":
+    if method == "mle":
         return likelihood.maximum(matrix, reports, patience)
-    if how == "shrunk":
+    if method == "shrunk":
         return shrinkage.shrunk(matrix, reports, records, patience)
     with operators.said_of("estimate", matrix):
         frequencies = operators.solve(matrix, reports)[structure.true_codes(matrix)]
-    return (project(frequencies) if how == "simplex" else frequencies), 0.0, 0
+    return (project(frequencies) if method == "simplex" else frequencies), 0.0, 0
 
 
 def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
@@ -244,8 +244,8 @@ def weight_array(name: str, given: object, rows: int) -> Array:
 
 def of_linear(
     linear: Linear,
-    how: str,
-    who: str,
+    method: str,
+    population: str,
     patience: Patience,
     *,
     matrix: Matrix | None = None,
@@ -271,13 +271,13 @@ def of_linear(
         raise Refused("estimate", "be given at least one record", "none")
     with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
         shares = linear.shares
-    if how != "inverse" and fit is None:
+    if method != "inverse" and fit is None:
         assert matrix is not None
         sums = linear.tallies.whole
-        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, how, patience)
+        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, method, patience)
     frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
-        frequencies, sample.records, how, who, gap, steps, matrix, linear.reported, axes,
+        frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, notes,
     )  # fmt: skip
 
