@@ -5,8 +5,8 @@ For tools that count by themselves: a :class:`Map` inverts the matrices of one o
 from, :class:`Linear` puts both together, and an :class:`Estimate` is what users get.
 """
 
-from bistochastic.estimate.counts import Axis, Counts
 from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.intervals import fieller, mean_bounds
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.estimate.methods import (
     METHODS,
@@ -19,13 +19,12 @@ from bistochastic.estimate.methods import (
 )
 from bistochastic.estimate.planning import largest_variance, mean_standard_error, standard_error
 from bistochastic.estimate.quantiles import chi_square, clopper_pearson, student, two_sided
-from bistochastic.estimate.quantities import Quantity, Ratio
-from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Sample, Stage, Tallies, summed
 
 __all__ = [
-    "METHODS", "POPULATIONS", "Axis", "Counts", "Estimate", "Factor", "Linear", "Map", "Patience",
-    "Quantity", "Ratio", "Sample", "Stage", "Tallies", "chi_square", "clopper_pearson", "estimate",
-    "fit_shares", "largest_variance", "mean_standard_error", "of_counts", "of_linear", "project",
+    "METHODS", "POPULATIONS", "Axis", "Estimate", "Factor", "Linear", "Map", "Patience", "Sample",
+    "Stage", "Tallies", "chi_square", "clopper_pearson", "estimate", "fieller", "fit_shares",
+    "largest_variance", "mean_bounds", "mean_standard_error", "of_counts", "of_linear", "project",
     "standard_error", "student", "summed", "two_sided",
 ]  # fmt: skip

@@ -10,8 +10,9 @@ import numpy as np
 
 from bistochastic import arguments, families, structure
 from bistochastic.errors import Refused
-from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, methods
 from bistochastic_survey.analysis import tabulate
+from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read, shared_noise
 from bistochastic_survey.analysis.request import Question, ask_table, part

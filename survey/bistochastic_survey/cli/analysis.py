@@ -31,7 +31,7 @@ from bistochastic_survey.plan.labels import plain_integer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bistochastic.estimate import Quantity
+    from bistochastic_survey.analysis.quantities import Quantity
     from bistochastic_survey.files.csv_dialect import Dialect
     from bistochastic_survey.plan import Certificate, Plan
 

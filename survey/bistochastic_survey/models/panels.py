@@ -22,21 +22,12 @@ from bistochastic import arguments, backend
 from bistochastic import linear as operators
 from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import (
-    Axis,
-    Factor,
-    Linear,
-    Map,
-    Patience,
-    Quantity,
-    Sample,
-    Stage,
-    of_linear,
-)
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, Sample, Stage, of_linear
 from bistochastic.formatting import shown
 from bistochastic.progress import watched
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.quantities import Quantity
 from bistochastic_survey.analysis.request import Question, ask, digits, levels_of
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.plan.attributes import about, named

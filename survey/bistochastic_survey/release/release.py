@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.estimate import Estimate
-    from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.progress import Progress
     from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
     from bistochastic_survey.models.result import Regression
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bistochastic.estimate import quantiles
-from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
+from bistochastic.estimate import fieller, mean_bounds, student
+from bistochastic.estimate.intervals import confidence_of
 from bistochastic.formatting import Shown
 
 
@@ -53,7 +53,7 @@ class Quantity(Shown):
         """Return lower and upper bounds, cut to the possible values of the quantity.
 
         They are Student's with :attr:`degrees`. For counts without weights they are the bounds of
-        :meth:`Estimate.interval`, which hold for few records, too.
+        :meth:`bistochastic.estimate.Estimate.interval`, which hold for few records, too.
 
         >>> Quantity("mean", 2.5, 0.1, 400, "fixed").interval(0.9)
         (2.335..., 2.664...)
@@ -67,7 +67,7 @@ class Quantity(Shown):
             return self._counted(alpha, *self._ends)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
-        away = quantiles.student(alpha, self.degrees) * self.standard_error
+        away = student(alpha, self.degrees) * self.standard_error
         return self.value - away, self.value + away
 
     def _counted(self, alpha: float, *ends: float) -> tuple[float, float]:
@@ -118,7 +118,7 @@ class Ratio(Quantity):
         """
         alpha = 1 - confidence_of(confidence)
         if self.degrees >= 1 and all(math.isfinite(x) for x in self._variances):
-            t = quantiles.student(alpha, self.degrees)
+            t = student(alpha, self.degrees)
             top, nn, nd = (np.array([x]) for x in (self.numerator, *self._variances[:2]))
             ends = fieller(top, self.denominator, nn, nd, self._variances[2], t)
             low, high, bounded = (each.item() for each in ends)

@@ -1,17 +1,18 @@
-"""``Axis``, a column of a table, and ``Counts``: how many records report each combination."""
+"""``Counts``: how many records report each combination."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, cut, shown
+from bistochastic.estimate import Axis
+from bistochastic.formatting import Shown, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,26 +20,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Integers below this are exact as floats, in which tables are solved.
 MOST = 2**53
-
-
-@dataclass(frozen=True)
-class Axis(Shown):
-    """A column of an estimated table: its name, and its categories in the order of the table.
-
-    >>> Axis("sex", ("F", "M"))
-    Axis(name='sex', categories=('F', 'M'))
-    """
-
-    name: str
-    categories: tuple[Any, ...]
-
-    def words(self) -> list[str]:
-        """Write the categories as they are printed; None is a missing value."""
-        return ["(missing)" if each is None else str(each) for each in self.categories]
-
-    def __repr__(self) -> str:
-        names = ", ".join(cut([repr(each) for each in self.categories]))
-        return f"Axis(name={self.name!r}, categories=({names}{',' * (len(self.categories) == 1)}))"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,32 +175,3 @@ def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
 
 def _same_kinds(one: Axis, other: Axis) -> bool:
     return [type(level) for level in one.categories] == [type(level) for level in other.categories]
-
-
-def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:
-    """Read categories from a caller: one list, or a list for each of several columns."""
-    must = f"hold {size} names, or for each column a list of its own"
-    if isinstance(categories, str | bytes):
-        raise RefusedType("categories", must, type(categories).__name__)
-    by_column = hasattr(categories, "keys") and not hasattr(categories, "dtype")
-    lists = dict(categories) if by_column else {"category": categories}
-    axes = []
-    for name, names in lists.items():
-        if not isinstance(name, str):
-            raise RefusedType("categories", "name its columns by text", type(name).__name__)
-        if isinstance(names, str | bytes):
-            raise RefusedType("categories", must, type(names).__name__)
-        listed = tuple(arguments.items("categories", must, names))
-        try:
-            distinct = len(set(listed)) == len(listed)
-        except TypeError:
-            kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
-            got = ", ".join(kinds) or "what cannot be compared"
-            raise RefusedType("categories", "be strings or numbers", got) from None
-        if not distinct:
-            raise Refused("categories", "be distinct", f"one twice in `{shown(name)}`")
-        axes.append(Axis(name, listed))
-    if math.prod(len(axis.categories) for axis in axes) != size or not axes:
-        got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"
-        raise Refused("categories", must, got)
-    return tuple(axes)
