@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bistochastic.birkhoff import Decomposition
     from bistochastic.estimate import Estimate
-    from bistochastic.individuals.displacement import Displacement
+    from bistochastic.individuals import Displacement
     from bistochastic.measures.profile import Profile
     from bistochastic.progress import Progress
 
@@ -523,7 +523,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import permute
 
         shift = _core.as_flag("allow_shift", allow_shift)
-        return permute.permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
+        return permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
 
     def average(
         self,
@@ -558,9 +558,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import average
 
         named = _core.as_flag("allow_invertible", allow_invertible)
-        return average.average(
-            self, values, order=order, allow_invertible=named, key=key, stream=stream
-        )
+        return average(self, values, order=order, allow_invertible=named, key=key, stream=stream)
 
     def displacement(self) -> Displacement:
         """Compute how far :meth:`permute` moves values, as fractions of all rows.
@@ -581,7 +579,7 @@ class Matrix(_core.Law):
         """
         from bistochastic.individuals import displacement
 
-        return displacement.displacement(self)
+        return displacement(self)
 
     def __repr__(self) -> str:
         n, known = self.size, "exact" if self.is_exact else "bound"

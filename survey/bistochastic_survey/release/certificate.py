@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
-    from bistochastic.individuals.displacement import Displacement
+    from bistochastic.individuals import Displacement
     from bistochastic.matrix import Matrix
     from bistochastic.matrix_json import Fields
     from bistochastic_survey.plan.definitions import Measures
