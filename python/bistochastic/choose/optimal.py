@@ -279,4 +279,4 @@ def _realised(matrix: Matrix, name: str) -> float:
         return matrix.beta
     found = measures.lines(matrix, [], full=True)
     assert found is not None
-    return measures.line_betas(matrix, found, matrix.entropy_rate, matrix.beta)[name != "row_beta"]
+    return measures.line_betas(matrix, found)[name != "row_beta"]
