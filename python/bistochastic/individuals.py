@@ -17,7 +17,6 @@ import numpy as np
 from bistochastic import _core, arguments, linear, structure
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down, percent
-from bistochastic.progress import watched
 from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ _DENSE = 4096
 _MOVES = 1 << 24
 
 
-@watched("permuting")
 def permute(
     matrix: Matrix,
     values: object,
@@ -122,7 +120,6 @@ def _moved(
     return out
 
 
-@watched("averaging")
 def average(
     matrix: Matrix,
     values: object,

@@ -244,9 +244,8 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
 
     NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
 
-    Many records take minutes. After two seconds a terminal or a notebook shows that the work goes
-    on; ``progress=True`` shows it at once, ``False`` never. A ``progress`` function is called only
-    at the end, with 1, because the progress in between is not known.
+    Many records take minutes. A ``progress`` function is called only at the end, with 1, because
+    the progress in between is not known.
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]

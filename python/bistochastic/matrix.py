@@ -375,7 +375,7 @@ class Matrix(_core.Law):
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
         this many nats per record below its maximum, or after this many seconds. A ``progress``
-        function is called with the gap during the search. Without one, a bar appears after two
+        function is called with the gap during the search. Without one, a line appears after two
         seconds, as in :meth:`decompose`.
 
         Raises
@@ -458,7 +458,7 @@ class Matrix(_core.Law):
         * ``restarts`` tries other orders, for small matrices also shorter steps, and returns the
           fewest terms.
         * ``progress``: a function is called a few times per second with the fraction that is done.
-          Without one, a bar appears after two seconds in a terminal or a notebook, and nothing
+          Without one, a line appears after two seconds in a terminal or a notebook, and nothing
           elsewhere; ``True`` shows it at once, ``False`` never.
 
         Some families have closed forms: identity, permutation, T-transform,

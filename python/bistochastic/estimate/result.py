@@ -19,7 +19,6 @@ from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, cut, table
-from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -277,8 +276,7 @@ class Estimate(Shown):
         alpha = 1 - intervals.confidence_of(confidence)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= len(self.frequencies)
-        with watched("bounding"):
-            return self._interval(alpha)
+        return self._interval(alpha)
 
     @cached
     def _usual(self) -> Array:

@@ -42,7 +42,7 @@ def profile_of(
     progress: object = None,
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
-    with watched("measuring", progress, words=_parts) as tell:
+    with watched("measuring", progress) as tell:
         if cost is not None and matrix.padding:
             must = "be given for a matrix whose codes can all be true"
             raise Refused("cost", must, f"{matrix.padding} that are never true")
@@ -65,17 +65,9 @@ def profile_of(
         # The first of nine parts is the work above: all single lines.
         for done, part in enumerate(parts, start=1):
             if tell is not None:
-                tell(done / _PARTS)
+                tell(done / len(parts))
             entries += part()
         return Profile(matrix, tuple(entries))
-
-
-# Parts of a profile, as progress counts them.
-_PARTS = 9
-
-
-def _parts(share: float) -> str:
-    return f"{round(share * _PARTS)} of {_PARTS} parts"
 
 
 def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:

@@ -14,7 +14,6 @@ import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
@@ -30,6 +29,7 @@ from bistochastic_survey.analysis.responses import (
     slope,
 )
 from bistochastic_survey.plan.attributes import Binned, named, names
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.frames import opened
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.estimate import Estimate
-    from bistochastic.progress import Progress
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
     from bistochastic_survey.models.result import Regression
+    from bistochastic_survey.progress import Progress
 
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")
