@@ -53,15 +53,28 @@ def watched(
     """
     given = asked(progress)
     line = None if callable(given) or _INSIDE.get() else _line(what, given, words)
-    token = _INSIDE.set(True)
     try:
-        yield given if callable(given) else None if line is None else line.tell
+        with quiet():
+            yield given if callable(given) else None if line is None else line.tell
     finally:
-        _INSIDE.reset(token)
         if line is not None:
             line.write("")
     if callable(given) and ends:
         given(1.0)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Show no progress inside, for a tool that shows a bar of its own.
+
+    >>> with quiet():
+    ...     terms = bs.uniform(3).decompose()
+    """
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
 
 
 def asked(progress: object) -> Progress:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classes", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
-    "classes", "composition", "counts", "even_kernel", "exact_row", "first_row", "has_rows",
-    "is_certain", "is_uniform", "shift_invariant", "steps", "swap", "targets", "true_codes",
-    "two_valued", "wide_factors",
+    "classes", "composition", "counts", "even_kernel", "first_row", "is_certain", "is_uniform",
+    "shift_invariant", "steps", "swap", "targets", "true_codes", "two_valued", "wide_factors",
 ]  # fmt: skip
 
 T = TypeVar("T")

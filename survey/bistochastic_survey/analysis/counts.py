@@ -1,4 +1,4 @@
-"""``Counts``: how many records report each combination."""
+"""``Counts``: how many records report each combination of categories."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bistochastic import _core, arguments, families
+from bistochastic import _core, arguments, randomized_response
 from bistochastic.choose import largest
 from bistochastic.errors import Refused
 from bistochastic.formatting import show_text
@@ -113,9 +113,9 @@ def allocate(
 
 def _cap(size: int, floor: float) -> float:
     """Find the largest epsilon whose randomized response has at least this beta."""
-    most = min(_MOST, families.randomized_response(size, beta=floor).epsilon)
+    most = min(_MOST, randomized_response(size, beta=floor).epsilon)
     each = ((1 - less) * most for less in _LESS)
-    return next(x for x in each if families.randomized_response(size, epsilon=x).beta >= floor)
+    return next(x for x in each if randomized_response(size, epsilon=x).beta >= floor)
 
 
 def _numbers(name: str, given: object, count: int, default: float, most: float) -> Array:
@@ -137,7 +137,7 @@ def _numbers(name: str, given: object, count: int, default: float, most: float) 
 
 
 def _realised(sizes: list[int], epsilons: Array) -> list[Allocation]:
-    made = [families.randomized_response(size, epsilon=float(x))
+    made = [randomized_response(size, epsilon=float(x))
             for size, x in zip(sizes, epsilons, strict=True)]  # fmt: skip
     return [Allocation(m.epsilon, m.beta, m.entropy_rate) for m in made]
 
