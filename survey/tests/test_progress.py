@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
 import re
@@ -24,10 +23,9 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic import progress
-from bistochastic.progress import watched
-from bistochastic_survey import cli
+from bistochastic_survey import cli, progress
 from bistochastic_survey.cli.group import Interrupted
+from bistochastic_survey.progress import watched
 
 pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
 
@@ -37,31 +35,16 @@ PLAN = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 SEARCHED = sv.Plan([sv.Categorical("x", [0, 1, 2], matrix=M)])
 TABLE = {"sex": ["F", "M", "M"] * 100}
 RELEASE = PLAN.protect(TABLE)
-AGES = {"age": [30, 61, 31, 60], "ill": ["a", "b", "a", "b"]}
-MEANS = [1.0, 9.0, 2.0, 8.0]
 # Every call that takes `progress`, on something small.
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "Matrix.decompose": lambda p: M.decompose(progress=p),
-    "decompose_all": lambda p: bs.decompose_all([M, M], progress=p),
-    "Matrix.profile": lambda p: M.profile(full=True, progress=p),
-    "compare": lambda p: bs.compare(M, bs.uniform(3), progress=p),
-    "tradeoff": lambda p: bs.tradeoff(4, betas=[0.3, 0.5], progress=p),
     "Plan.protect": lambda p: PLAN.protect(TABLE, progress=p),
-    "microaggregate": lambda p: bs.masking.microaggregate(MEANS, k=2, progress=p),
-    "k_anonymous_classes": lambda p: bs.masking.k_anonymous_classes(
-        AGES, quasi_identifiers=["age"], k=2, progress=p
-    ),
-    "anatomize": lambda p: bs.masking.anatomize(
-        AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
-    ),
     "audit": lambda p: sv.audit(TABLE, RELEASE, progress=p),
-    "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
     "Release.estimate": lambda p: sv.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
         "x", method="mle", progress=p
     ),
 }
-# These are told the gap of a likelihood rather than a share.
-GAPS = ("Matrix.estimate", "Release.estimate")
+# The library tells the gap of a likelihood rather than a share, on a line of its own.
+GAPS = ("Release.estimate",)
 every_call = pytest.mark.parametrize("name", CALLS)
 
 
@@ -97,25 +80,6 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     return found
 
 
-def parameters(owner: Any, name: str) -> list[str]:
-    return list(inspect.signature(getattr(owner, name)).parameters)
-
-
-def test_the_calls_are_all_that_take_progress() -> None:
-    taken = set()
-    for owner, name in [(o, n) for o in (bs, bs.masking, bs.theory, sv) for n in o.__all__]:
-        thing = getattr(owner, name)
-        if isinstance(thing, type):
-            members = [
-                m for m in dir(thing) if not m.startswith("_") and callable(getattr(thing, m))
-            ]
-            if issubclass(thing, bs.Matrix | sv.Plan | sv.Release):
-                taken |= {f"{name}.{m}" for m in members if "progress" in parameters(thing, m)}
-        elif callable(thing) and "progress" in parameters(owner, name):
-            taken.add(name)
-    assert taken == set(CALLS)
-
-
 @every_call
 def test_a_function_is_told_and_nothing_is_shown(name: str, place: Place) -> None:
     heard: list[float] = []
@@ -132,7 +96,7 @@ def test_a_function_is_told_and_nothing_is_shown(name: str, place: Place) -> Non
 def test_the_result_is_the_same_with_a_bar_and_without(name: str, place: Place) -> None:
     results = [CALLS[name](progress) for progress in (None, True, False, lambda _share: None)]
     # Asked for by None and True.
-    assert place.asked == 2
+    assert place.asked == (0 if name in GAPS else 2)
     assert len({repr(result) for result in results}) == 1
 
 
@@ -151,13 +115,6 @@ def test_a_function_may_stop_the_work() -> None:
         with pytest.raises(RuntimeError, match="enough"):
             call(stop)
         assert not progress._INSIDE.get(), name
-
-
-def test_a_bar_of_the_inverse_is_silent_but_a_function_has_no_gap_to_hear() -> None:
-    for said in (None, True, False):
-        M.estimate(counts=[5, 3, 1], progress=said)
-    with pytest.raises(ValueError, match="`progress` must go with the method mle or shrunk"):
-        M.estimate(counts=[5, 3, 1], progress=lambda _gap: None)
 
 
 def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,8 +225,8 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
 WORK = """
 import sys, time
 {before}
-from bistochastic import progress
-from bistochastic.progress import steps, watched
+from bistochastic_survey import progress
+from bistochastic_survey.progress import steps, watched
 progress.DELAY = 0.05
 print("before")
 with watched("decomposing") as tell:
@@ -317,23 +274,6 @@ def test_a_terminal_has_a_bar_that_goes_away() -> None:
     # The last that is written clears the line, and shows the cursor where it was hidden.
     assert written.rindex("\x1b[2K") > written.rindex("decomposing")
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
-
-
-def test_long_calls_of_the_core_are_shown_and_stopped() -> None:
-    """A real one: a decomposition that would take minutes."""
-    code = (
-        "import numpy as np, bistochastic as bs\n"
-        "from bistochastic import progress\n"
-        "progress.DELAY = 0.05\n"
-        "counts = np.random.default_rng(1).integers(1, 10**6, (150, 150)).astype(float)\n"
-        "try:\n"
-        "    bs.balance(counts).decompose(restarts=10_000)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    written, said, status = in_terminal(code, interrupt=b"decomposing")
-    assert (said, status) == ("stopped\n", 0)
-    assert "decomposing" in written
 
 
 # Whoever presses Ctrl-C finds the old file, or none, and nothing else.

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import Quantity, Ratio
 from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
+from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.analysis.request import Question, ask
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -30,6 +29,7 @@ from bistochastic_survey.analysis.responses import (
     slope,
 )
 from bistochastic_survey.plan.attributes import Binned, named, names
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.frames import opened
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import prefix
-from bistochastic.progress import watched
 from bistochastic_survey.audit import (
     guesses,
     linkage,
@@ -25,15 +24,16 @@ from bistochastic_survey.audit.codes import gather_evidence, moved_among_classes
 from bistochastic_survey.audit.findings import OTHER
 from bistochastic_survey.audit.pairing import pair_rows, same_people
 from bistochastic_survey.audit.results import Audit, Part, Rate
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bistochastic.progress import Told
     from bistochastic_survey.audit.codes import Channel, Clear, Codes, Evidence
     from bistochastic_survey.audit.pairing import Pairs
     from bistochastic_survey.audit.results import Linkage, Pooled
+    from bistochastic_survey.progress import Told
 
 T = TypeVar("T")
 

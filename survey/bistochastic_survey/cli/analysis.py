@@ -12,7 +12,6 @@ from click import option
 
 from bistochastic.errors import Refused
 from bistochastic.formatting import shown
-from bistochastic.progress import steps
 from bistochastic_survey.cli.group import main, say
 from bistochastic_survey.cli.options import (
     columns_option,
@@ -27,11 +26,12 @@ from bistochastic_survey.cli.options import (
 from bistochastic_survey.cli.plans import read_law
 from bistochastic_survey.cli.typed import columns_named, conditions
 from bistochastic_survey.plan.labels import plain_integer
+from bistochastic_survey.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bistochastic.estimate import Quantity
+    from bistochastic_survey.analysis.quantities import Quantity
     from bistochastic_survey.files.csv_dialect import Dialect
     from bistochastic_survey.plan import Certificate, Plan
 

@@ -21,24 +21,15 @@ import numpy as np
 from bistochastic import arguments, backend
 from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import (
-    Axis,
-    Factor,
-    Linear,
-    Map,
-    Patience,
-    Quantity,
-    Sample,
-    Stage,
-    of_linear,
-)
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, Sample, Stage, of_linear
 from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.quantities import Quantity
 from bistochastic_survey.analysis.request import Question, ask, digits, invertible, levels_of
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.results import framed, levels, maker, opened

@@ -11,12 +11,12 @@ import numpy as np
 from bistochastic import arguments
 from bistochastic.errors import Refused
 from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.analysis.responses import Function, numeric, represented
 from bistochastic_survey.models import cells, likelihood, linear
 from bistochastic_survey.models.formula import numbers_of, parse, terms_of
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, read_records
 from bistochastic_survey.models.result import Regression
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.results import maker
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import prefix, shown
-from bistochastic.progress import watched
 from bistochastic_survey.files.formats import STATISTICAL
 from bistochastic_survey.plan.attributes import (
     MISSING,
@@ -39,6 +38,7 @@ from bistochastic_survey.plan.attributes import (
 )
 from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
 
 if TYPE_CHECKING:

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic import KeySource
-    from bistochastic.progress import Progress
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.plan.attributes import Missing
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.file_labels import ColumnLabels, ValueLabels
     from bistochastic_survey.plan.preview import Preview
+    from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.options import EngineOptions

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
-    from bistochastic.estimate import Estimate, Quantity, Ratio
-    from bistochastic.progress import Progress
+    from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
     from bistochastic_survey.models.result import Regression
+    from bistochastic_survey.progress import Progress
 
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")

@@ -94,7 +94,7 @@ class Column:
             lines = measures.lines(matrix, [])
             if lines is None:
                 return family, "–"
-            beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
+            beta, _ = measures.line_betas(matrix, lines)
             same = beta >= matrix.beta * (1 - 2**-44)
             name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
             found.append((min(beta, matrix.beta), name))

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused
 from bistochastic.formatting import down, exact, prefix, shown
-from bistochastic.progress import watched
 from bistochastic_survey.files import atomic
 from bistochastic_survey.plan import preview
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.definitions import in_words, pooled
 from bistochastic_survey.plan.published import certain, protected, unprotected
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.actions import attribute_deed

@@ -238,7 +238,7 @@ def test_a_foreign_certificate_is_shown_harmlessly(folder: Path) -> None:
 
 
 def test_progress_is_harmless() -> None:
-    from bistochastic.progress import _Work
+    from bistochastic_survey.progress import _Work
 
     work = _Work(EVIL)
     work.note = EVIL
