@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, down, up
-from bistochastic.individuals.displacement import column_beta
+from bistochastic.individuals import column_beta
 from bistochastic.matrix import Matrix
 from bistochastic.measures import log2_up
 from bistochastic.structure import Kron, composition
