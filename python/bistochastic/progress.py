@@ -54,7 +54,7 @@ def watched(
     """
     given = asked(progress)
     if callable(given):
-        with _inside():
+        with quiet():
             yield given
         if ends:
             given(1.0)
@@ -66,13 +66,6 @@ def watched(
             yield lambda x: setattr(work, "note", f" ({words(x)})")
 
 
-@contextmanager
-def steps(progress: bool | None = None) -> Iterator[Callable[[str, float | None], None]]:
-    """Show work of several steps: call the result with a step and its share, None if unknown."""
-    with _shown("starting", progress) as work:
-        yield (lambda _what, _share: None) if work is None else work.tell
-
-
 def asked(progress: object) -> Progress:
     """Check what a caller passed."""
     if progress is None or isinstance(progress, bool) or callable(progress):
@@ -81,10 +74,21 @@ def asked(progress: object) -> Progress:
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
+def quiet() -> Iterator[bool]:
+    """Show no progress bar inside, for a tool that shows a bar of its own.
+
+    Gives whether a caller is quiet already: then an outer call has the bar, or wants none.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> with backend.quiet() as inside:
+    ...     terms = bs.uniform(3).decompose()
+    >>> inside
+    False
+    """
     token = _INSIDE.set(True)
     try:
-        yield
+        yield token.old_value is True
     finally:
         _INSIDE.reset(token)
 
@@ -120,14 +124,14 @@ def _shown(what: str, asked: bool | None) -> Iterator[_Work | None]:
     wanted = asked is not False and (asked is True or own) and not _INSIDE.get()
     place = _place() if wanted else None
     if place is None or not _SCREEN.acquire(blocking=False):
-        with _inside():
+        with quiet():
             yield None
         return
     work, over, delay = _Work(what), threading.Event(), 0.0 if asked else DELAY
     thread = threading.Thread(target=_draw, args=(place, work, over, delay), daemon=True)
     try:
         thread.start()
-        with _inside():
+        with quiet():
             yield work
     finally:
         over.set()

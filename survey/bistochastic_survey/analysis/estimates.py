@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import arguments, families, structure
+from bistochastic import families, structure
 from bistochastic.errors import Refused
 from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import tabulate
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read, shared_noise
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate, Sample, Tallies
     from bistochastic.matrix import Matrix
     from bistochastic_survey.analysis.protected_table import Axis as Coding
     from bistochastic_survey.analysis.protected_table import Sheet
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.release.release import Release
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
@@ -43,7 +44,7 @@ def estimate(
     seconds: object = None,
 ) -> Estimate:
     """See :meth:`bistochastic_survey.Release.estimate`."""
-    how = arguments.one_of("method", method, methods.METHODS)
+    how = checks.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
@@ -71,7 +72,7 @@ def _read(
 
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
-    who = arguments.one_of("population", population, methods.POPULATIONS)
+    who = checks.one_of("population", population, methods.POPULATIONS)
     if who == "fixed" and design._is_drawn:
         must = "be sampled if strata, cluster, replicates or fpc are given"
         raise Refused("population", must, "fixed")

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
@@ -20,6 +19,7 @@ from bistochastic_survey.files.protect import digest, kinds
 from bistochastic_survey.release import embedded
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,7 +56,7 @@ def open(
     >>> release.estimate("sex").records
     3
     """
-    file = Path(_core.as_path("path", path))
+    file = Path(checks.path("path", path))
     certificate = certified(file, "path")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     table = whole(file, "path", types_of(certificate), dialect=dialect)

@@ -10,13 +10,13 @@ import numpy as np
 
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.intervals import confidence_of
-from bistochastic.formatting import shown, table, visible
 from bistochastic_survey.table.results import framed
+from bistochastic_survey.wording import shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.table.results import Maker
 
 

@@ -17,10 +17,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import Shown, down, shown, up
 from bistochastic.individuals.displacement import column_beta
 from bistochastic.measures import log2_up
 from bistochastic_survey.plan.attributes import Attribute, Numeric
+from bistochastic_survey.wording import Shown, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

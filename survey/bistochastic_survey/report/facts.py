@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bistochastic.formatting import down, up
 from bistochastic.matrix import Matrix
 from bistochastic_survey.report.html import heat
 from bistochastic_survey.report.html.pictures import LARGEST
+from bistochastic_survey.wording import down, up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import shown, table, visible
 from bistochastic_survey.cli import main
+from bistochastic_survey.wording import shown, table, visible
 from folded import tabulated
 
 # ESC, BEL, a backspace, a C1 control, marks of direction, an isolate, a zero-width space and
