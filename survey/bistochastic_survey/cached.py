@@ -8,10 +8,7 @@ if TYPE_CHECKING:
 else:
 
     class cached(cached_property):  # noqa: N801 - a decorator, as `property` is
-        """The lock of Python 3.11, which all instances share, may stay taken in a forked process.
-
-        Here two threads may both compute the value, and both get the one that was stored first.
-        """
+        """The lock of Python 3.11 may stay taken in a forked process: the first value stays."""
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 from unicodedata import category
@@ -26,7 +27,7 @@ class Shown:
         return f"<pre>{escape(visible_lines(str(self)))}</pre>"
 
 
-def _digits(x: float, digits: int, direction: int) -> str:
+def _digits(x: float, digits: int = 6, *, direction: int) -> str:
     if not math.isfinite(x) or x == 0:
         return f"{x:g}"
     text = f"{x:.{digits}g}"
@@ -37,14 +38,8 @@ def _digits(x: float, digits: int, direction: int) -> str:
     return text
 
 
-def down(x: float, digits: int = 6) -> str:
-    """Write ``x`` in short, rounded down."""
-    return _digits(x, digits, -1)
-
-
-def up(x: float, digits: int = 6) -> str:
-    """Write ``x`` in short, rounded up."""
-    return _digits(x, digits, +1)
+# A number in short, rounded down or up.
+down, up = partial(_digits, direction=-1), partial(_digits, direction=1)
 
 
 def exact(x: float) -> str:

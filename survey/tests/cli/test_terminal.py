@@ -245,6 +245,18 @@ def test_progress_is_harmless() -> None:
     harmless(work.line)
 
 
+def test_progress_of_the_toolkit_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bistochastic_survey import progress
+
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(progress, "_has_place", lambda _asked: True)
+    monkeypatch.setattr(progress, "_draw", lambda state, _over, _delay: drawn.append(state))
+    with progress.steps() as tell:
+        tell(EVIL, 0.5)
+    assert drawn[0]["completed"] == 0.5
+    harmless(drawn[0]["description"])
+
+
 def test_data_on_a_screen_are_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = folder / "out.csv"
     run("protect", folder / f"{EVIL}.csv", out, "--plan", folder / "plan.toml")
