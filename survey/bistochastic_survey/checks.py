@@ -43,10 +43,11 @@ def real(name: str, must: str, given: Any) -> float:
 def whole(name: str, given: Any, low: int) -> int:
     """Read an integer of at least ``low``, below 2^127."""
     must = f"be an integer of at least {low}"
-    try:
-        found = int(index(given if _kind(given) in ("f", "i", "u") else None))
-    except (TypeError, ValueError):
-        raise RefusedType(name, must, type(given).__name__) from None
+    found = None
+    with suppress(TypeError, ValueError):
+        found = int(index(given)) if _kind(given) in ("f", "i", "u") else None
+    if found is None:
+        raise RefusedType(name, must, type(given).__name__)
     if low <= found < 2**127:
         return found
     raise Refused(name, must, found if abs(found) < 2**127 else "a number beyond 2^127")
@@ -87,16 +88,12 @@ def path(name: str, given: Any) -> str:
         raise RefusedType(name, must, type(given).__name__)
     with suppress(UnicodeEncodeError):
         if b"\0" not in os.fsencode(found):
-            return found
+            return str(found)
     raise Refused(name, must, "one with a character that file names cannot have")
 
 
 def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[Any]:
-    """List the items of an iterable.
-
-    The order of a set depends on the process, so a set is rejected. If the order does not matter,
-    ``unordered`` sorts the strings and numbers of a set.
-    """
+    """List the items of an iterable; those of a set, which has no order, only if ``unordered``."""
     kind = type(given)
     # Dict views and ordered sets have an order, and can be reversed.
     if (isinstance(given, Set) and not isinstance(given, Reversible)) or kind is type(iter({1})):
@@ -113,9 +110,9 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
 
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     """Check that a string is one of the known ones."""
+    if isinstance(given, str) and given in known:
+        return given
     must = f"be one of {', '.join(known)}"
-    if not isinstance(given, str):
-        raise RefusedType(name, must, type(given).__name__)
-    if given not in known:
+    if isinstance(given, str):
         raise Refused(name, must, repr(given))
-    return given
+    raise RefusedType(name, must, type(given).__name__)

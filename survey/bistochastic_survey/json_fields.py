@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bistochastic.errors import Refused
 from bistochastic_survey.wording import shown
@@ -23,6 +24,7 @@ OLDER = {
 _DEEPEST = 256
 # A string that does not end goes on to the last character, so nothing is read twice.
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.S)
+_LONG = re.compile(r"\d{40}")
 # The types of JSON in words; TOML has times, too.
 _KINDS = {
     dict: "an object", list: "a list", str: "text", int: "an integer", float: "a number",
@@ -31,22 +33,15 @@ _KINDS = {
 
 
 def _pairs(pairs: list[tuple[str, object]]) -> object:
-    found = dict(pairs)
-    names = [name for name, _value in pairs]
-    return found if len(found) == len(pairs) else _Odd(max(names, key=names.count), twice=True)
+    found, many = dict(pairs), Counter(name for name, _value in pairs)
+    return found if len(found) == len(pairs) else _Odd(many.most_common(1)[0][0], twice=True)
 
 
-@dataclass(frozen=True)
-class _Odd:
+class _Odd(NamedTuple):
     """What JSON or Python accepts and no field may hold, or a name that an object has twice."""
 
     what: str
     twice: bool = False
-
-
-def _few_digits(digits: str) -> int | _Odd:
-    # Python rejects thousands of digits with its own message, or is slow.
-    return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
 
 
 def parsed(text: str) -> Any:
@@ -57,10 +52,14 @@ def parsed(text: str) -> Any:
         if depth > _DEEPEST:
             got = f"more than {_DEEPEST} levels at character {mark.start()}"
             raise here.refuse("hold lists and objects as deep as the format has them", got)
-    try:
-        found = json.loads(
-            text, object_pairs_hook=_pairs, parse_constant=_Odd, parse_int=_few_digits
+    hooks: Fields = {"object_pairs_hook": _pairs, "parse_constant": _Odd}
+    if _LONG.search(text):
+        # Python rejects thousands of digits with its own message, or is slow.
+        hooks["parse_int"] = lambda n: (
+            int(n) if len(n) <= 40 else _Odd(f"a number of {len(n)} digits")
         )
+    try:
+        found = json.loads(text, **hooks)
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
         at = f"a fault in line {error.lineno}, column {error.colno}"
@@ -84,12 +83,12 @@ def _refuse_odd(here: Here) -> None:
             _refuse_odd(item)
 
 
+@dataclass(frozen=True)
 class Here:
     """Plain data at one place of a file, and the path to it."""
 
-    def __init__(self, value: Any, path: str = "") -> None:
-        self.value = value
-        self.path = path
+    value: Any
+    path: str = ""
 
     def refuse(self, must: str, got: str | None = None) -> ValueError:
         """Make the error that says what this must be and, unless ``got`` is given, what it is."""

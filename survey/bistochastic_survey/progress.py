@@ -102,10 +102,9 @@ def _draw(state: dict[str, Any], over: threading.Event, delay: float) -> None:
         text = rich.TextColumn("{task.description}", markup=False)
         columns = rich.SpinnerColumn(), text, rich.BarColumn(), rich.TimeElapsedColumn()
         # The output of other code is not redirected.
-        plain = {"auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
-        with rich.Progress(
-            *columns, console=Console(file=sys.stderr), transient=True, **plain
-        ) as bar:
+        plain: dict[str, Any] = dict.fromkeys(("redirect_stdout", "redirect_stderr"), False)
+        plain |= {"console": Console(file=sys.stderr), "transient": True, "auto_refresh": False}
+        with rich.Progress(*columns, **plain) as bar:
             task = bar.add_task("", total=None)
             bar.update(task, refresh=True, **state)
             while not over.wait(0.1):

@@ -48,14 +48,10 @@ def exact(x: float) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape characters that cannot be printed or that change the direction of writing.
-
-    All text from others passes here before it reaches a terminal.
-    """
-    if text.isprintable():
-        return text
+    """Escape what cannot be printed or turns a line around, in all text that others wrote."""
     # Spaces of other scripts do no harm.
-    return "".join(c if c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+    safe = (c if c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+    return text if text.isprintable() else "".join(safe)
 
 
 def visible_lines(text: str) -> str:
