@@ -78,7 +78,7 @@ Family = Literal[
 """The names of all families, for annotations; ``typing.get_args`` lists them."""
 
 
-def build(family: str, **parameters: object) -> Matrix:
+def build(family: str, /, **parameters: object) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest

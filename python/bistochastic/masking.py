@@ -33,7 +33,6 @@ from bistochastic.permutation_model import (
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     from bistochastic._core import Key

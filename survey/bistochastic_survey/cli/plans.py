@@ -10,12 +10,12 @@ import click
 from click import argument, option
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.cli.group import in_shell, main, say, say_json
 from bistochastic_survey.cli.options import FILE, columns_option, reads_csv
 from bistochastic_survey.cli.typed import columns_named
 from bistochastic_survey.files.atomic import in_file, new
 from bistochastic_survey.progress import watched
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

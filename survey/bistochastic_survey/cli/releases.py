@@ -12,11 +12,11 @@ from click import argument, option
 
 from bistochastic import Key
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.cli.group import main, say, warn
 from bistochastic_survey.cli.options import DECIMAL, FILE, SEPARATOR, file_argument, reads_csv
 from bistochastic_survey.cli.plans import read_certificate, read_law, read_plan
 from bistochastic_survey.progress import steps
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.files.csv_dialect import Dialect

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
@@ -21,6 +20,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import embedded
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -57,7 +57,7 @@ def open(
     >>> release.estimate("sex").records
     3
     """
-    file = Path(_core.as_path("path", path))
+    file = Path(checks.path("path", path))
     certificate = certified(file, "path")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     table = whole(file, "path", types_of(certificate), dialect=dialect)
@@ -99,7 +99,7 @@ def verify(
         ...
     bistochastic.errors.Refused: `path` must have the 3 records of its certificate; got 2
     """
-    file = Path(_core.as_path("path", path))
+    file = Path(checks.path("path", path))
     for name, given, kind in (("certificate", certificate, Certificate), ("plan", plan, Plan)):
         if given is not None and not isinstance(given, kind):
             raise RefusedType(name, f"be a {kind.__name__}", type(given).__name__)

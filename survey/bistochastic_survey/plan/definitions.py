@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from bistochastic import Guarantee, guarantee
 from bistochastic.errors import Refused
-from bistochastic.formatting import Shown, down, shown, up
 from bistochastic.measures import log2_up
 from bistochastic_survey.plan.attributes import Attribute, Numeric
+from bistochastic_survey.wording import Shown, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import prefix, shown
+from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL
 from bistochastic_survey.plan.attributes import (
     MISSING,
@@ -40,6 +39,7 @@ from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
+from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
@@ -77,7 +77,7 @@ def draft(
     **options: Any,
 ) -> Draft:
     """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
-    look = _core.as_flag("categories_from_data", categories_from_data)
+    look = checks.flag("categories_from_data", categories_from_data)
     return of_columns(
         columns(schema, look=look),
         look=look,
@@ -206,9 +206,9 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
     if given == ["truthfulness"]:
         return {"truthfulness": asked["truthfulness"]}
     if given == ["epsilon"]:
-        return {"epsilon": arguments.limit("epsilon", asked["epsilon"])}
-    wanted = arguments.share("beta", asked["beta"])
-    least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
+        return {"epsilon": checks.limit("epsilon", asked["epsilon"])}
+    wanted = checks.limit("beta", asked["beta"])
+    least = 0.0 if min_beta is None else checks.limit("min_beta", min_beta)
     return {"beta": max(wanted, least)}
 
 
@@ -218,7 +218,7 @@ def _policies(
     """Read what happens to missing values, by column; one word is for all columns."""
     must = "be one of raise, keep and category, or a dict of these by column"
     if isinstance(given, str):
-        word: Any = arguments.one_of("missing", given, MISSING)
+        word: Any = checks.one_of("missing", given, MISSING)
         return lambda _column: word
     if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
         raise RefusedType("missing", must, type(given).__name__)
@@ -229,7 +229,7 @@ def _policies(
             got = "one to keep or drop" if column in clear else "none of that name"
             raise Refused("missing", "be of a column that is protected", got, column=column)
         with about([column]):
-            found[column] = arguments.one_of("missing", given[key], MISSING)
+            found[column] = checks.one_of("missing", given[key], MISSING)
     return lambda column: found.get(column, "raise")
 
 

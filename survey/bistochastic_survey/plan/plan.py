@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
-from bistochastic import _core, arguments
-from bistochastic.cached import cached
+from bistochastic import Key
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic.formatting import prefix
+from bistochastic_survey import checks
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan import requirement as publisher
 from bistochastic_survey.plan.attributes import (
@@ -22,6 +22,7 @@ from bistochastic_survey.plan.attributes import (
     named,
     names,
 )
+from bistochastic_survey.wording import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,7 +125,7 @@ class Plan(_Fields):
         column_labels: Mapping[str, str] | None = None,
         value_labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> None:
-        listed = arguments.items("attributes", "be a list of attributes", attributes)
+        listed = checks.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "hold Categorical, Joint, Binned and Numeric"
@@ -380,7 +381,7 @@ class Plan(_Fields):
         >>> plan.has_records, round(plan.for_records(1000).beta, 6)
         (False, 0.23299)
         """
-        records = _core.as_whole("n", n, 1)
+        records = checks.whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
         return self._derived(bound)
 
@@ -509,7 +510,7 @@ class Plan(_Fields):
         self,
         frame: FrameT,
         *,
-        key: _core.Key | KeySource | None = None,
+        key: Key | KeySource | None = None,
         release_name: str | None = None,
         ids: Wave | str | None = None,
         shuffle: bool = False,
@@ -564,7 +565,7 @@ class Plan(_Fields):
         self,
         reader: object,
         *,
-        key: _core.Key | KeySource | None = None,
+        key: Key | KeySource | None = None,
         release_name: str | None = None,
         ids: Wave | str | None = None,
         unit_pseudonym: Mapping[str, str] | None = None,
@@ -699,7 +700,7 @@ class Plan(_Fields):
         self,
         record: Mapping[str, object],
         *,
-        key: _core.Key | KeySource,
+        key: Key | KeySource,
         id: int | str | bytes,
         allow_insecure: bool = False,
     ) -> dict[str, Any]:

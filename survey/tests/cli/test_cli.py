@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import down
 from bistochastic_survey import __main__, cli
+from bistochastic_survey.wording import down
 
 
 def run(*arguments: str) -> str:

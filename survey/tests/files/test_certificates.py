@@ -16,9 +16,9 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import up
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
+from bistochastic_survey.wording import up
 from cli.test_cli_protect import KEY, Folder, people, plan_of, write_csv
 
 
