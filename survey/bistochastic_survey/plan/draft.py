@@ -157,6 +157,9 @@ def of_columns(
         numbers = own.holds in ("numbers", "integers")
         if column.name in ordinal:
             own = _in_order(own, policy(column.name))
+        elif "epsilon" in wanted:
+            # At an epsilon, randomized response gives the better estimates: only if it is asked.
+            own = replace(own, ordered=False)
         if column.name in permuted and not numbers:
             got = "declared categories" if own.declared else shown(own.type)
             must = "hold numbers without declared categories to be in `numeric`"

@@ -225,8 +225,10 @@ class Plan(_Fields):
 
         If the order of categories matters, name the column in ``ordinal``: it gets a geometric
         matrix, whose reported values are mostly near the true ones. Its categories must be declared
-        in their order. An ordered categorical of pandas and an ordered Arrow dictionary get it
-        without being named, unless ``missing`` adds a category, which has no place in an order.
+        in their order. At the same epsilon, randomized response needs far fewer records: the
+        preview says so. So an ordered categorical of pandas and an ordered Arrow dictionary get a
+        geometric matrix without being named only if you do not request ``epsilon``, and if
+        ``missing`` adds no category, which has no place in an order.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. List columns to permute between records
@@ -258,12 +260,13 @@ class Plan(_Fields):
         >>> first = sv.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
-        >>> columns = {"sex": ["F", "M"], "health": ["bad", "fair", "good"], "income": float}
-        >>> sv.Plan.for_frame(columns, epsilon=1, beta=0.6, ordinal=["health"],
-        ...                   numeric=["income"]).attributes
+        >>> columns = {"sex": ["F", "M"], "income": float}
+        >>> sv.Plan.for_frame(columns, epsilon=1, beta=0.6, numeric=["income"]).attributes
         (<Categorical `sex`, 2 categories: randomized_response, beta 0.839941>,
-         <Categorical `health`, 3 categories: geometric, beta 0.95059>,
          <Numeric `income`, permute by rank: k_anonymous, beta=0.6>)
+        >>> columns = {"health": ["bad", "fair", "good"]}
+        >>> sv.Plan.for_frame(columns, beta=0.6, ordinal=["health"]).attributes
+        (<Categorical `health`, 3 categories: geometric, beta 0.6>,)
         """
         import warnings
 

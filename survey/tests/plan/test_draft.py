@@ -442,8 +442,10 @@ def test_an_ordered_type_needs_no_name() -> None:
     assert families(sv.Plan.for_frame(enum, beta=0.6)) == {"degree": "randomized_response"}
     named = sv.Plan.for_frame(enum, beta=0.6, ordinal=["degree"])
     assert families(named) == {"degree": "geometric"}
-    # Missing has no place in an order.
+    # Missing has no place in an order, and at an epsilon the order costs too much.
     plan = sv.Plan.for_frame(ordered, missing="category", **options)
+    assert families(plan) == {"health": "randomized_response"}
+    plan = sv.Plan.for_frame(ordered, epsilon=1, categories_from_data=True)
     assert families(plan) == {"health": "randomized_response"}
 
 
