@@ -9,7 +9,7 @@ Columns are arrays, or a mapping of names to arrays; whatever comes back is an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,6 @@ from bistochastic.permutation_model import (
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
     from bistochastic._core import Key
@@ -397,7 +395,7 @@ def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
     if len(ranks) != len(levels) or not levels:
         got = "a category twice" if levels else "no categories"
         raise Refused(name, f"{must}, each once", got)
-    given = (x if type(x).__hash__ else None for x in plain.tolist())
+    given = (x if isinstance(x, Hashable) else None for x in plain.tolist())
     found = np.array([ranks.get(value, -1) for value in given])
     if (found < 0).any():
         raise Refused(name, must, f"an undeclared one at position {int((found < 0).argmax())}")

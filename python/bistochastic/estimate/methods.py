@@ -12,7 +12,7 @@ from bistochastic import _core, arguments, families, structure
 from bistochastic import linear as operators
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
-from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.likelihood import Patience
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
