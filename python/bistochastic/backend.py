@@ -102,7 +102,13 @@ class Ids:
         >>> backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
         ['ann', 'bob']
         """
-        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pieces]
+        must = "hold pairs of offsets and data"
+        listed = arguments.items("pieces", must, pieces)
+        pairs = [arguments.items("pieces", must, piece) for piece in listed]
+        for pair in pairs:
+            if len(pair) != 2:
+                raise Refused("pieces", must, f"{len(pair)} in a row")
+        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pairs]
         return Ids._of(_core.spelled_ids(_core.as_flag("text", text), read))
 
     @staticmethod
@@ -114,7 +120,8 @@ class Ids:
         >>> one == two
         False
         """
-        return Ids._of(_core.joined_ids([Ids(part)._held for part in parts]))
+        listed = arguments.items("parts", "be columns of ids", parts)
+        return Ids._of(_core.joined_ids([Ids(part)._held for part in listed]))
 
     def __len__(self) -> int:
         return len(self._held)
@@ -157,7 +164,12 @@ class Ids:
         >>> backend.Ids([7, 8, 9]).take([1]).tolist()
         [8]
         """
-        places = np.asarray(rows, dtype=np.int64)
+        places = _integers("rows", rows)
+        if places.dtype.kind == "b":
+            raise RefusedType("rows", "be an array of integers", "dtype bool")
+        if len(places) and not 0 <= places.min() <= places.max() < len(self):
+            raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
+        places = places.astype(np.int64, copy=False)
         if isinstance(self._held, _core.SpelledIds):
             return Ids._of(self._held.take(places))
         if isinstance(self._held, np.ndarray):
@@ -306,9 +318,11 @@ def draw(
     """
     _text("plan", plan)
     _text("release", release)
+    must = "hold a Column each"
+    columns = arguments.items("columns", must, columns)
     for column in columns:
         if not isinstance(column, Column):
-            raise RefusedType("columns", "hold a Column each", type(column).__name__)
+            raise RefusedType("columns", must, type(column).__name__)
         if len(column) != len(columns[0]):
             raise Refused("columns", f"have {len(columns[0])} records each", len(column))
     if isinstance(address, Blocks):
@@ -371,7 +385,12 @@ def respond(
             raise RefusedType("names", "be a list of strings", "str") from None
         if not isinstance(matrix, _core.Law):
             raise RefusedType("matrix", "be a Matrix", type(matrix).__name__) from None
-        whole = _core.as_code("code", code, matrix.size)
+        try:
+            whole = _core.as_code("code", code, matrix.size)
+        except IndexError:
+            # The core shows the number, which is a value of a person.
+            must = f"be an integer from 0 to {matrix.size - 1}"
+            raise Refused("code", must, "a number outside") from None
         return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
 
 
@@ -534,16 +553,21 @@ def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "A"])
 
 
-def _codes(given: object, size: int) -> NDArray[Any]:
-    """Read codes, of a type that has room for all of them."""
+def _integers(name: str, given: object) -> NDArray[Any]:
     must = "be an array of integers"
-    found = arguments.array("codes", must, given)
+    found = arguments.array(name, must, given)
     if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
         found = found.astype(np.int64)
     if found.dtype.kind not in "iub":
-        raise RefusedType("codes", must, f"dtype {found.dtype}")
+        raise RefusedType(name, must, f"dtype {found.dtype}")
     if found.ndim != 1:
-        raise Refused("codes", f"{must} with one axis", found.ndim)
+        raise Refused(name, f"{must} with one axis", found.ndim)
+    return found
+
+
+def _codes(given: object, size: int) -> NDArray[Any]:
+    """Read codes, of a type that has room for all of them."""
+    found = _integers("codes", given)
     if size - 1 > (1 if found.dtype.kind == "b" else np.iinfo(found.dtype).max):
         must = f"have a dtype that holds {size - 1}"
         raise Refused("codes", must, found.dtype)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_type
+from typing import Any, assert_type
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
@@ -20,9 +21,6 @@ import bistochastic_survey as sv
 from bistochastic.birkhoff import Decomposition
 from bistochastic.estimate import Counts, Estimate, Quantity, Ratio
 from bistochastic_survey.plan import BatchFunction, ProtectedBatches, Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WAVE = sv.Wave("person", after="first")
 DESIGN = sv.Design(weights="w", strata="region")
