@@ -31,7 +31,7 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import about
+from bistochastic.formatting import about, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -204,7 +204,7 @@ class Blocks:
     last: bool = True
 
     def __post_init__(self) -> None:
-        _core.as_whole("first", self.first, 0)
+        _number("first", self.first, 0)
         _core.as_flag("last", self.last)
 
 
@@ -224,7 +224,7 @@ class Rows:
     start: int = 0
 
     def __post_init__(self) -> None:
-        _core.as_whole("start", self.start, 0)
+        _number("start", self.start, 0)
 
 
 class Column:
@@ -279,8 +279,6 @@ class Column:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        from bistochastic.formatting import prefix
-
         words = prefix(self.names).removeprefix("column").lstrip("s").strip()
         return f"<Column {words} {len(self):,} records, {self.matrices[0].size:,} categories>"
 
@@ -329,8 +327,10 @@ def draw(
         return _by_blocks(columns, key, plan, release, address)
     if isinstance(address, Rows):
         key = _core.plan_row_key(key, plan, release)
-        rows = len(columns[0]) if columns else 0
-        ids = Ids(np.arange(address.start, address.start + rows))
+        end = address.start + (len(columns[0]) if columns else 0)
+        if end >= 2**63:
+            raise Refused("address", "have all rows below 2^63", "more")
+        ids = Ids(np.arange(address.start, end))
         return [_by_ids(column, key, plan, ids) for column in columns]
     if not isinstance(address, Ids):
         raise RefusedType("address", "be Ids, Blocks or Rows", type(address).__name__)
@@ -452,7 +452,7 @@ _PURPOSES = {
 
 def _label(name: str, given: Any) -> Any:
     if name == "place":
-        return _core.as_whole(name, given, 0)
+        return _number(name, given, 0)
     if name == "columns":
         return [_text(name, each) for each in arguments.items(name, _NAMES, given)]
     return _plain(name, given, np.uint64) if name == "words" else _text(name, given)
@@ -488,7 +488,7 @@ class RowsPerId:
     __slots__ = ("_tally",)
 
     def __init__(self, limit: int) -> None:
-        self._tally = _core.Tally(_core.as_whole("limit", limit, 0))
+        self._tally = _core.Tally(_number("limit", limit, 0))
 
     def add(self, hashes: NDArray[np.uint8]) -> int | None:
         """Count records by 16 bytes each; return the position of the first one too many, if any.
@@ -522,7 +522,8 @@ def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
     >>> backend.count([0, 3, 1, 3], 4).tolist()
     [1, 1, 0, 2]
     """
-    many = _core.as_whole("size", size, 1)
+    many = _number("size", size, 1)
+    _core.require_memory("size", many, 1, 8)
     return _core.count(np.require(_codes(codes, 1), requirements=["C", "A"]), many)
 
 
@@ -534,8 +535,15 @@ def require_memory(what: str, rows: int, columns: int, each: int) -> None:
     >>> from bistochastic import backend
     >>> backend.require_memory("columns", 1000, 1000, 8)
     """
-    many, width = _core.as_whole("rows", rows, 0), _core.as_whole("columns", columns, 0)
-    _core.require_memory(_text("what", what), many, width, _core.as_whole("each", each, 0))
+    many, width = _number("rows", rows, 0), _number("columns", columns, 0)
+    _core.require_memory(_text("what", what), many, width, _number("each", each, 0))
+
+
+def _number(name: str, given: object, least: int) -> int:
+    found = _core.as_whole(name, given, least)
+    if found >= 2**63:
+        raise Refused(name, "be below 2^63", "more")
+    return found
 
 
 def _text(name: str, given: object) -> str:
