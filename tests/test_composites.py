@@ -153,7 +153,7 @@ def test_what_is_too_large_to_look_at_is_said() -> None:
     assert (bs.identity(n) @ bs.tridiagonal(0.3, size=n)).is_ergodic is True
     m = bs.tridiagonal(0.3, size=n) @ bs.tridiagonal(0.2, size=n)
     assert m.is_ergodic is None
-    assert "not computed" in m._repr_html_()
+    assert "not computed" in m.profile()._repr_html_()
     big = bs.randomized_response(10**6, beta=0.5)
     assert 0 < ((big @ big).truthfulness or 0) < (big.truthfulness or 0)
     assert (bs.k_anonymous(10**6, k=3) @ bs.tridiagonal(0.2, size=10**6)).truthfulness is None

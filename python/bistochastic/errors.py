@@ -70,15 +70,14 @@ class Refused(_Fields, ValueError):  # noqa: N818
     - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
 
     >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
     >>> try:
-    ...     sv.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
+    ...     bs.backend.Column("sex", [[0, 1]], bs.uniform(2))
     ... except bs.errors.Refused as error:
     ...     print(error)
     ...     refused = error
-    column `sex`: `beta` must be from 0 to 1; got 2
+    column `sex`: `codes` must be an array of integers with one axis; got 2
     >>> refused.name, refused.must, refused.got, refused.column
-    ('beta', 'be from 0 to 1', '2', ('sex',))
+    ('codes', 'be an array of integers with one axis', '2', ('sex',))
 
     A function of your own can raise it for what it is given, by the same fields or by one sentence:
 
