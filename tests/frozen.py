@@ -1,7 +1,7 @@
 """What ``tests/golden`` holds: matrices by their realised parameters, and what each of them gives.
 
-``tools/golden.py`` writes what is missing there and changes nothing. ``test_golden.py`` computes
-all of it again. Arrays are kept as their first numbers and a digest of all.
+``tools/golden.py`` writes what is missing there and changes nothing. ``test_golden_matrices.py``
+computes all of it again. Arrays are kept as their first numbers and a digest of all.
 """
 
 from __future__ import annotations

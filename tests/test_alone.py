@@ -12,7 +12,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "python" / "bistochastic"
 # Frame libraries and formats of files: the library takes arrays.
 OTHERS = "pandas|polars|pyarrow|narwhals|duckdb|bistochastic_survey|parquet|csv"
-HIDDEN = ("bistochastic_survey", "pandas", "polars", "pyarrow", "narwhals", "click", "jinja2")
+HIDDEN = (
+    "bistochastic_survey", "pandas", "polars", "pyarrow", "narwhals", "click", "jinja2", "scipy",
+    "clarabel", "matplotlib", "rich",
+)  # fmt: skip
 
 CALLS = """
 import sys

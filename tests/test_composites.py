@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 import bistochastic as bs
 import reference
@@ -110,6 +109,7 @@ def tridiagonal(alpha: float, size: int) -> Any:
     beside = np.full(size - 1, alpha)
     ends = np.full(size, 1 - 2 * alpha)
     ends[[0, -1]] = 1 - alpha
+    sparse = pytest.importorskip("scipy.sparse")
     return sparse.diags([beside, ends, beside], [-1, 0, 1], format="csr")
 
 
@@ -117,6 +117,7 @@ def blocks_of(classes: int, size: int) -> Any:
     """Expression (3) by its definition: classes alike, the first ones larger by one."""
     few, more = divmod(size, classes)
     sizes = [few + 1] * more + [few] * (classes - more)
+    sparse = pytest.importorskip("scipy.sparse")
     return sparse.block_diag([np.full((k, k), 1 / k) for k in sizes], format="csr")
 
 

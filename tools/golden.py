@@ -1,7 +1,7 @@
 """Write what is missing in ``tests/golden``, and refuse to change what is there.
 
 The requests below are made once: the files hold the realised parameters, from which
-``tests/test_golden.py`` makes the matrices. A new case gets a new name.
+``tests/test_golden_matrices.py`` makes the matrices. A new case gets a new name.
 """
 
 from __future__ import annotations
