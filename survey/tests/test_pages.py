@@ -108,7 +108,7 @@ def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     programs = folder / ".programs"
     programs.mkdir(exist_ok=True)
     program = programs / "bistochastic"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic_survey "$@"\n')
     program.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
     return subprocess.run(
