@@ -66,8 +66,11 @@ PARAMETERS = tomllib.loads((Path(__file__).parent / "parameters.toml").read_text
 
 
 def describe_parameters(name: str, function: object) -> dict[str, str | None]:
-    """Return what each parameter of a public function means, by ``parameters.toml``."""
-    own = PARAMETERS.get(name, {})
+    """Return what each parameter of a public function means, by ``parameters.toml``.
+
+    A table of the function comes first, then one of its class or module, then ``common``.
+    """
+    own = PARAMETERS.get(name.rpartition(".")[0], {}) | PARAMETERS.get(name, {})
     names = inspect.signature(function).parameters  # type: ignore[arg-type]
     public = [each for each in names if each not in ("self", "cls") and not each.startswith("_")]
     return {each: own.get(each, PARAMETERS["common"].get(each)) for each in public}
@@ -75,7 +78,8 @@ def describe_parameters(name: str, function: object) -> dict[str, str | None]:
 
 def has_parameters(what: str, name: str) -> bool:
     """Say whether users call it: results and exceptions are made by the package."""
-    called = "." not in name and name not in ("Matrix", "Certificate", "KeySource")
+    made = ("Matrix", "Certificate", "KeySource")
+    called = name.startswith("backend.") or ("." not in name and name not in made)
     return what in ("function", "method") or (what == "class" and called)
 
 
@@ -83,7 +87,7 @@ def add_parameters(
     _app: Sphinx, what: str, name: str, obj: object, _options: object, lines: list[str]
 ) -> None:
     """Put the meaning of parameters above the example of a docstring without ``:param``."""
-    name = name.removeprefix("bistochastic.").removeprefix("bistochastic_survey.")
+    name = name.partition(".")[2]
     if not has_parameters(what, name) or any(line.startswith(":param") for line in lines):
         return
     described = describe_parameters(name, obj)

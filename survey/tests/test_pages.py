@@ -13,15 +13,17 @@ import runpy
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any
 
 import pytest
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from bistochastic_survey import cli
 
 ROOT = Path(__file__).parents[2]
@@ -51,8 +53,14 @@ LANGUAGES = ("python", "sh", "text", "js")
 FENCE = re.compile(r"^```(\w*)$")
 DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# Names of the package in text and code: `bs.kron`, `bs.errors.GuaranteeError`.
-NAME = re.compile(r"\bbs\.([A-Za-z_]\w*(?:\.\w+)*)")
+# Names of the packages in text and code: `bs.kron`, `bs.errors.GuaranteeError`, `sv.Plan`.
+NAME = re.compile(r"\b(bs|sv)\.([A-Za-z_]\w*(?:\.\w+)*)")
+# Directives of the reference, with their options.
+DOCUMENTED = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?: +:.*\n)*)", flags=re.M)
+# Modules of the library whose `__all__` is public.
+MODULES = (
+    "backend", "choose", "errors", "estimate", "masking", "measures", "plot", "structure", "theory",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -236,11 +244,11 @@ def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
 
 
 @every_page
-def test_names_of_the_package_exist(name: str) -> None:
-    for dotted in set(NAME.findall(PAGES[name].read_text())):
-        found: object = bs
+def test_names_of_the_packages_exist(name: str) -> None:
+    for package, dotted in set(NAME.findall(PAGES[name].read_text())):
+        found: object = {"bs": bs, "sv": sv}[package]
         for part in dotted.split("."):
-            assert hasattr(found, part), f"bs.{dotted}"
+            assert hasattr(found, part), f"{package}.{dotted}"
             found = getattr(found, part)
 
 
@@ -261,47 +269,70 @@ def test_every_howto_has_examples() -> None:
             assert blocks(path.read_text()), name
 
 
-def directives(path: Path) -> list[str]:
-    return re.findall(r"^\.\. auto\w+:: bistochastic\.(\S+)$", path.read_text(), flags=re.M)
+def documented() -> list[tuple[str, Any]]:
+    """What the pages of the reference name, by its place, such as ``bistochastic.plot.heatmap``."""
+    found = []
+    for path in sorted((DOCS / "reference/api").glob("*.rst")):
+        for kind, place, options in DOCUMENTED.findall(path.read_text()):
+            home, _, last = place.rpartition(".")
+            if kind == "module":
+                # Sphinx lists everything in `__all__`.
+                home, names = place, import_module(place).__all__
+                left = re.findall(r":exclude-members: (.*)", options)
+                names = [name for name in names if name not in " ".join(left).split(", ")]
+            else:
+                names = [last]
+            found += [(f"{home}.{name}", getattr(import_module(home), name)) for name in names]
+    return found
 
 
-def documented(name: str) -> Any:
-    """What a page of the reference names: of the top or of a module, if both have the name."""
-    home, _, last = name.rpartition(".")
-    return getattr(import_module(f"bistochastic.{home}".rstrip(".")), last)
+def public(package: ModuleType) -> dict[str, Any]:
+    """The public names of a house: of the package, and of its public modules."""
+    homes = [package, *(getattr(package, name) for name in package.__all__)]
+    homes += [import_module(f"bistochastic.{name}") for name in MODULES if package is bs]
+    return {
+        f"{home.__name__}.{name}": getattr(home, name)
+        for home in homes
+        if isinstance(home, ModuleType)
+        for name in home.__all__
+        if not isinstance(getattr(home, name), ModuleType)
+    }
 
 
-def test_the_api_pages_have_every_public_name_once() -> None:
-    listed = [name for path in (DOCS / "reference/api").glob("*.rst") for name in directives(path)]
-    assert len(listed) == len(set(listed))
-    modules = {name for name in bs.__all__ if isinstance(getattr(bs, name), ModuleType)}
-    public = {name: getattr(bs, name) for name in bs.__all__ if name not in modules}
-    for module in {*modules, "backend"}:
-        held = getattr(bs, module)
-        public |= {f"{module}.{name}": getattr(held, name) for name in held.__all__}
-    described = [documented(name) for name in listed]
-    assert len({id(each) for each in described}) == len(described)
-    assert {id(each) for each in described} >= {id(each) for each in public.values()}
+@pytest.mark.parametrize("package", [bs, sv])
+def test_the_api_pages_have_every_public_name_once(package: ModuleType) -> None:
+    described = documented()
+    known = Counter(id(each) for _, each in described)
+    assert [place for place, each in described if known[id(each)] > 1] == []
+    assert [place for place, each in public(package).items() if id(each) not in known] == []
+
+
+@pytest.mark.parametrize("package", [bs, sv])
+def test_the_help_of_every_public_name_has_an_example(package: ModuleType) -> None:
+    # Examples of docstrings are run by pytest, too.
+    names = {place: each for place, each in public(package).items() if callable(each)}
+    assert [place for place, each in names.items() if ">>> " not in (each.__doc__ or "")] == []
 
 
 def test_every_parameter_of_the_api_is_described() -> None:
     pytest.importorskip("sphinx")
     conf = runpy.run_path(str(DOCS / "conf.py"))
     used: set[tuple[str, str]] = set()
-    for path in (DOCS / "reference/api").glob("*.rst"):
-        for name in directives(path):
-            found = documented(name)
-            methods = vars(found) if isinstance(found, type) else {}
-            called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
-            kind = "class" if isinstance(found, type) else "function"
-            called |= {name: found} if conf["has_parameters"](kind, name) else {}
-            for function, held in called.items():
-                if not callable(held) or ":param" in (held.__doc__ or ""):
-                    continue
-                described = conf["describe_parameters"](function, held)
-                missing = [each for each, words in described.items() if not words]
-                assert not missing, f"docs/parameters.toml: {function}: {missing}"
-                used |= {(function, each) for each in described}
+    missing: list[str] = []
+    for place, found in documented():
+        name = place.partition(".")[2]
+        methods = vars(found) if isinstance(found, type) else {}
+        called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
+        kind = "class" if isinstance(found, type) else "function"
+        called |= {name: found} if conf["has_parameters"](kind, name) else {}
+        for function, held in called.items():
+            if not callable(held) or isinstance(held, UnionType) or ":param" in (held.__doc__ or ""):
+                continue
+            described = conf["describe_parameters"](function, held)
+            missing += [f"{function}: {each}" for each, words in described.items() if not words]
+            homes = (function, function.rpartition(".")[0])
+            used |= {(home, each) for each in described for home in homes}
+    assert not missing, f"docs/parameters.toml: {missing}"
     for table, words in conf["PARAMETERS"].items():
         if table != "common":
             assert {(table, each) for each in words} <= used, table
