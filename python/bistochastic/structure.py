@@ -10,7 +10,6 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 __all__ = [
-    "Classes", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
+    "ClassRuns", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
     "classes", "composition", "counts", "even_kernel", "exact_row", "first_row", "has_rows",
     "is_certain", "is_uniform", "shift_invariant", "steps", "swap", "targets", "true_codes",
     "two_valued", "wide_factors",
@@ -36,32 +35,76 @@ __all__ = [
 
 T = TypeVar("T")
 
-# Questions that the core answers itself.
-two_valued = _core.two_values_of
-"""The entry on the diagonal and the entry everywhere else, if the matrix has only these two:
-identity, perfect secrecy and randomized response; ``(1.0, 0.0)`` for one category."""
-is_certain = _core.is_certain
-"""Whether every true category has one reported category."""
-targets = _core.targets_of
-"""The code that each code is reported as; also None if all stay and no targets are stored."""
 has_rows = _core.has_rows
 """Whether a matrix is stored row by row, without any structure."""
-counts = _core.counts_of
-"""The integers of a matrix that is stored row by row."""
 counts_rank = _core.counts_rank
 """Whether the rank comes from integers, not from singular values in doubles."""
 
 
+def two_valued(matrix: Matrix) -> tuple[float, float] | None:
+    """Return the entry on the diagonal and the entry everywhere else, if there are no others.
+
+    Identity, perfect secrecy and randomized response have only these two; one category has
+    ``(1.0, 0.0)``.
+
+    >>> import bistochastic as bs
+    >>> two_valued(bs.randomized_response(3, keep=0.5))
+    (0.5, 0.25)
+    """
+    return _core.two_values_of(matrix)
+
+
+def is_certain(matrix: Matrix) -> bool:
+    """Whether every true category has one reported category.
+
+    >>> import bistochastic as bs
+    >>> is_certain(bs.permutation([1, 0])), is_certain(bs.uniform(2))
+    (True, False)
+    """
+    return _core.is_certain(matrix)
+
+
+def targets(matrix: Matrix) -> Counts | None:
+    """Return the code that each code is reported as; None, too, if all stay and none is stored.
+
+    >>> import bistochastic as bs
+    >>> targets(bs.permutation([2, 0, 1]))
+    array([2, 0, 1])
+    """
+    return _core.targets_of(matrix)
+
+
+def counts(matrix: Matrix) -> Counts | None:
+    """Return the integers of a matrix that is stored row by row.
+
+    >>> import bistochastic as bs
+    >>> counts(bs.dense([[3, 1], [1, 3]]))
+    array([[3, 1],
+           [1, 3]])
+    """
+    return _core.counts_of(matrix)
+
+
 @dataclass(frozen=True)
 class Kron:
-    """Independent factors of a joint domain in C order."""
+    """Independent factors of a joint domain in C order.
+
+    >>> import bistochastic as bs
+    >>> composition(bs.kron(bs.uniform(2), bs.identity(3))).parts[0]
+    <Matrix uniform 2 x 2: beta 1, epsilon 0, exact>
+    """
 
     parts: tuple[Matrix, ...]
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several matrices, chosen with mixing weights that are not 0."""
+    """One of several matrices, chosen with mixing weights that are not 0.
+
+    >>> import bistochastic as bs
+    >>> composition(bs.mix([bs.uniform(2), bs.identity(2)], weights=[0.25, 0.75])).weights
+    (0.25, 0.75)
+    """
 
     weights: tuple[float, ...]
     parts: tuple[Matrix, ...]
@@ -72,7 +115,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Product:
-    """Two matrices, one applied after the other."""
+    """Two matrices, one applied after the other.
+
+    >>> import bistochastic as bs
+    >>> m = bs.tridiagonal(0.25, size=3)
+    >>> len(composition(m @ m).parts)
+    2
+    """
 
     parts: tuple[Matrix, Matrix]
 
@@ -81,7 +130,14 @@ Composition: TypeAlias = Kron | Mixture | Product
 
 
 def composition(matrix: Matrix) -> Composition | None:
-    """Return how a composite is put together."""
+    """Return how a composite is put together.
+
+    >>> import bistochastic as bs
+    >>> type(composition(bs.kron(bs.uniform(2), bs.identity(3)))).__name__
+    'Kron'
+    >>> composition(bs.uniform(2)) is None
+    True
+    """
     found = _core.composition_of(matrix)
     if found is None:
         return None
@@ -99,6 +155,10 @@ def wide_factors(kron: Kron) -> list[Matrix]:
 
     Factors with one category change nothing, and there may be very many. If only one factor is left
     and it is a kron, the list holds its factors.
+
+    >>> import bistochastic as bs
+    >>> wide_factors(composition(bs.kron(bs.uniform(1), bs.identity(3))))
+    [<Matrix identity 3 x 3: beta 0, epsilon inf, exact>]
     """
     while True:
         wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
@@ -112,6 +172,10 @@ def axes(matrix: Matrix) -> list[Matrix]:
     """List the matrices of the axes of a joint table, including those of a kron inside a kron.
 
     Axes with one category are left out, because there may be very many.
+
+    >>> import bistochastic as bs
+    >>> [axis.size for axis in axes(bs.kron(bs.uniform(2), bs.kron(bs.uniform(1), bs.identity(3))))]
+    [2, 3]
     """
     found = []
     stack = [matrix]
@@ -127,7 +191,12 @@ def axes(matrix: Matrix) -> list[Matrix]:
 
 
 def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
-    """Return the codes that can be true, as an index: all, unless some are only reported."""
+    """Return the codes that can be true, as an index: all, unless some are only reported.
+
+    >>> import bistochastic as bs
+    >>> true_codes(bs.difference_set(8, epsilon=1))
+    array([0, 1, 2, 3, 4, 5, 6, 7])
+    """
     if not matrix.padding:
         return slice(None)
     parts = axes(matrix)
@@ -136,7 +205,15 @@ def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
 
 
 def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
-    """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once."""
+    """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once.
+
+    >>> import bistochastic as bs
+    >>> def count_leaves(matrix, found):
+    ...     parts = composition(matrix)
+    ...     return 1 if parts is None else sum(map(found, parts.parts))
+    >>> by_parts(bs.kron(bs.uniform(2), bs.uniform(2), bs.identity(3)), count_leaves)
+    3
+    """
     known: dict[int, T] = {}
 
     def found(part: Matrix) -> T:
@@ -195,8 +272,14 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Classes of consecutive codes, uniform inside each class: runs of classes of one size."""
+class ClassRuns:
+    """Classes of consecutive codes, uniform inside each class: runs of classes of one size.
+
+    >>> import bistochastic as bs
+    >>> runs = classes(bs.blocks([2, 2, 3]))
+    >>> runs.number, runs.each(), runs.starts()
+    (3, array([2, 2, 3]), array([0, 2, 4]))
+    """
 
     sizes: Counts
     many: Counts
@@ -216,21 +299,36 @@ class Classes:
         return np.cumsum(each) - each
 
 
-def classes(matrix: Matrix) -> Classes | None:
-    """Find the classes inside which nothing is revealed; one code per class for the identity."""
+def classes(matrix: Matrix) -> ClassRuns | None:
+    """Find the classes inside which nothing is revealed; one code per class for the identity.
+
+    >>> import bistochastic as bs
+    >>> classes(bs.k_anonymous(6, k=3)).each()
+    array([3, 3])
+    """
     found = _core.classes_of(matrix)
-    return None if found is None else Classes(*found)
+    return None if found is None else ClassRuns(*found)
 
 
 def is_uniform(matrix: Matrix) -> bool:
-    """Whether each reported value is equally likely for all true values, if it is quick to see."""
+    """Whether each reported value is equally likely for all true values, if it is quick to see.
+
+    >>> import bistochastic as bs
+    >>> is_uniform(bs.uniform(3)), is_uniform(bs.randomized_response(3, keep=0.5))
+    (True, False)
+    """
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
 
 
 @dataclass(frozen=True)
 class Vector:
-    """Counts out of a total."""
+    """Counts out of a total.
+
+    >>> import bistochastic as bs
+    >>> first_row(bs.circulant([0.5, 0.25, 0.25])).shares()
+    array([0.5 , 0.25, 0.25])
+    """
 
     counts: Counts
     total: int
@@ -245,17 +343,46 @@ def _vector(kind: str, matrix: Matrix) -> Vector | None:
     return None if found is None else Vector(*found)
 
 
-first_row = partial(_vector, "first_row")
-"""The first row, if the others are stored as shifts of it."""
-even_kernel = partial(_vector, "kernel")
-"""``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
-steps = partial(_vector, "steps")
-"""The probabilities of a step between neighbours, one or one per pair. No step is longer."""
+def first_row(matrix: Matrix) -> Vector | None:
+    """Return the first row, if the others are stored as shifts of it.
+
+    >>> import bistochastic as bs
+    >>> first_row(bs.circulant([0.5, 0.25, 0.25])).shares()
+    array([0.5 , 0.25, 0.25])
+    """
+    return _vector("first_row", matrix)
+
+
+def even_kernel(matrix: Matrix) -> Vector | None:
+    """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale.
+
+    >>> import bistochastic as bs
+    >>> even_kernel(bs.reflected([0.5, 0.25, 0])).shares()
+    array([0.5 , 0.25, 0.  ])
+    """
+    return _vector("kernel", matrix)
+
+
+def steps(matrix: Matrix) -> Vector | None:
+    """Return the probabilities of a step between neighbours, one or one per pair.
+
+    No step is longer.
+
+    >>> import bistochastic as bs
+    >>> steps(bs.tridiagonal(0.25, size=4)).shares()
+    array([0.25])
+    """
+    return _vector("steps", matrix)
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two codes that change places unless they stay."""
+    """Two codes that change places unless they stay.
+
+    >>> import bistochastic as bs
+    >>> swap(bs.t_transform(4, 0, 2, keep=0.75))
+    Swap(i=0, j=2, keep=Fraction(3, 4))
+    """
 
     i: int
     j: int
@@ -263,7 +390,12 @@ class Swap:
 
 
 def swap(matrix: Matrix) -> Swap | None:
-    """Return the two codes that may change places, while all others stay."""
+    """Return the two codes that may change places, while all others stay.
+
+    >>> import bistochastic as bs
+    >>> swap(bs.t_transform(4, 0, 2, keep=0.75)).j
+    2
+    """
     from fractions import Fraction
 
     found = _core.swap_of(matrix)
@@ -271,5 +403,10 @@ def swap(matrix: Matrix) -> Swap | None:
 
 
 def shift_invariant(matrix: Matrix) -> bool:
-    """Whether all rows are shifts of the first, also of a composite of such matrices."""
+    """Whether all rows are shifts of the first, also of a composite of such matrices.
+
+    >>> import bistochastic as bs
+    >>> shift_invariant(bs.uniform(4)), shift_invariant(bs.tridiagonal(0.25, size=4))
+    (True, False)
+    """
     return _core.basis(matrix) in ("flat", "cyclic")

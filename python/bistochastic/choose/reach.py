@@ -29,6 +29,9 @@ def by_suspicion(given: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
+
+    >>> round(by_suspicion((0.01, 0.1)), 4)
+    2.3979
     """
     must = "be two probabilities (before, after), the second the larger one"
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -65,7 +68,11 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """Find the least noisy matrix that reaches one number; None if the family accepts it itself."""
+    """Find the least noisy matrix that reaches one number; None if the family accepts it itself.
+
+    >>> reach("geometric", 12, {"truthfulness": 0.5})
+    <Matrix geometric 12 x 12: beta 0.5779, epsilon 11.1493, exact>
+    """
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}
@@ -107,7 +114,11 @@ def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
+    """Find the largest number from ``low`` on for which it holds, if it does up to some number.
+
+    >>> round(largest(0, 10, lambda x: x * x <= 2), 6)
+    1.414214
+    """
     while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

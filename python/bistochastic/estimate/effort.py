@@ -16,7 +16,11 @@ from bistochastic.progress import Progress, asked, watched
 
 @dataclass(frozen=True)
 class Patience:
-    """A gap that is small enough, a time limit, and the function that receives the gap."""
+    """A gap that is small enough, a time limit, and the function that receives the gap.
+
+    >>> Patience.of("mle", False, 1e-6, 10).gap
+    1e-06
+    """
 
     gap: float | None = None
     seconds: float = math.inf

@@ -146,7 +146,13 @@ def of_counts(
     axes: tuple[Axis, ...] = (),
     limit: int | None = None,
 ) -> Estimate:
-    """From how many records reported each category."""
+    """Estimate from how many records reported each category.
+
+    >>> import bistochastic as bs
+    >>> m = bs.randomized_response(2, keep=0.75)
+    >>> of_counts(m, np.array([60.0, 40.0]), "inverse", "sampled", Patience()).frequencies
+    array([0.7, 0.3])
+    """
     with np.errstate(over="ignore"):
         records = float(seen.sum())
     if limit is not None and records > limit:
@@ -175,6 +181,11 @@ def fit_shares(
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
     The result has one share for each code that can be true.
+
+    >>> import bistochastic as bs
+    >>> m = bs.randomized_response(2, keep=0.75)
+    >>> fit_shares(m, np.array([0.9, 0.1]), 100, "simplex", Patience())
+    (array([1., 0.]), 0.0, 0)
     """
     if how == "mle":
         return likelihood.maximum(matrix, reports, patience)
@@ -236,7 +247,15 @@ def of_linear(
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Make an estimate whose errors come from tables of weights."""
+    """Make an estimate whose errors come from tables of weights.
+
+    >>> import bistochastic as bs
+    >>> counts = np.array([60.0, 40.0])
+    >>> back = Map.back_from(bs.randomized_response(2, keep=0.75))
+    >>> linear = Linear(back, Tallies.counted(100, counts, counts, 100), fixed=False, exact=True)
+    >>> of_linear(linear, "inverse", "sampled", Patience()).frequencies
+    array([0.7, 0.3])
+    """
     sample = linear.tallies.sample
     if not sample.records:
         raise Refused("estimate", "be given at least one record", "none")

@@ -49,6 +49,10 @@ class Stage:
     ``1 - f`` of the variance between its units is left. The other part f is replaced by the
     variance of the next stage: the variance within units, and at last the noise, which no sampling
     removes.
+
+    >>> stage = Stage.of(np.array([0, 0, 1, 1, 1]))
+    >>> stage.many, stage.lonely
+    (array([2, 3]), 0)
     """
 
     many: NDArray[np.int64]
@@ -85,7 +89,13 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows of a table: sums of weights and of their squares, and the stages of the design."""
+    """Rows of a table: sums of weights and of their squares, and the stages of the design.
+
+    >>> weights = np.array([1.0, 1.0, 2.0])
+    >>> sample = Sample(3, weights, weights**2, (Stage.of(np.zeros(3, np.intp)),), weighted=True)
+    >>> sample.degrees, round(sample.effective, 3)
+    (2.0, 2.667)
+    """
 
     records: int
     sums: Array
@@ -215,6 +225,10 @@ class Tallies:
     """A sample in the cells of a table: the ``place`` of every row.
 
     Without places the rows are all cells, stratum by stratum.
+
+    >>> counts = np.array([60.0, 40.0])
+    >>> Tallies.counted(100, counts, counts, 100).whole
+    array([60., 40.])
     """
 
     sample: Sample

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
-    from bistochastic.structure import Classes
+    from bistochastic.structure import ClassRuns
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
@@ -229,7 +229,7 @@ def _refuse_wide(reach: int) -> None:
         raise Refused("matrix", must, reach)
 
 
-def _of_classes(found: Classes, size: int) -> Array:
+def _of_classes(found: ClassRuns, size: int) -> Array:
     """Count the moves inside classes: in a class of n, n - d pairs are d apart, each with 1/n."""
     reach = int(found.sizes.max()) - 1
     out = np.zeros(2 * reach + 1)

@@ -41,7 +41,13 @@ class Lines:
 
 
 def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines | None:
-    """Survey the rows and columns; None if they are too many to look at."""
+    """Survey the rows and columns; None if they are too many to look at.
+
+    >>> import bistochastic as bs
+    >>> found = lines(bs.blocks([1, 3]), [2.0])
+    >>> found.worst_row, found.peaks, found.deniability
+    ((0, 0.0), Fraction(2, 1), [(1, True)])
+    """
     from fractions import Fraction
 
     kron = composition(matrix)
@@ -154,7 +160,13 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 
 
 def line_betas(matrix: Matrix, found: Lines, bits: float, beta: float) -> tuple[float, float]:
-    """Bound the betas of the worst row and column from below; ``bits`` cover all rows."""
+    """Bound the betas of the worst row and column from below; ``bits`` cover all rows.
+
+    >>> import bistochastic as bs
+    >>> m = bs.blocks([1, 3])
+    >>> line_betas(m, lines(m, []), m.entropy_rate, m.beta)
+    (0.0, 0.0)
+    """
     from fractions import Fraction
 
     def share(held: float) -> float:
