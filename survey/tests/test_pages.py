@@ -1,4 +1,4 @@
-"""README and the pages of docs/ and examples/: examples run, commands work, links lead on.
+"""The READMEs and the pages of docs/: examples run, commands work, links lead on.
 
 ``make docs`` builds the site from the same pages and checks the links between them;
 ``survey/tests/test_site.py`` looks at what it built."""
@@ -31,7 +31,7 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (README, *sorted(DOCS.rglob("*.md")), ROOT / "examples" / "README.md")
+    for path in (README, *sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*/README.md")))
     if path.is_file()
 }
 every_page = pytest.mark.parametrize("name", PAGES)
