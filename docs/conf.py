@@ -66,11 +66,8 @@ PARAMETERS = tomllib.loads((Path(__file__).parent / "parameters.toml").read_text
 
 
 def describe_parameters(name: str, function: object) -> dict[str, str | None]:
-    """Return what each parameter of a public function means, by ``parameters.toml``.
-
-    A table of the function comes first, then one of its class or module, then ``common``.
-    """
-    own = PARAMETERS.get(name.rpartition(".")[0], {}) | PARAMETERS.get(name, {})
+    """Return what each parameter of a public function means, by ``parameters.toml``."""
+    own = PARAMETERS.get(name, {})
     names = inspect.signature(function).parameters  # type: ignore[arg-type]
     public = [each for each in names if each not in ("self", "cls") and not each.startswith("_")]
     return {each: own.get(each, PARAMETERS["common"].get(each)) for each in public}

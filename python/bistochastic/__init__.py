@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import errors
 from bistochastic._core import Key, entropy_rate
-from bistochastic.birkhoff import decompose_all
+from bistochastic.birkhoff import Decomposition, decompose_all
 from bistochastic.families import (
     balance,
     blocks,
@@ -40,21 +40,33 @@ from bistochastic.families import (
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
-    from bistochastic import backend, masking, plot, theory
+    from bistochastic import (
+        backend,
+        choose,
+        estimate,
+        masking,
+        measures,
+        plot,
+        structure,
+        theory,
+    )
     from bistochastic.choose.compare import compare
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.estimate import Estimate
     from bistochastic.keys import KeySource
+    from bistochastic.measures import Profile
 
     __version__: str
 
 __all__ = [
-    "Key", "KeySource", "Matrix", "backend", "balance", "blocks", "build", "circulant", "compare",
-    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "geometric", "gibbs",
-    "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
-    "randomized_response", "reflected", "strongest", "t_transform", "theory", "tradeoff",
-    "tridiagonal", "uniform",
+    "Decomposition", "Estimate", "Key", "KeySource", "Matrix", "Profile", "backend", "balance",
+    "blocks", "build", "choose", "circulant", "compare", "decompose_all", "dense",
+    "difference_set", "entropy_rate", "errors", "estimate", "geometric", "gibbs", "identity",
+    "k_anonymous", "kron", "masking", "measures", "mix", "optimal", "permutation", "plot",
+    "randomized_response", "reflected", "strongest", "structure", "t_transform", "theory",
+    "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
@@ -63,9 +75,13 @@ _LATER = {
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
+    "estimate": ("Estimate",),
     "keys": ("KeySource",),
+    "measures": ("Profile",),
 }
-_MODULES = ("backend", "masking", "plot", "theory")
+_MODULES = (
+    "backend", "choose", "estimate", "masking", "measures", "plot", "structure", "theory",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -31,7 +31,9 @@ import numpy as np
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.families import Family
 from bistochastic.formatting import about
+from bistochastic.keys import read_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 __all__ = [
-    "Blocks", "Column", "Ids", "Rows", "RowsPerId", "count", "derive", "draw", "pseudonyms",
-    "require_memory", "respond",
+    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
+    "pseudonyms", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"

@@ -82,12 +82,12 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     return listed
 
 
-# The names of all families, for type checkers.
 Family = Literal[
     "balance", "blocks", "circulant", "dense", "difference_set", "geometric", "gibbs", "identity",
     "k_anonymous", "kron", "mix", "permutation", "product", "randomized_response", "reflected",
     "t_transform", "tridiagonal", "uniform",
 ]  # fmt: skip
+"""The names of all families, for annotations; ``typing.get_args`` lists them."""
 
 
 def build(family: str, **parameters: object) -> Matrix:

@@ -145,27 +145,28 @@ class KeySource(Shown):
         return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"
 
 
-def key_of(given: object) -> _core.Key:
-    """Return a key that is given itself or by its source."""
-    if isinstance(given, KeySource):
-        return given.read()
-    if not isinstance(given, _core.Key):
-        raise RefusedType("key", "be a Key or a KeySource", type(given).__name__)
-    return given
+def read_key(key: object, *, allow_insecure: object = False) -> _core.Key:
+    """Return the key that a caller gives, itself or by its :class:`~bistochastic.KeySource`.
 
+    ``Key.insecure`` raises ``ValueError`` unless ``allow_insecure``, because anyone can guess it.
 
-def secret_of(given: object, allow_insecure: object) -> _core.Key:
-    """Do the same, and reject a key that anyone can guess unless ``allow_insecure``."""
-    held = key_of(given)
-    refuse_guessable(held.fingerprint, allow_insecure)
-    return held
-
-
-def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
-    """Reject ``Key.insecure`` by its fingerprint."""
-    if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> backend.read_key(bs.Key.insecure(1), allow_insecure=True).fingerprint
+    'insecure'
+    >>> backend.read_key(bs.Key.insecure(1))
+    Traceback (most recent call last):
+        ...
+    bistochastic.errors.Refused: `key` must be a secret, or allow_insecure=True be said; got one
+        that anyone can guess
+    """
+    held = key.read() if isinstance(key, KeySource) else key
+    if not isinstance(held, _core.Key):
+        raise RefusedType("key", "be a Key or a KeySource", type(key).__name__)
+    if not _core.as_flag("allow_insecure", allow_insecure) and held.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
+    return held
 
 
 def _found(kind: str, place: str) -> _core.Key:

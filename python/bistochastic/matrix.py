@@ -281,11 +281,9 @@ class Matrix(_core.Law):
             ...
         bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
         """
-        from bistochastic import measures
+        from bistochastic.measures.survey import require
 
-        measures.require(
-            self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta
-        )
+        require(self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta)
 
     def deniability(self, gamma: float) -> int:
         """Count the categories that explain a reported value about as well as the true one does.
@@ -306,9 +304,9 @@ class Matrix(_core.Law):
         >>> bs.randomized_response(12, epsilon=1).deniability(3)
         12
         """
-        from bistochastic import measures
+        from bistochastic.measures.survey import deniability
 
-        return measures.deniability(self, gamma)
+        return deniability(self, gamma)
 
     def posterior(self, v: int, prior: ArrayLike | None = None) -> NDArray[np.float64]:
         """Compute how likely each true category ``u`` is, given the reported ``v``: ``Pr(u | v)``.
@@ -319,9 +317,9 @@ class Matrix(_core.Law):
         >>> bs.blocks([1, 2]).posterior(2, prior=[0.5, 0.3, 0.2])
         array([0. , 0.6, 0.4])
         """
-        from bistochastic import measures
+        from bistochastic.measures.priors import posterior
 
-        return measures.posterior(self, v, prior)
+        return posterior(self, v, prior)
 
     def estimate(
         self,
@@ -395,9 +393,9 @@ class Matrix(_core.Law):
         yes           0.20       0.14      1            0.32  0.00  1.00
         ?             0.20       0.14      1            0.32  0.00  1.00
         """
-        from bistochastic import estimate
+        from bistochastic.estimate.methods import estimate
 
-        return estimate.estimate(
+        return estimate(
             self, codes, counts=counts, method=method, population=population, classes=classes,
             categories=categories, records=records, weights=weights, progress=progress, gap=gap,
             seconds=seconds,

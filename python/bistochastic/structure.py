@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClassRuns", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
-    "classes", "composition", "counts", "even_kernel", "exact_row", "first_row", "has_rows",
-    "is_certain", "is_uniform", "shift_invariant", "steps", "swap", "targets", "true_codes",
-    "two_valued", "wide_factors",
+    "classes", "composition", "counts", "even_kernel", "first_row", "is_certain", "is_uniform",
+    "shift_invariant", "steps", "swap", "targets", "true_codes", "two_valued", "wide_factors",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
+# Questions that the core answers itself.
 has_rows = _core.has_rows
 """Whether a matrix is stored row by row, without any structure."""
 counts_rank = _core.counts_rank
@@ -42,13 +42,12 @@ counts_rank = _core.counts_rank
 
 
 def two_valued(matrix: Matrix) -> tuple[float, float] | None:
-    """Return the entry on the diagonal and the entry everywhere else, if there are no others.
+    """Return the entry on the diagonal and the entry everywhere else, if there are only these two.
 
-    Identity, perfect secrecy and randomized response have only these two; one category has
-    ``(1.0, 0.0)``.
+    Identity, perfect secrecy and randomized response have them; one category has ``(1.0, 0.0)``.
 
     >>> import bistochastic as bs
-    >>> two_valued(bs.randomized_response(3, keep=0.5))
+    >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
     (0.5, 0.25)
     """
     return _core.two_values_of(matrix)
@@ -58,29 +57,30 @@ def is_certain(matrix: Matrix) -> bool:
     """Whether every true category has one reported category.
 
     >>> import bistochastic as bs
-    >>> is_certain(bs.permutation([1, 0])), is_certain(bs.uniform(2))
+    >>> bs.structure.is_certain(bs.permutation([1, 0])), bs.structure.is_certain(bs.uniform(2))
     (True, False)
     """
     return _core.is_certain(matrix)
 
 
 def targets(matrix: Matrix) -> Counts | None:
-    """Return the code that each code is reported as; None, too, if all stay and none is stored.
+    """Return the code that each code is reported as; also None if all stay and none are stored.
 
     >>> import bistochastic as bs
-    >>> targets(bs.permutation([2, 0, 1]))
-    array([2, 0, 1])
+    >>> bs.structure.targets(bs.permutation([1, 2, 0]))
+    array([1, 2, 0])
     """
     return _core.targets_of(matrix)
 
 
 def counts(matrix: Matrix) -> Counts | None:
-    """Return the integers of a matrix that is stored row by row.
+    """Return the integers of a matrix that is stored row by row, all out of one total.
 
     >>> import bistochastic as bs
-    >>> counts(bs.dense([[3, 1], [1, 3]]))
-    array([[3, 1],
-           [1, 3]])
+    >>> found = bs.structure.counts(bs.dense([[0.75, 0.25], [0.25, 0.75]]))
+    >>> found / found[0].sum()
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
     """
     return _core.counts_of(matrix)
 
@@ -90,8 +90,8 @@ class Kron:
     """Independent factors of a joint domain in C order.
 
     >>> import bistochastic as bs
-    >>> composition(bs.kron(bs.uniform(2), bs.identity(3))).parts[0]
-    <Matrix uniform 2 x 2: beta 1, epsilon 0, exact>
+    >>> bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(3)))
+    Kron(parts=(<Matrix uniform 2 x 2: ...>, <Matrix identity 3 x 3: ...>))
     """
 
     parts: tuple[Matrix, ...]
@@ -102,8 +102,9 @@ class Mixture:
     """One of several matrices, chosen with mixing weights that are not 0.
 
     >>> import bistochastic as bs
-    >>> composition(bs.mix([bs.uniform(2), bs.identity(2)], weights=[0.25, 0.75])).weights
-    (0.25, 0.75)
+    >>> mixed = bs.mix([bs.identity(2), bs.uniform(2)], weights=[0.75, 0.25])
+    >>> [(weight, part.family) for weight, part in bs.structure.composition(mixed)]
+    [(0.75, 'identity'), (0.25, 'uniform')]
     """
 
     weights: tuple[float, ...]
@@ -118,9 +119,9 @@ class Product:
     """Two matrices, one applied after the other.
 
     >>> import bistochastic as bs
-    >>> m = bs.tridiagonal(0.25, size=3)
-    >>> len(composition(m @ m).parts)
-    2
+    >>> a, b = bs.tridiagonal(0.25, size=3), bs.permutation([1, 2, 0])
+    >>> bs.structure.composition(a @ b) == bs.structure.Product((a, b))
+    True
     """
 
     parts: tuple[Matrix, Matrix]
@@ -133,9 +134,7 @@ def composition(matrix: Matrix) -> Composition | None:
     """Return how a composite is put together.
 
     >>> import bistochastic as bs
-    >>> type(composition(bs.kron(bs.uniform(2), bs.identity(3)))).__name__
-    'Kron'
-    >>> composition(bs.uniform(2)) is None
+    >>> bs.structure.composition(bs.uniform(6)) is None
     True
     """
     found = _core.composition_of(matrix)
@@ -157,8 +156,9 @@ def wide_factors(kron: Kron) -> list[Matrix]:
     and it is a kron, the list holds its factors.
 
     >>> import bistochastic as bs
-    >>> wide_factors(composition(bs.kron(bs.uniform(1), bs.identity(3))))
-    [<Matrix identity 3 x 3: beta 0, epsilon inf, exact>]
+    >>> made = bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(1), bs.uniform(3)))
+    >>> [factor.size for factor in bs.structure.wide_factors(made)]
+    [2, 3]
     """
     while True:
         wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
@@ -174,8 +174,9 @@ def axes(matrix: Matrix) -> list[Matrix]:
     Axes with one category are left out, because there may be very many.
 
     >>> import bistochastic as bs
-    >>> [axis.size for axis in axes(bs.kron(bs.uniform(2), bs.kron(bs.uniform(1), bs.identity(3))))]
-    [2, 3]
+    >>> inner = bs.kron(bs.uniform(2), bs.identity(3))
+    >>> [axis.size for axis in bs.structure.axes(bs.kron(inner, bs.uniform(4)))]
+    [2, 3, 4]
     """
     found = []
     stack = [matrix]
@@ -193,9 +194,10 @@ def axes(matrix: Matrix) -> list[Matrix]:
 def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
     """Return the codes that can be true, as an index: all, unless some are only reported.
 
-    >>> import bistochastic as bs
-    >>> true_codes(bs.difference_set(8, epsilon=1))
-    array([0, 1, 2, 3, 4, 5, 6, 7])
+    >>> import bistochastic as bs, numpy as np
+    >>> m = bs.difference_set(4, epsilon=1)
+    >>> np.arange(m.size)[bs.structure.true_codes(m)]
+    array([0, 1, 2, 3])
     """
     if not matrix.padding:
         return slice(None)
@@ -208,11 +210,11 @@ def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]
     """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once.
 
     >>> import bistochastic as bs
-    >>> def count_leaves(matrix, found):
-    ...     parts = composition(matrix)
-    ...     return 1 if parts is None else sum(map(found, parts.parts))
-    >>> by_parts(bs.kron(bs.uniform(2), bs.uniform(2), bs.identity(3)), count_leaves)
-    3
+    >>> def leaves(matrix, found):
+    ...     made = bs.structure.composition(matrix)
+    ...     return 1 if made is None else sum(found(part) for part in made.parts)
+    >>> bs.structure.by_parts(bs.kron(bs.uniform(2), bs.identity(3)), leaves)
+    2
     """
     known: dict[int, T] = {}
 
@@ -276,9 +278,9 @@ class ClassRuns:
     """Classes of consecutive codes, uniform inside each class: runs of classes of one size.
 
     >>> import bistochastic as bs
-    >>> runs = classes(bs.blocks([2, 2, 3]))
-    >>> runs.number, runs.each(), runs.starts()
-    (3, array([2, 2, 3]), array([0, 2, 4]))
+    >>> found = bs.structure.classes(bs.blocks([1, 2, 2]))
+    >>> found.number, found.each(), found.starts()
+    (3, array([1, 2, 2]), array([0, 1, 3]))
     """
 
     sizes: Counts
@@ -303,8 +305,8 @@ def classes(matrix: Matrix) -> ClassRuns | None:
     """Find the classes inside which nothing is revealed; one code per class for the identity.
 
     >>> import bistochastic as bs
-    >>> classes(bs.k_anonymous(6, k=3)).each()
-    array([3, 3])
+    >>> bs.structure.classes(bs.k_anonymous(6, k=3)).number
+    2
     """
     found = _core.classes_of(matrix)
     return None if found is None else ClassRuns(*found)
@@ -314,8 +316,8 @@ def is_uniform(matrix: Matrix) -> bool:
     """Whether each reported value is equally likely for all true values, if it is quick to see.
 
     >>> import bistochastic as bs
-    >>> is_uniform(bs.uniform(3)), is_uniform(bs.randomized_response(3, keep=0.5))
-    (True, False)
+    >>> bs.structure.is_uniform(bs.randomized_response(4, beta=1))
+    True
     """
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
@@ -325,9 +327,9 @@ def is_uniform(matrix: Matrix) -> bool:
 class Vector:
     """Counts out of a total.
 
-    >>> import bistochastic as bs
-    >>> first_row(bs.circulant([0.5, 0.25, 0.25])).shares()
-    array([0.5 , 0.25, 0.25])
+    >>> import numpy as np
+    >>> Vector(np.array([3, 1]), 4).shares()
+    array([0.75, 0.25])
     """
 
     counts: Counts
@@ -347,8 +349,8 @@ def first_row(matrix: Matrix) -> Vector | None:
     """Return the first row, if the others are stored as shifts of it.
 
     >>> import bistochastic as bs
-    >>> first_row(bs.circulant([0.5, 0.25, 0.25])).shares()
-    array([0.5 , 0.25, 0.25])
+    >>> bs.structure.first_row(bs.circulant([3, 0, 1])).shares()
+    array([0.75, 0.  , 0.25])
     """
     return _vector("first_row", matrix)
 
@@ -357,8 +359,8 @@ def even_kernel(matrix: Matrix) -> Vector | None:
     """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale.
 
     >>> import bistochastic as bs
-    >>> even_kernel(bs.reflected([0.5, 0.25, 0])).shares()
-    array([0.5 , 0.25, 0.  ])
+    >>> bs.structure.even_kernel(bs.reflected([2, 1, 0, 0]))
+    Vector(counts=array([2, 1, 0, 0]), total=4)
     """
     return _vector("kernel", matrix)
 
@@ -369,7 +371,7 @@ def steps(matrix: Matrix) -> Vector | None:
     No step is longer.
 
     >>> import bistochastic as bs
-    >>> steps(bs.tridiagonal(0.25, size=4)).shares()
+    >>> bs.structure.steps(bs.tridiagonal(0.25, size=4)).shares()
     array([0.25])
     """
     return _vector("steps", matrix)
@@ -380,7 +382,7 @@ class Swap:
     """Two codes that change places unless they stay.
 
     >>> import bistochastic as bs
-    >>> swap(bs.t_transform(4, 0, 2, keep=0.75))
+    >>> bs.structure.swap(bs.t_transform(4, 0, 2, keep=0.75))
     Swap(i=0, j=2, keep=Fraction(3, 4))
     """
 
@@ -393,8 +395,8 @@ def swap(matrix: Matrix) -> Swap | None:
     """Return the two codes that may change places, while all others stay.
 
     >>> import bistochastic as bs
-    >>> swap(bs.t_transform(4, 0, 2, keep=0.75)).j
-    2
+    >>> bs.structure.swap(bs.uniform(4)) is None
+    True
     """
     from fractions import Fraction
 
@@ -406,7 +408,7 @@ def shift_invariant(matrix: Matrix) -> bool:
     """Whether all rows are shifts of the first, also of a composite of such matrices.
 
     >>> import bistochastic as bs
-    >>> shift_invariant(bs.uniform(4)), shift_invariant(bs.tridiagonal(0.25, size=4))
-    (True, False)
+    >>> bs.structure.shift_invariant(bs.circulant([2, 1, 1]) @ bs.uniform(3))
+    True
     """
     return _core.basis(matrix) in ("flat", "cyclic")

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.birkhoff import Decomposition
-from bistochastic.estimate import Counts, Estimate, Quantity, Ratio
+from bistochastic.estimate import Estimate, Quantity, Ratio
+from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.plan import BatchFunction, ProtectedBatches, Release
 
 if TYPE_CHECKING:

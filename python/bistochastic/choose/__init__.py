@@ -1,8 +1,6 @@
 """Choosing a matrix: what families cost and preserve at the same beta."""
 
-from bistochastic.choose.reach import by_suspicion, largest, reach
-from bistochastic.choose.strongest import Choice, Goal, Strongest, strongest
+from bistochastic.choose.reach import by_suspicion, reach
+from bistochastic.choose.strongest import Choice, Strongest, strongest
 
-__all__ = [
-    "Choice", "Goal", "Strongest", "by_suspicion", "largest", "reach", "strongest",
-]  # fmt: skip
+__all__ = ["Choice", "Strongest", "by_suspicion", "reach", "strongest"]

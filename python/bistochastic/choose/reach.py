@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 KNOWN = ("epsilon", "beta", "truthfulness")
 
 
-def by_suspicion(given: object) -> float:
+def by_suspicion(suspicion: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
 
-    >>> round(by_suspicion((0.01, 0.1)), 4)
-    2.3979
+    >>> import bistochastic as bs
+    >>> bs.choose.by_suspicion((0.1, 0.3))
+    1.349...
     """
     must = "be two probabilities (before, after), the second the larger one"
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise RefusedType("suspicion", must, type(given).__name__)
-    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in given)
+    if not isinstance(suspicion, tuple | list) or len(suspicion) != 2:
+        raise RefusedType("suspicion", must, type(suspicion).__name__)
+    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in suspicion)
     if not 0 < before < after < 1:
         raise Refused("suspicion", must, f"{before:g} and {after:g}")
     return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)
@@ -70,8 +71,11 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
     """Find the least noisy matrix that reaches one number; None if the family accepts it itself.
 
-    >>> reach("geometric", 12, {"truthfulness": 0.5})
-    <Matrix geometric 12 x 12: beta 0.5779, epsilon 11.1493, exact>
+    >>> import bistochastic as bs
+    >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
+    0.49999...
+    >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None
+    True
     """
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
@@ -114,11 +118,7 @@ def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number.
-
-    >>> round(largest(0, 10, lambda x: x * x <= 2), 6)
-    1.414214
-    """
+    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
     while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

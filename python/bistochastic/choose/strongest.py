@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, difference_sets, families, linear, measures
+from bistochastic import _core, difference_sets, families, linear
 from bistochastic.arguments import items, positive
 from bistochastic.choose.reach import largest, ways
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.formatting import Shown, down, exact, shown, table, up
+from bistochastic.measures.costs import cost_table, expected_cost, mean_distance
+from bistochastic.measures.survey import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,7 +131,7 @@ def strongest(
     """
     goal = Goal.of(records, tolerance, share, confidence, design_effect)
     many = _core.as_whole("size", size, 2)
-    costs = None if cost is None else measures.cost_table(many, cost)
+    costs = None if cost is None else cost_table(many, cost)
     return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
 
 
@@ -205,9 +207,9 @@ class Goal:
             if not self.holds(matrix):
                 note = SINGULAR if linear.is_singular(matrix) else BEYOND
                 return Choice(family, None, None, note)
-        if matrix.padding or (cost is None and matrix.size > measures.TABLE):
-            return Choice(family, matrix, measures.mean_distance(matrix))
-        far = measures.expected_cost(matrix.to_dense(), "ordinal" if cost is None else cost, None)
+        if matrix.padding or (cost is None and matrix.size > TABLE):
+            return Choice(family, matrix, mean_distance(matrix))
+        far = expected_cost(matrix.to_dense(), "ordinal" if cost is None else cost, None)
         return Choice(family, matrix, far)
 
     def _by_sets(self, size: int) -> Matrix:

@@ -18,7 +18,7 @@ from bistochastic.progress import Progress, asked, watched
 class Patience:
     """A gap that is small enough, a time limit, and the function that receives the gap.
 
-    >>> Patience.of("mle", False, 1e-6, 10).gap
+    >>> Patience.of("mle", None, 1e-6, 10).gap
     1e-06
     """
 

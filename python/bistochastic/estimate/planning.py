@@ -52,8 +52,8 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
 
     >>> import bistochastic as bs
-    >>> mean_standard_error(bs.randomized_response(4, beta=0.6), 1000)
-    0.02...
+    >>> round(mean_standard_error(bs.randomized_response(2, keep=0.75), 100), 4)
+    0.1
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
     if linear.is_singular(matrix):
@@ -120,8 +120,8 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
 
     >>> import bistochastic as bs
-    >>> largest_variance(bs.identity(4)), largest_variance(bs.randomized_response(2, keep=0.75))
-    (0.25, 1.0)
+    >>> largest_variance(bs.randomized_response(2, keep=0.75))
+    1.0
     """
     if linear.is_singular(matrix):
         raise linear.singular_error("required_records", matrix)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, measures, structure
+from bistochastic import _core, arguments, structure
 from bistochastic import linear as operators
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
+from bistochastic.measures.priors import distribution
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ class Estimate(Shown):
         if self._linear is not None or self.matrix is None:
             must = "be used with records that count alike, drawn from one matrix"
             raise Refused("contains", must, "weights, strata or a domain")
-        law = measures.distribution("prior", self.matrix.size, prior)
+        law = distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
         possible = expected > 0
         if self.reports[~possible].any():

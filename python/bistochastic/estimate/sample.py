@@ -30,7 +30,12 @@ _HELD = 1 << 22
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Find the first weight that cannot be used: its row, what it must be, and what it is."""
+    """Find the first weight that cannot be used: its row, what it must be, and what it is.
+
+    >>> import numpy as np
+    >>> wrong_weight(np.array([1.0, 0.5, -2.0]))
+    (2, 'hold non-negative numbers', 'a negative one')
+    """
     good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
     if good.all():
         return None
@@ -50,9 +55,11 @@ class Stage:
     variance of the next stage: the variance within units, and at last the noise, which no sampling
     removes.
 
-    >>> stage = Stage.of(np.array([0, 0, 1, 1, 1]))
+    >>> import numpy as np
+    >>> strata, clusters = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 3])
+    >>> stage = Stage.of(strata, clusters)
     >>> stage.many, stage.lonely
-    (array([2, 3]), 0)
+    (array([2, 2]), 0)
     """
 
     many: NDArray[np.int64]
@@ -91,10 +98,13 @@ class Stage:
 class Sample:
     """Rows of a table: sums of weights and of their squares, and the stages of the design.
 
+    >>> import numpy as np
     >>> weights = np.array([1.0, 1.0, 2.0])
-    >>> sample = Sample(3, weights, weights**2, (Stage.of(np.zeros(3, np.intp)),), weighted=True)
+    >>> sample = Sample(3, weights, weights**2, (Stage(np.array([3]), np.ones(1)),), weighted=True)
     >>> sample.degrees, round(sample.effective, 3)
     (2.0, 2.667)
+    >>> sample.totals(np.array([[0.0, 1.0, 1.0]])), sample.covariance(np.array([[0.0, 1.0, 1.0]]))
+    (array([3.]), array([[3.]]))
     """
 
     records: int
@@ -226,9 +236,11 @@ class Tallies:
 
     Without places the rows are all cells, stratum by stratum.
 
+    >>> import numpy as np
     >>> counts = np.array([60.0, 40.0])
-    >>> Tallies.counted(100, counts, counts, 100).whole
-    array([60., 40.])
+    >>> tallies = Tallies.counted(100, counts, counts, 100)
+    >>> tallies.whole, tallies.sample.degrees
+    (array([60., 40.]), 99.0)
     """
 
     sample: Sample

@@ -4,19 +4,14 @@ A kron is measured by its components. Numbers are rounded so that privacy is nev
 what an attacker gains, down what remains hidden.
 """
 
-from bistochastic.measures.bits import guaranteed_max_leakage, log2_up
-from bistochastic.measures.costs import (
-    cost_table,
-    expected_cost,
-    mean_distance,
-    ordinal_cost,
-    ordinal_epsilon,
-)
-from bistochastic.measures.priors import distribution, posterior, prior_of
-from bistochastic.measures.survey import TABLE, deniability, line_betas, lines, require
+from bistochastic.individuals.displacement import Displacement, column_beta
+from bistochastic.measures.bits import log2_up
+from bistochastic.measures.costs import mean_distance
+from bistochastic.measures.priors import prior_of
+from bistochastic.measures.profile import Entry, Profile
+from bistochastic.measures.survey import line_betas, lines
 
 __all__ = [
-    "TABLE", "cost_table", "deniability", "distribution", "expected_cost", "guaranteed_max_leakage",
-    "line_betas", "lines", "log2_up", "mean_distance", "ordinal_cost", "ordinal_epsilon",
-    "posterior", "prior_of", "require",
+    "Displacement", "Entry", "Profile", "column_beta", "line_betas", "lines", "log2_up",
+    "mean_distance", "prior_of",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused
-from bistochastic.estimate import Patience, methods
+from bistochastic.estimate import Patience, fit_shares
 from bistochastic.progress import watched
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
@@ -75,7 +75,7 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         total = float(part.sum())
         if not total > 0:
             continue
-        shares = methods.fit_shares(matrix, part / total, total, "mle", Patience())[0]
+        shares = fit_shares(matrix, part / total, total, "mle", Patience())[0]
         # A category that was never reported has no record to carry its weight.
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())

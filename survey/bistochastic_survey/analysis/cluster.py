@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, linear, structure
+from bistochastic import _core, structure
 from bistochastic.errors import RefusedType
-from bistochastic.estimate import intervals, planning, quantiles
+from bistochastic.estimate import mean_standard_error
 from bistochastic.formatting import shown, up
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import ask_table
+from bistochastic_survey.analysis.request import ask_table, between
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.release.release import Release
 
@@ -68,7 +68,7 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     if not isinstance(release, Release):
         must = "be what `plan.protect` returns, never an original"
         raise RefusedType("release", must, type(release).__name__)
-    most, share = _core.as_whole("max_cells", max_cells, 1), intervals.between("level", level)
+    most, share = _core.as_whole("max_cells", max_cells, 1), between("level", level)
     plan = found = release.plan
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
     pairs = [pair for pair in combinations(single, 2) if pair[0].missing == pair[1].missing]
@@ -102,7 +102,7 @@ def _can_join(attribute: Categorical) -> bool:
     if attribute.groups is not None or attribute.unit is not None or attribute.missing == "keep":
         return False
     matrix = attribute.matrices[0]
-    if not math.isfinite(matrix.epsilon) or matrix.padding or linear.is_singular(matrix):
+    if not math.isfinite(matrix.epsilon) or matrix.padding or matrix.is_singular:
         return False
     return type(attribute) is Categorical
 
@@ -131,13 +131,15 @@ def _depend(release: Release[Any], one: Categorical, other: Categorical, level: 
     If the true values are independent, so are the reported ones. Pearson's statistic then has its
     usual distribution, whatever the matrices are.
     """
+    from scipy import special
+
     question = ask_table(release.plan, (one.column, other.column))
     read = protected_table.read(question, release.data, Design())
     table = _pooled(_pooled(read.tallies().whole.reshape(read.shape)).T)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
     chi = float(((table - expected) ** 2 / expected).sum())
-    return degrees > 0 and chi > quantiles.chi_square(1 - level, float(degrees))
+    return degrees > 0 and chi > float(special.chdtri(degrees, level))
 
 
 def _pooled(table: Array) -> Array:
@@ -172,7 +174,7 @@ def _warn_of_margins(plan: Plan, group: Group) -> None:
     own, other = structure.two_valued(joint.matrices[0]) or (1.0, 0.0)
     ratios = []
     for a in group:
-        before = planning.mean_standard_error(a.matrices[0])
+        before = mean_standard_error(a.matrices[0])
         after = math.sqrt((a.size - 1) / a.size**2) / (own - other)
         if before:
             ratios.append(f"{(after / before) ** 2:.3g} times (`{shown(a.column)}`)")

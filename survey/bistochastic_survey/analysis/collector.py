@@ -18,9 +18,9 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate, Quantity, Ratio
-from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.formatting import Shown, shown
 from bistochastic_survey.analysis import protected_table as sheets
+from bistochastic_survey.analysis.counts import MOST, Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import ask
 from bistochastic_survey.analysis.tabulate import beside, counted, known_axes, place

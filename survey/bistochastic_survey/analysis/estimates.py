@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import arguments, families, structure
+from bistochastic import arguments, identity, kron, structure
 from bistochastic.errors import Refused
-from bistochastic.estimate import Axis, Counts, Factor, Linear, Map, Patience, methods
+from bistochastic.estimate import (
+    METHODS,
+    POPULATIONS,
+    Axis,
+    Factor,
+    Linear,
+    Map,
+    Patience,
+    fit_shares,
+    of_counts,
+    of_linear,
+)
 from bistochastic_survey.analysis import tabulate
+from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read, shared_noise
 from bistochastic_survey.analysis.request import Question, ask_table, part
@@ -20,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from bistochastic import Matrix
     from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate, Sample, Tallies
-    from bistochastic.matrix import Matrix
     from bistochastic_survey.analysis.protected_table import Axis as Coding
     from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.release.release import Release
@@ -43,7 +55,7 @@ def estimate(
     seconds: object = None,
 ) -> Estimate:
     """See :meth:`bistochastic_survey.Release.estimate`."""
-    how = arguments.one_of("method", method, methods.METHODS)
+    how = arguments.one_of("method", method, METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
@@ -71,7 +83,7 @@ def _read(
 
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
-    who = arguments.one_of("population", population, methods.POPULATIONS)
+    who = arguments.one_of("population", population, POPULATIONS)
     if who == "fixed" and design._is_drawn:
         must = "be sampled if strata, cluster, replicates or fpc are given"
         raise Refused("population", must, "fixed")
@@ -136,7 +148,7 @@ def of_tallies(
     in_order = back.order == tuple(range(len(back.order)))
     if whole and in_order and tallies.sample.is_plain:
         matrix = _product(_matrices(question, back, ()))
-        return methods.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
+        return of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
     notes = []
@@ -150,14 +162,14 @@ def of_tallies(
         notes.append(f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
         notes.append(SILENT)
-    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
+    return of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
 
 
 def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
     """List the matrix of every axis that stays, inside the groups ``at``, one index per group."""
     groups = list(question.groups)
     clear = len(back.shape) - len(question.coded)
-    found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
+    found = [identity(size) for size in back.shape[len(at) if at else 0 : clear]]
     for attribute in question.coded:
         if attribute.groups is None:
             assert attribute.matrix is not None
@@ -168,7 +180,7 @@ def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix
 
 
 def _product(matrices: list[Matrix]) -> Matrix:
-    return matrices[0] if len(matrices) == 1 else families.kron(*matrices)
+    return matrices[0] if len(matrices) == 1 else kron(*matrices)
 
 
 def _fit(
@@ -186,9 +198,7 @@ def _fit(
         if not part > 0:
             continue
         matrix = _product(_matrices(question, back, at))
-        shares, left, taken = methods.fit_shares(
-            matrix, here / part, records * part / total, how, patience
-        )
+        shares, left, taken = fit_shares(matrix, here / part, records * part / total, how, patience)
         every = np.zeros(matrix.size)
         every[structure.true_codes(matrix)] = shares * (part / total)
         found[at] = every.reshape(back.shape[groups:])

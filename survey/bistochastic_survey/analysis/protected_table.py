@@ -10,7 +10,7 @@ import numpy as np
 
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate.sample import Sample, Stage, Tallies, summed, wrong_weight
+from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
 from bistochastic.formatting import prefix, shown
 from bistochastic_survey.analysis.request import absent, refuse_absent
 from bistochastic_survey.plan.labels import key
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Places
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.request import Question
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.table.frames import Codes, Mask, Table
+
+    Places = NDArray[np.intp]
 
 # Tables have fewer cells than this.
 _CELLS = 2**32
@@ -138,7 +139,7 @@ class Sheet:
                 inside = slice(None) if self.inside is None else self.inside
                 counted = np.bincount(place[inside], minlength=cells).astype(float)
             else:
-                counted = summed(place, self.weighed(), cells)
+                counted = np.bincount(place, self.weighed(), cells).astype(float)
             return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
         units = np.array([self.rows])
         if self.strata is not None:
@@ -147,7 +148,8 @@ class Sheet:
             cells *= len(units)
             _refuse_lonely(units, "records")
         weights = self.weighed()
-        sums, squares = (summed(place, each, cells) for each in (weights, weights**2))
+        sums = np.bincount(place, weights, cells).astype(float)
+        squares = np.bincount(place, weights**2, cells).astype(float)
         weighted = self.weights is not None
         return Tallies.counted(
             self.records, sums, squares, units, weighted=weighted, lost=self.lost

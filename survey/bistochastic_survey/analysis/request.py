@@ -7,14 +7,15 @@ messages may name them; values of the data are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments, backend, linear
-from bistochastic.errors import Refused, RefusedType
+from bistochastic import _core, arguments, backend
+from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
 from bistochastic.formatting import shown
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
@@ -238,13 +239,31 @@ def reports_of(attribute: Coded, column: str) -> tuple[Any, ...]:
     return (*levels_of(attribute, column), *more)
 
 
+@contextmanager
+def invertible(what: str) -> Iterator[None]:
+    """Name ``what`` in the error, if a step inside finds that a matrix is singular."""
+    try:
+        yield
+    except SingularMatrixError as error:
+        raise SingularMatrixError(what, error.must, error.got) from None
+
+
+def between(name: str, given: object) -> float:
+    """Read a number between 0 and 1."""
+    must = "be a number between 0 and 1"
+    found = _core.as_real(name, must, given)
+    if not 0 < found < 1:
+        raise Refused(name, must, "NaN" if math.isnan(found) else f"{found:g}")
+    return found
+
+
 def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
     """Pseudo-responses of rows of scores over the true codes, for the matrix of every group."""
     # Codes that are only reported have no score.
     found, scores = [], np.pad(scores, ((0, 0), (0, attribute.matrices[0].padding)))
     for matrix in attribute.matrices:
-        with about(attribute.columns), linear.said_of(what, matrix):
-            found.append(linear.solve_back(matrix, scores))
+        with about(attribute.columns), invertible(what):
+            found.append(matrix.solve(scores.T, back=True).T)
     return tuple(found)
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import Counts
 from bistochastic.formatting import shown
 from bistochastic_survey.analysis import tabulate
+from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.protected_table import read, read_numbers, require, shared_noise
 from bistochastic_survey.analysis.request import (
     Question,

@@ -14,9 +14,10 @@ import numpy as np
 
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate.counts import MOST, Axis, Counts
+from bistochastic.estimate import Axis
 from bistochastic.formatting import shown
 from bistochastic_survey.analysis import protected_table as sheets
+from bistochastic_survey.analysis.counts import MOST, Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import Question, ask, reports_of
 from bistochastic_survey.plan.attributes import named

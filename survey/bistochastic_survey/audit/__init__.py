@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bistochastic import Key
-    from bistochastic.keys import KeySource
+    from bistochastic import Key, KeySource
     from bistochastic.progress import Progress
     from bistochastic_survey.audit.results import Audit
     from bistochastic_survey.plan import Release

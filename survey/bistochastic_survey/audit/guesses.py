@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic.errors import Refused
-from bistochastic.estimate import clopper_pearson
 from bistochastic_survey.audit.results import Guess, Rate
 
 if TYPE_CHECKING:
@@ -51,8 +50,13 @@ def margin(variance: float, most: float = 1.0, alarm: float = FALSE_ALARM) -> fl
 
 @lru_cache(maxsize=4096)
 def _interval(hits: float, trials: int, confidence: float) -> tuple[float, float]:
-    low, high = clopper_pearson(np.array([hits]), trials, 1 - confidence)
-    return float(low[0]), float(high[0])
+    """Bound a probability by Clopper and Pearson's interval."""
+    from scipy import special
+
+    half = (1 - confidence) / 2
+    low = special.betaincinv(hits, trials - hits + 1, half) if hits > 0 else 0.0
+    high = special.betainccinv(hits + 1, trials - hits, half) if hits < trials else 1.0
+    return float(low), float(high)
 
 
 def rate(

@@ -14,7 +14,6 @@ import numpy as np
 from bistochastic import _core, arguments, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import shown
-from bistochastic.keys import key_of
 from bistochastic_survey.audit.codes import same_codes
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.release import Release
@@ -80,7 +79,7 @@ def pair_rows(
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
-        key = key_of(key)
+        key = backend.read_key(key, allow_insecure=True)
     before, after = open_table("original", original), open_table("release", release.data)
     for column in plan.drop:
         # What a plan leaves out cannot be in the release alone.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 from click import argument, option
 
-from bistochastic import families
+import bistochastic as bs
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import main, say, say_json
 from bistochastic_survey.cli.options import json_option
@@ -94,14 +95,15 @@ def inspect(
         raise Refused("records", "go with a plan", "a matrix")
     costs = None if cost is None else value("cost", cost)
     if is_file(family):
-        matrix = families.dense(read_table(family))
+        matrix = bs.dense(read_table(family))
     else:
         values = {name: value(name, text) for name, text in given.items() if text is not None}
-        if costs is not None and "cost" in families.TAKEN.get(family, ()):
+        maker = getattr(bs, family, bs.build) if family in get_args(bs.backend.Family) else bs.build
+        if costs is not None and "cost" in signature(maker).parameters:
             values["cost"] = costs
         if matrices:
             values["matrices"] = [from_words(words) for words in matrices]
-        matrix = families.build(family, **values)
+        matrix = bs.build(family, **values)
     belief = None if prior is None else value("weights", prior)
     profile = matrix.profile(cost=costs, prior=belief, full=full)
     if as_json:

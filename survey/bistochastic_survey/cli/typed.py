@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bistochastic import families
+from bistochastic import build, dense
 from bistochastic.errors import Refused
 from bistochastic.formatting import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
 
 _FILES = (".csv", ".npy", ".npz")
 # How the text of a parameter is read: a number, a vector, or a file with a table.
@@ -96,7 +96,7 @@ def is_file(words: str) -> bool:
 def from_words(words: str) -> Matrix:
     """Build a matrix from "family name=value name=value", or read it from a file."""
     if is_file(words):
-        return families.dense(read_table(words))
+        return dense(read_table(words))
     family, *pairs = words.split() or [""]
     given: dict[str, object] = {}
     for pair in pairs:
@@ -105,7 +105,7 @@ def from_words(words: str) -> Matrix:
             got = "no =" if not equals else "a name twice" if name in given else "an unknown name"
             raise Refused(shown(pair), "be name=value, once for a name", got)
         given[name] = value(name, text)
-    return families.build(family, **given)
+    return build(family, **given)
 
 
 def read_table(path: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from bistochastic import families
+from bistochastic import uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class Scatter:
         """Write each row to a random file."""
         count = len(self._paths)
         zeros = np.zeros(batch.num_rows, np.uint16)
-        drawn = families.uniform(count).randomize(zeros)
+        drawn = uniform(count).randomize(zeros)
         order = np.argsort(drawn, kind="stable")
         batch = batch.take(order)
         ends = np.cumsum(np.bincount(drawn, minlength=count)).tolist()
@@ -59,7 +59,7 @@ class Scatter:
                 table = pa.ipc.open_stream(file).read_all()
             path.unlink()
             if table.num_rows:
-                order = families.uniform(table.num_rows).sample_permutation()
+                order = uniform(table.num_rows).sample_permutation()
                 yield from table.take(order).combine_chunks().to_batches()
 
     def close(self) -> None:

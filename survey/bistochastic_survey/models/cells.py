@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import linear
 from bistochastic.cached import cached
+from bistochastic_survey.analysis.request import invertible
 from bistochastic_survey.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic_survey.models.records import UNPROTECTED
 from bistochastic_survey.plan.attributes import about
@@ -132,10 +132,8 @@ class Grid:
             for k, matrix in enumerate(attribute.matrices):
                 here = slice(None) if len(attribute.matrices) == 1 else chosen == k
                 flat = np.ascontiguousarray(moved[here]).reshape(-1, attribute.size)
-                with about(attribute.columns), linear.said_of("regress", matrix):
-                    done = (
-                        linear.solve_back(matrix, flat) if back else linear.solve(matrix, flat.T).T
-                    )
+                with about(attribute.columns), invertible("regress"):
+                    done = matrix.solve(flat.T, back=back).T
                 moved[here] = done.reshape(-1, *moved.shape[1:])
             found = np.moveaxis(moved, -1, i)
         done = np.ascontiguousarray(found).reshape(tables.shape)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import arguments, backend
-from bistochastic import linear as operators
 from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import (
@@ -37,7 +36,7 @@ from bistochastic.formatting import shown
 from bistochastic.progress import watched
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import Question, ask, digits, levels_of
+from bistochastic_survey.analysis.request import Question, ask, digits, invertible, levels_of
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.plan.attributes import about, named
 from bistochastic_survey.release.release import Release
@@ -49,9 +48,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic import Matrix
     from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate
-    from bistochastic.matrix import Matrix
     from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.analysis.request import Coded
     from bistochastic_survey.plan.plan import Plan
@@ -444,14 +443,14 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     weights = np.linalg.solve(squares, diagonal)
     found = _kron(one, one)
     found -= (one[:, None, :] * one[None, :, :]).reshape(r * r, r) @ weights
-    found[np.arange(r) * (r + 1)] += operators.solve(first, weights)
+    found[np.arange(r) * (r + 1)] += first.solve(weights)
     return found
 
 
 def _inverse(matrix: Matrix) -> Array:
     """Return the pseudo-response of each category, a row, to every reported one."""
-    with operators.said_of("transitions", matrix):
-        return operators.solve_back(matrix, np.eye(matrix.size))
+    with invertible("transitions"):
+        return matrix.solve(np.eye(matrix.size), back=True).T
 
 
 @watched("estimating")

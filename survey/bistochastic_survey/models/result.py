@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.estimate import quantiles
-from bistochastic.estimate.intervals import confidence_of
 from bistochastic.formatting import shown, table, visible
+from bistochastic_survey.analysis.request import between
 from bistochastic_survey.table.results import framed
 
 if TYPE_CHECKING:
@@ -97,8 +96,14 @@ class Regression:
 
         They are normal, or Student's with :attr:`degrees` under a survey design.
         """
-        alpha = 1 - confidence_of(confidence)
-        times = quantiles.student(alpha, self.degrees) if self.degrees >= 1 else math.inf
+        from scipy import special
+
+        alpha = 1 - between("confidence", confidence)
+        times = math.inf
+        if self.degrees == math.inf:
+            times = -special.ndtri(alpha / 2)
+        elif self.degrees >= 1:
+            times = -special.stdtrit(self.degrees, alpha / 2)
         away = times * self.standard_errors
         return np.stack([self.coefficients - away, self.coefficients + away], axis=1)
 

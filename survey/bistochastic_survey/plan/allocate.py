@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bistochastic import _core, arguments, families
-from bistochastic.choose import largest
+from bistochastic import _core, arguments, randomized_response
 from bistochastic.errors import Refused
 from bistochastic.formatting import show_text
 from bistochastic.measures import log2_up
@@ -113,9 +112,9 @@ def allocate(
 
 def _cap(size: int, floor: float) -> float:
     """Find the largest epsilon whose randomized response has at least this beta."""
-    most = min(_MOST, families.randomized_response(size, beta=floor).epsilon)
+    most = min(_MOST, randomized_response(size, beta=floor).epsilon)
     each = ((1 - less) * most for less in _LESS)
-    return next(x for x in each if families.randomized_response(size, epsilon=x).beta >= floor)
+    return next(x for x in each if randomized_response(size, epsilon=x).beta >= floor)
 
 
 def _numbers(name: str, given: object, count: int, default: float, most: float) -> Array:
@@ -137,7 +136,7 @@ def _numbers(name: str, given: object, count: int, default: float, most: float) 
 
 
 def _realised(sizes: list[int], epsilons: Array) -> list[Allocation]:
-    made = [families.randomized_response(size, epsilon=float(x))
+    made = [randomized_response(size, epsilon=float(x))
             for size, x in zip(sizes, epsilons, strict=True)]  # fmt: skip
     return [Allocation(m.epsilon, m.beta, m.entropy_rate) for m in made]
 
@@ -154,7 +153,9 @@ def _by_bits(sizes: list[int], weights: Array, caps: Array, beta: float) -> list
         return float(((epsilons * lies / (1 + lies) + np.log1p(lies)) / math.log(2)).sum())
 
     top = _MOST / max(float(weights[weights > 0].min(initial=math.inf)), 1e-12)
-    low = top if bits(top) >= wanted else largest(0.0, top, lambda c: bits(c) >= wanted)
+    low, high = (top, top) if bits(top) >= wanted else (0.0, top)
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if bits(middle) >= wanted else (low, middle)
     # Enough for a beta of the record that is rounded down, too, however it is computed.
     most = sum(Fraction(log2_up(size)) for size in sizes)
     safe = Fraction(beta) * most * (1 + Fraction(1, 2**50))

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, arguments, families, structure
+import bistochastic as bs
+from bistochastic import Matrix, _core, arguments, structure
 from bistochastic.cached import cached
 from bistochastic.choose import by_suspicion, reach
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, about, down, prefix, row, shown
-from bistochastic.matrix import Matrix
 from bistochastic_survey.plan.bins import Bins, clipped
 from bistochastic_survey.plan.labels import Label, Labels, padded
 from bistochastic_survey.release.columns import Coded, Missing, Whole, read_numbers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.backend import Family
     from bistochastic_survey.plan.bins import Break
     from bistochastic_survey.release.columns import Places
     from bistochastic_survey.table.frames import Codes, Mask, Table
@@ -91,7 +93,7 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     found = reach(family, size, given)
     if found is not None:
         return _check_size("matrix", found, size)
-    maker = getattr(families, family, None)
+    maker = getattr(bs, family, None)
     names = _list_parameters(family, given)
     if "size" in names:
         given = {"size": size, **given}
@@ -101,7 +103,8 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
 
 def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
     """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
-    names = families.TAKEN.get(family, ())
+    maker = getattr(bs, family, None)
+    names = () if maker is None else tuple(signature(maker).parameters)
     for name in given:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
@@ -344,7 +347,7 @@ class Categorical(Coded):
         self,
         column: str,
         categories: Iterable[Label],
-        family: families.Family | None = None,
+        family: Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
@@ -400,7 +403,7 @@ class Joint(Coded):
         self,
         columns: Sequence[str],
         categories: Iterable[Iterable[Label]],
-        family: families.Family | None = None,
+        family: Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
@@ -490,7 +493,7 @@ class Binned(Categorical, BinnedFields):
         self,
         column: str,
         breaks: Iterable[object] | None = None,
-        family: families.Family | None = None,
+        family: Family | None = None,
         *,
         width: object = None,
         low: object = None,
@@ -638,7 +641,7 @@ class Numeric(Whole):
     def __init__(
         self,
         column: str,
-        family: families.Family | None = None,
+        family: Family | None = None,
         *,
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
@@ -717,7 +720,7 @@ class Numeric(Whole):
         """The bits of the smallest group, or of any larger one: see :func:`_check_grouped`."""
         k = dict(self.given).get("k")
         if k is not None:
-            return families.uniform(int(k)).entropy_rate
+            return bs.uniform(int(k)).entropy_rate
         return self._matrix_for(self.min_group).entropy_rate
 
     def _repr_html_(self) -> str:

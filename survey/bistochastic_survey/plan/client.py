@@ -21,7 +21,7 @@ from bistochastic_survey.plan.labels import padded
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic_survey.plan.labels import Labels
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import Coded

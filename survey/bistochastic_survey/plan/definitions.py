@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, shown, up
-from bistochastic.individuals.displacement import column_beta
-from bistochastic.measures import log2_up
+from bistochastic.measures import column_beta, log2_up
 from bistochastic_survey.plan.attributes import Attribute, Numeric
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bistochastic.keys import KeySource
+    from bistochastic import KeySource
     from bistochastic.progress import Progress
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.plan.attributes import Missing

@@ -18,10 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bistochastic import _core, matrix_json
+from bistochastic import Matrix, _core, matrix_json
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import shown
-from bistochastic.matrix import Matrix
 from bistochastic.matrix_json import Here
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import (

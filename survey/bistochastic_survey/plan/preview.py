@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments, families, linear, measures
+from bistochastic import arguments, build, measures
 from bistochastic.formatting import down, prefix, shown, table, up
 from bistochastic_survey.plan import published
 from bistochastic_survey.plan.definitions import epsilon as total
@@ -17,7 +17,7 @@ from bistochastic_survey.plan.definitions import pooled, together
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic_survey.plan.attributes import Attribute
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.plan import Plan
@@ -126,7 +126,7 @@ def _notes_for(attribute: Coded) -> list[str]:
     found = []
     if many := matrix.padding:
         true = matrix.size - many
-        said = linear.apply(matrix, measures.prior_of(matrix, np.full(true, 1 / true)))
+        said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
         share = 1 - float(said[:true].sum())
         found.append(
             f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
@@ -140,7 +140,7 @@ def _notes_for(attribute: Coded) -> list[str]:
     best, name = own, ""
     for family in ("randomized_response", "geometric") if best else ():
         try:
-            costs = _costs(getattr(families, family)(matrix.size, **{asked: budget}), asked)
+            costs = _costs(build(family, size=matrix.size, **{asked: budget}), asked)
         except ValueError:
             continue
         # One percent, so that rounding is not a reason.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import families, structure
+from bistochastic import identity, kron, structure
 from bistochastic.formatting import cut, shown
 from bistochastic_survey.plan.attributes import Numeric
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic_survey.plan.attributes import Attribute
     from bistochastic_survey.plan.labels import Label
     from bistochastic_survey.plan.plan import Plan
@@ -307,7 +307,7 @@ def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[i
         while left and math.prod(m.size for m in held) < math.prod(sizes):
             held.append(left.pop(0))
         if math.prod(m.size for m in held) == math.prod(sizes):
-            several = families.kron(*held) if held else families.identity(1)
+            several = kron(*held) if held else identity(1)
             found.append((held[0] if len(held) == 1 else several, tuple(sizes)))
             sizes, held = [], []
     return found if not sizes and not left and len(found) > 1 else None

@@ -12,10 +12,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import Key, _core
+from bistochastic import Key, KeySource, _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown
-from bistochastic.keys import KeySource, refuse_guessable
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.release import waves
@@ -215,7 +214,9 @@ def batch_function(
         twice = "none, so a row that is done twice gets two reported values"
         got = twice if key is None else type(key).__name__
         raise RefusedType("key", "be a KeySource", got)
-    refuse_guessable(key.fingerprint, allow_insecure)
+    if not _core.as_flag("allow_insecure", allow_insecure) and key.fingerprint == "insecure":
+        must = "be a secret, or allow_insecure=True be said"
+        raise Refused("key", must, "one that anyone can guess")
     for attribute in plan._numeric:
         must = "not be numeric on an engine, as numbers are permuted among all records"
         raise Refused("", must, "a numeric one: use protect", column=attribute.columns)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
-    from bistochastic.individuals.displacement import Displacement
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic.matrix_json import Fields
+    from bistochastic.measures import Displacement
     from bistochastic_survey.plan.definitions import Measures
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.report.html import Markup

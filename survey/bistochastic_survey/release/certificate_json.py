@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import shown
-from bistochastic.individuals.displacement import Displacement
 from bistochastic.matrix_json import Here
+from bistochastic.measures import Displacement
 from bistochastic_survey.plan import formats, plan_json
 from bistochastic_survey.release.units import Unit, drawn_by
 from bistochastic_survey.release.waves import ByIds

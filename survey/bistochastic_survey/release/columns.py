@@ -22,8 +22,8 @@ from bistochastic_survey.table.results import levels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic.families import Family
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
+    from bistochastic.backend import Family
     from bistochastic_survey.plan.attributes import Groups
     from bistochastic_survey.plan.bins import Break, Ends
     from bistochastic_survey.plan.labels import Label

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Required, TypedDict
 
-from bistochastic import _core
+from bistochastic import _core, backend
 from bistochastic.errors import Refused
 from bistochastic.formatting import shown
-from bistochastic.keys import secret_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release import units, waves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.keys import KeySource
+    from bistochastic import KeySource
     from bistochastic_survey.plan.plan import Plan
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
@@ -67,7 +66,9 @@ class Options:
         given = {"shuffle": shuffle, "allow_insecure": allow_insecure, "count_units": count_units}
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
         label = None if release_name is None else named("release_name", release_name)
-        held = None if key is None else secret_of(key, flags["allow_insecure"])
+        held = (
+            None if key is None else backend.read_key(key, allow_insecure=flags["allow_insecure"])
+        )
         wave = waves.Wave._of(ids)
         if held is None and wave is not None:
             raise Refused("key", "be given with ids", "none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bistochastic import families
+from bistochastic import uniform
 from bistochastic.progress import watched
 from bistochastic_survey.release.embedded import noted
 from bistochastic_survey.release.release import Release
@@ -34,7 +34,7 @@ def protect(
         rows = table.rows
         run = Run(plan, table.names, options, rows=rows, done=done)
         piece = run.read(table)
-        order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
+        order = uniform(rows).sample_permutation() if options.shuffle and rows else None
         data, certificate = run.drawn(piece, order), run.certificate(rows)
         found = Release(noted(data, certificate), certificate)
         done(parts)

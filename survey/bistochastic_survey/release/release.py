@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
-    from bistochastic.estimate import Estimate
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate import Estimate, Quantity, Ratio
     from bistochastic.progress import Progress
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.models.panels import Transitions

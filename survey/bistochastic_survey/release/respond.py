@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.backend import Ids as RecordIds
+from bistochastic.backend import read_key
 from bistochastic.backend import respond as respond_one
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import shown
-from bistochastic.keys import secret_of
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import like
@@ -42,7 +42,7 @@ def respond(
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise RefusedType("record", "map columns to values", type(record).__name__)
     plan._meet_requirement()
-    secret = secret_of(key, allow_insecure)
+    secret = read_key(key, allow_insecure=allow_insecure)
     if type(record) is dict and plan._quick is not None:
         found = plan._quick.answer(record, secret, id)
         if found is not None:

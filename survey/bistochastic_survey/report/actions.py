@@ -15,7 +15,7 @@ from bistochastic_survey.report.sentences import category
 from bistochastic_survey.report.suspicion import percent, percent_down
 
 if TYPE_CHECKING:
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic_survey.plan.attributes import Attribute, Categorical, Joint, Numeric
 
 # Size up to which a matrix without a structure is looked at entry by entry.

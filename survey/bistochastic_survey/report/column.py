@@ -20,7 +20,7 @@ from bistochastic_survey.report.suspicion import STATED, even_odds, odds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
     from bistochastic_survey.plan.attributes import Attribute, Categorical, Joint
     from bistochastic_survey.plan.definitions import Measures
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from bistochastic import Matrix
 from bistochastic.formatting import down, up
-from bistochastic.matrix import Matrix
 from bistochastic_survey.report.html import heat
 from bistochastic_survey.report.html.pictures import LARGEST
 

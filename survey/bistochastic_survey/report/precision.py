@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import structure
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate import largest_variance, mean_standard_error, standard_error, two_sided
+from bistochastic.estimate import largest_variance, mean_standard_error
 
 if TYPE_CHECKING:
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
 
 # Size up to which the worst case is searched for.
 _SEARCHED = 1024
@@ -21,6 +22,8 @@ _SEARCHED = 1024
 _EVERY = 64
 # The true proportions that a report draws.
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75)
+# 95 of 100 estimates are within this many standard errors.
+_WIDE = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     wider = math.sqrt(design_effect)
     within = None
     if n <= _SEARCHED:
-        within = two_sided(0.95) * math.sqrt(largest_variance(matrix) / records) * wider
+        within = _WIDE * math.sqrt(largest_variance(matrix) / records) * wider
     return Precision(error * wider, within, min(alike, records))
 
 
@@ -73,13 +76,13 @@ def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[flo
     n = matrix.size - matrix.padding
     if not 1 < n <= _EVERY:
         return None
-    wide = two_sided(0.95) * math.sqrt(design_effect)
+    wide = _WIDE * math.sqrt(design_effect)
     found = []
     for share in SHARES:
         each = []
         for category in range(1 if structure.shift_invariant(matrix) else n):
             true = np.full(n, (1 - share) / (n - 1))
             true[category] = share
-            each.append(standard_error(matrix, true, records)[category])
+            each.append(matrix.standard_error(true, records)[category])
         found.append(wide * float(max(each)))
     return found

@@ -18,7 +18,7 @@ from bistochastic import measures
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
-    from bistochastic.matrix import Matrix
+    from bistochastic import Matrix
 
 # The suspicions in a report.
 STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))

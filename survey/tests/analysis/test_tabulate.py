@@ -17,7 +17,8 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate import Axis, Counts, Estimate
+from bistochastic.estimate import Axis, Estimate
+from bistochastic_survey.analysis.counts import Counts
 from folded import designed, tabulated
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]

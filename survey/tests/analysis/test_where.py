@@ -13,7 +13,8 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate import Axis, Counts
+from bistochastic.estimate import Axis
+from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import ask
 from bistochastic_survey.analysis.running_counts import Running
