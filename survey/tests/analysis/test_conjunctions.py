@@ -11,7 +11,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate import Quantity
+from bistochastic_survey.analysis.quantities import Quantity
 from reports import all_counts, chances, outcomes
 
 
