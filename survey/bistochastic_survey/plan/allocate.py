@@ -52,7 +52,8 @@ class Allocation(NamedTuple):
     beta: float
     bits: float
 
-    _repr_html_ = Shown._repr_html_
+    def _repr_html_(self) -> str:
+        return Shown._repr_html_(self)
 
 
 def allocate(
