@@ -158,6 +158,11 @@ def files() -> list[tuple[str, str, str]]:
     return found
 
 
+def compare(found: set[str], listed: set[str]) -> None:
+    assert not found - listed, f"do without these imports: {sorted(found - listed)}"
+    assert not listed - found, f"no longer needed, remove them: {sorted(listed - found)}"
+
+
 in_a_checkout = pytest.mark.skipif(not HOUSES["bistochastic"].is_dir(), reason="in a checkout")
 
 
@@ -172,13 +177,13 @@ def test_the_library_never_imports_the_toolkit() -> None:
 def test_folders_that_stand_apart_never_import_each_other() -> None:
     toolkit = [each for each in files() if each[0] == "bistochastic_survey"]
     found = {one for _, path, text in toolkit for one in together(path, text)}
-    assert sorted(found) == sorted(TOGETHER)
+    compare(found, set(TOGETHER))
 
 
 @in_a_checkout
 def test_imports_stand_at_the_top() -> None:
     found = {one for _, path, text in files() for one in late(path, text)}
-    assert sorted(found) == sorted(LATE)
+    compare(found, set(LATE))
     assert {where for _, _, text in files() for _, where, waits in imports(text) if waits} > METHODS
 
 
