@@ -62,7 +62,7 @@ def run_apart(path: Path) -> dict[str, Any]:
         empty.mkdir()
         # The program of the package that is imported here.
         program = programs / "bistochastic"
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic_survey "$@"\n')
         program.chmod(0o755)
         paths = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
         done = subprocess.run(

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import Refused
-from bistochastic.formatting import Shown
+from bistochastic.formatting import show_text
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class Decomposition(_core.Terms):
         for j in range(self.terms):
             yield self[j]
 
-    _repr_html_ = Shown._repr_html_
+    def _repr_html_(self) -> str:
+        return show_text(self)
 
 
 _core.register(Decomposition=Decomposition)

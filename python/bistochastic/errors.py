@@ -69,9 +69,10 @@ class Refused(_Fields, ValueError):  # noqa: N818
     ...     bs.randomized_response(2, beta=2)
     ... except bs.errors.Refused as error:
     ...     print(error)
-    ...     print(error.name, "is", error.got)
+    ...     refused = error
     `beta` must be from 0 to 1; got 2
-    beta is 2
+    >>> refused.name, refused.must, refused.got, refused.column
+    ('beta', 'be from 0 to 1', '2', ())
 
     A function of your own can raise it for what it is given, by the same fields or by one sentence:
 

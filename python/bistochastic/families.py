@@ -70,15 +70,15 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     return listed
 
 
-# The names of all families, for type checkers.
 Family = Literal[
     "balance", "blocks", "circulant", "dense", "difference_set", "geometric", "gibbs", "identity",
     "k_anonymous", "kron", "mix", "permutation", "product", "randomized_response", "reflected",
     "t_transform", "tridiagonal", "uniform",
 ]  # fmt: skip
+"""The names of all families, for annotations; ``typing.get_args`` lists them."""
 
 
-def build(family: str, **parameters: object) -> Matrix:
+def build(family: str, /, **parameters: object) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest

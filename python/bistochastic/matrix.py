@@ -12,7 +12,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, down, up
+from bistochastic.formatting import down, show_text, up
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -584,7 +584,8 @@ class Matrix(_core.Law):
         stated = f"beta {down(self.beta)}, epsilon {up(self.epsilon)}, {known}"
         return f"<Matrix {self.family} {n} x {n}: {stated}>"
 
-    _repr_html_ = Shown._repr_html_
+    def _repr_html_(self) -> str:
+        return show_text(self)
 
 
 _core.register(Matrix=Matrix)

@@ -64,15 +64,21 @@ def watched(
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Iterator[bool]:
     """Show no progress inside, for a tool that shows a bar of its own.
 
-    >>> with quiet():
+    Gives whether a caller is quiet already: then an outer call has the bar, or wants none.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> with backend.quiet() as inside:
     ...     terms = bs.uniform(3).decompose()
+    >>> inside
+    False
     """
     token = _INSIDE.set(True)
     try:
-        yield
+        yield token.old_value is True
     finally:
         _INSIDE.reset(token)
 

@@ -10,7 +10,6 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -36,31 +35,77 @@ __all__ = [
 T = TypeVar("T")
 
 # Questions that the core answers itself.
-two_valued = _core.two_values_of
-"""The entry on the diagonal and the entry everywhere else, if the matrix has only these two:
-identity, perfect secrecy and randomized response; ``(1.0, 0.0)`` for one category."""
-is_certain = _core.is_certain
-"""Whether every true category has one reported category."""
-targets = _core.targets_of
-"""The code that each code is reported as; also None if all stay and no targets are stored."""
 has_rows = _core.has_rows
 """Whether a matrix is stored row by row, without any structure."""
-counts = _core.counts_of
-"""The integers of a matrix that is stored row by row."""
 counts_rank = _core.counts_rank
 """Whether the rank comes from integers, not from singular values in doubles."""
 
 
+def two_valued(matrix: Matrix) -> tuple[float, float] | None:
+    """Return the entry on the diagonal and the entry everywhere else, if there are only these two.
+
+    Identity, perfect secrecy and randomized response have them; one category has ``(1.0, 0.0)``.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
+    (0.5, 0.25)
+    """
+    return _core.two_values_of(matrix)
+
+
+def is_certain(matrix: Matrix) -> bool:
+    """Whether every true category has one reported category.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.is_certain(bs.permutation([1, 0])), bs.structure.is_certain(bs.uniform(2))
+    (True, False)
+    """
+    return _core.is_certain(matrix)
+
+
+def targets(matrix: Matrix) -> Counts | None:
+    """Return the code that each code is reported as; also None if all stay and none are stored.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.targets(bs.permutation([1, 2, 0]))
+    array([1, 2, 0])
+    """
+    return _core.targets_of(matrix)
+
+
+def counts(matrix: Matrix) -> Counts | None:
+    """Return the integers of a matrix that is stored row by row, all out of one total.
+
+    >>> import bistochastic as bs
+    >>> found = bs.structure.counts(bs.dense([[0.75, 0.25], [0.25, 0.75]]))
+    >>> found / found[0].sum()
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    return _core.counts_of(matrix)
+
+
 @dataclass(frozen=True)
 class Kron:
-    """Independent factors of a joint domain in C order."""
+    """Independent factors of a joint domain in C order.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(3)))
+    Kron(parts=(<Matrix uniform 2 x 2: ...>, <Matrix identity 3 x 3: ...>))
+    """
 
     parts: tuple[Matrix, ...]
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several matrices, chosen with mixing weights that are not 0."""
+    """One of several matrices, chosen with mixing weights that are not 0.
+
+    >>> import bistochastic as bs
+    >>> mixed = bs.mix([bs.identity(2), bs.uniform(2)], weights=[0.75, 0.25])
+    >>> [(weight, part.family) for weight, part in bs.structure.composition(mixed)]
+    [(0.75, 'identity'), (0.25, 'uniform')]
+    """
 
     weights: tuple[float, ...]
     parts: tuple[Matrix, ...]
@@ -71,7 +116,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Product:
-    """Two matrices, one applied after the other."""
+    """Two matrices, one applied after the other.
+
+    >>> import bistochastic as bs
+    >>> a, b = bs.tridiagonal(0.25, size=3), bs.permutation([1, 2, 0])
+    >>> bs.structure.composition(a @ b) == bs.structure.Product((a, b))
+    True
+    """
 
     parts: tuple[Matrix, Matrix]
 
@@ -80,7 +131,12 @@ Composition: TypeAlias = Kron | Mixture | Product
 
 
 def composition(matrix: Matrix) -> Composition | None:
-    """Return how a composite is put together."""
+    """Return how a composite is put together.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.composition(bs.uniform(6)) is None
+    True
+    """
     found = _core.composition_of(matrix)
     if found is None:
         return None
@@ -98,6 +154,11 @@ def wide_factors(kron: Kron) -> list[Matrix]:
 
     Factors with one category change nothing, and there may be very many. If only one factor is left
     and it is a kron, the list holds its factors.
+
+    >>> import bistochastic as bs
+    >>> made = bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(1), bs.uniform(3)))
+    >>> [factor.size for factor in bs.structure.wide_factors(made)]
+    [2, 3]
     """
     while True:
         wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
@@ -111,6 +172,11 @@ def axes(matrix: Matrix) -> list[Matrix]:
     """List the matrices of the axes of a joint table, including those of a kron inside a kron.
 
     Axes with one category are left out, because there may be very many.
+
+    >>> import bistochastic as bs
+    >>> inner = bs.kron(bs.uniform(2), bs.identity(3))
+    >>> [axis.size for axis in bs.structure.axes(bs.kron(inner, bs.uniform(4)))]
+    [2, 3, 4]
     """
     found = []
     stack = [matrix]
@@ -126,7 +192,13 @@ def axes(matrix: Matrix) -> list[Matrix]:
 
 
 def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
-    """Return the codes that can be true, as an index: all, unless some are only reported."""
+    """Return the codes that can be true, as an index: all, unless some are only reported.
+
+    >>> import bistochastic as bs, numpy as np
+    >>> m = bs.difference_set(4, epsilon=1)
+    >>> np.arange(m.size)[bs.structure.true_codes(m)]
+    array([0, 1, 2, 3])
+    """
     if not matrix.padding:
         return slice(None)
     parts = axes(matrix)
@@ -135,7 +207,15 @@ def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
 
 
 def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
-    """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once."""
+    """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once.
+
+    >>> import bistochastic as bs
+    >>> def leaves(matrix, found):
+    ...     made = bs.structure.composition(matrix)
+    ...     return 1 if made is None else sum(found(part) for part in made.parts)
+    >>> bs.structure.by_parts(bs.kron(bs.uniform(2), bs.identity(3)), leaves)
+    2
+    """
     known: dict[int, T] = {}
 
     def found(part: Matrix) -> T:
@@ -195,7 +275,13 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of consecutive codes, uniform inside each class: runs of classes of one size."""
+    """Classes of consecutive codes, uniform inside each class: runs of classes of one size.
+
+    >>> import bistochastic as bs
+    >>> found = bs.structure.classes(bs.blocks([1, 2, 2]))
+    >>> found.number, found.each(), found.starts()
+    (3, array([1, 2, 2]), array([0, 1, 3]))
+    """
 
     sizes: Counts
     many: Counts
@@ -216,20 +302,35 @@ class Classes:
 
 
 def classes(matrix: Matrix) -> Classes | None:
-    """Find the classes inside which nothing is revealed; one code per class for the identity."""
+    """Find the classes inside which nothing is revealed; one code per class for the identity.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.classes(bs.k_anonymous(6, k=3)).number
+    2
+    """
     found = _core.classes_of(matrix)
     return None if found is None else Classes(*found)
 
 
 def is_uniform(matrix: Matrix) -> bool:
-    """Whether each reported value is equally likely for all true values, if it is quick to see."""
+    """Whether each reported value is equally likely for all true values, if it is quick to see.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.is_uniform(bs.randomized_response(4, beta=1))
+    True
+    """
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
 
 
 @dataclass(frozen=True)
 class Vector:
-    """Counts out of a total."""
+    """Counts out of a total.
+
+    >>> import numpy as np
+    >>> Vector(np.array([3, 1]), 4).shares()
+    array([0.75, 0.25])
+    """
 
     counts: Counts
     total: int
@@ -244,17 +345,46 @@ def _vector(kind: str, matrix: Matrix) -> Vector | None:
     return None if found is None else Vector(*found)
 
 
-first_row = partial(_vector, "first_row")
-"""The first row, if the others are stored as shifts of it."""
-even_kernel = partial(_vector, "kernel")
-"""``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
-steps = partial(_vector, "steps")
-"""The probabilities of a step between neighbours, one or one per pair. No step is longer."""
+def first_row(matrix: Matrix) -> Vector | None:
+    """Return the first row, if the others are stored as shifts of it.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.first_row(bs.circulant([3, 0, 1])).shares()
+    array([0.75, 0.  , 0.25])
+    """
+    return _vector("first_row", matrix)
+
+
+def even_kernel(matrix: Matrix) -> Vector | None:
+    """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.even_kernel(bs.reflected([2, 1, 0, 0]))
+    Vector(counts=array([2, 1, 0, 0]), total=4)
+    """
+    return _vector("kernel", matrix)
+
+
+def steps(matrix: Matrix) -> Vector | None:
+    """Return the probabilities of a step between neighbours, one or one per pair.
+
+    No step is longer.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.steps(bs.tridiagonal(0.25, size=4)).shares()
+    array([0.25])
+    """
+    return _vector("steps", matrix)
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two codes that change places unless they stay."""
+    """Two codes that change places unless they stay.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.swap(bs.t_transform(4, 0, 2, keep=0.75))
+    Swap(i=0, j=2, keep=Fraction(3, 4))
+    """
 
     i: int
     j: int
@@ -262,7 +392,12 @@ class Swap:
 
 
 def swap(matrix: Matrix) -> Swap | None:
-    """Return the two codes that may change places, while all others stay."""
+    """Return the two codes that may change places, while all others stay.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.swap(bs.uniform(4)) is None
+    True
+    """
     from fractions import Fraction
 
     found = _core.swap_of(matrix)
@@ -270,5 +405,10 @@ def swap(matrix: Matrix) -> Swap | None:
 
 
 def shift_invariant(matrix: Matrix) -> bool:
-    """Whether all rows are shifts of the first, also of a composite of such matrices."""
+    """Whether all rows are shifts of the first, also of a composite of such matrices.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.shift_invariant(bs.circulant([2, 1, 1]) @ bs.uniform(3))
+    True
+    """
     return _core.basis(matrix) in ("flat", "cyclic")

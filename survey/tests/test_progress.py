@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import re
@@ -23,9 +24,10 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey import cli, progress
+from bistochastic import progress
+from bistochastic_survey import cli
+from bistochastic_survey import progress as bars
 from bistochastic_survey.cli.group import Interrupted
-from bistochastic_survey.progress import watched
 
 pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
 
@@ -35,16 +37,31 @@ PLAN = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 SEARCHED = sv.Plan([sv.Categorical("x", [0, 1, 2], matrix=M)])
 TABLE = {"sex": ["F", "M", "M"] * 100}
 RELEASE = PLAN.protect(TABLE)
+AGES = {"age": [30, 61, 31, 60], "ill": ["a", "b", "a", "b"]}
+MEANS = [1.0, 9.0, 2.0, 8.0]
 # Every call that takes `progress`, on something small.
 CALLS: dict[str, Callable[[Any], Any]] = {
+    "Matrix.decompose": lambda p: M.decompose(progress=p),
+    "decompose_all": lambda p: bs.decompose_all([M, M], progress=p),
+    "Matrix.profile": lambda p: M.profile(full=True, progress=p),
+    "compare": lambda p: bs.compare(M, bs.uniform(3), progress=p),
+    "tradeoff": lambda p: bs.tradeoff(4, betas=[0.3, 0.5], progress=p),
     "Plan.protect": lambda p: PLAN.protect(TABLE, progress=p),
+    "microaggregate": lambda p: bs.masking.microaggregate(MEANS, k=2, progress=p),
+    "k_anonymous_classes": lambda p: bs.masking.k_anonymous_classes(
+        AGES, quasi_identifiers=["age"], k=2, progress=p
+    ),
+    "anatomize": lambda p: bs.masking.anatomize(
+        AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
+    ),
     "audit": lambda p: sv.audit(TABLE, RELEASE, progress=p),
+    "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
     "Release.estimate": lambda p: sv.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
         "x", method="mle", progress=p
     ),
 }
-# The library tells the gap of a likelihood rather than a share, on a line of its own.
-GAPS = ("Release.estimate",)
+# These are told the gap of a likelihood rather than a share.
+GAPS = ("Matrix.estimate", "Release.estimate")
 every_call = pytest.mark.parametrize("name", CALLS)
 
 
@@ -72,12 +89,48 @@ class Place:
         yield draw
         self.drawn.append("gone")
 
+    def is_here(self, _asked: bool) -> bool:
+        self.asked += 1
+        return True
+
+    def draw(self, state: dict[str, Any], over: threading.Event, delay: float) -> None:
+        if not over.wait(delay):
+            with self._open() as draw:
+                draw(types.SimpleNamespace(line=state["description"]))
+                over.wait()
+
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
+    """One place for the bars of the library and of the toolkit."""
     found = Place()
     monkeypatch.setattr(progress, "_place", found)
+    monkeypatch.setattr(bars, "_has_place", found.is_here)
+    monkeypatch.setattr(bars, "_draw", found.draw)
     return found
+
+
+# Both have the same function for work that is watched.
+both = pytest.mark.parametrize("house", [progress, bars], ids=["library", "toolkit"])
+
+
+def parameters(owner: Any, name: str) -> list[str]:
+    return list(inspect.signature(getattr(owner, name)).parameters)
+
+
+def test_the_calls_are_all_that_take_progress() -> None:
+    taken = set()
+    for owner, name in [(o, n) for o in (bs, sv, bs.masking, bs.theory) for n in o.__all__]:
+        thing = getattr(owner, name)
+        if isinstance(thing, type):
+            members = [
+                m for m in dir(thing) if not m.startswith("_") and callable(getattr(thing, m))
+            ]
+            if issubclass(thing, bs.Matrix | sv.Plan | sv.Release):
+                taken |= {f"{name}.{m}" for m in members if "progress" in parameters(thing, m)}
+        elif callable(thing) and "progress" in parameters(owner, name):
+            taken.add(name)
+    assert taken == set(CALLS)
 
 
 @every_call
@@ -96,7 +149,7 @@ def test_a_function_is_told_and_nothing_is_shown(name: str, place: Place) -> Non
 def test_the_result_is_the_same_with_a_bar_and_without(name: str, place: Place) -> None:
     results = [CALLS[name](progress) for progress in (None, True, False, lambda _share: None)]
     # Asked for by None and True.
-    assert place.asked == (0 if name in GAPS else 2)
+    assert place.asked == 2
     assert len({repr(result) for result in results}) == 1
 
 
@@ -117,15 +170,25 @@ def test_a_function_may_stop_the_work() -> None:
         assert not progress._INSIDE.get(), name
 
 
-def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress.DELAY == 2.0
-    monkeypatch.setattr(progress, "DELAY", 3600.0)
-    with watched("working") as tell:
+def test_a_bar_of_the_inverse_is_silent_but_a_function_has_no_gap_to_hear() -> None:
+    for said in (None, True, False):
+        M.estimate(counts=[5, 3, 1], progress=said)
+    with pytest.raises(ValueError, match="`progress` must go with the method mle or shrunk"):
+        M.estimate(counts=[5, 3, 1], progress=lambda _gap: None)
+
+
+@both
+def test_nothing_is_shown_before_two_seconds(
+    house: Any, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert house.DELAY == 2.0
+    monkeypatch.setattr(house, "DELAY", 3600.0)
+    with house.watched("working") as tell:
         assert tell is not None
         tell(0.5)
     assert not place.opened
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    with watched("working") as tell:
+    monkeypatch.setattr(house, "DELAY", 0.0)
+    with house.watched("working") as tell:
         assert tell is not None
         tell(0.5)
         assert place.seen.wait(60)
@@ -133,10 +196,12 @@ def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.M
     assert place.drawn[-1] == "gone"
 
 
-def test_work_inside_of_work_has_no_bar_of_its_own(place: Place) -> None:
+@both
+@pytest.mark.parametrize("inner", [progress, bars], ids=["of the library", "of the toolkit"])
+def test_work_inside_of_work_has_no_bar_of_its_own(house: Any, inner: Any, place: Place) -> None:
     for outer in (None, True, False, lambda _share: None):
         before = place.asked
-        with watched("outer", outer), watched("inner", True) as tell:
+        with house.watched("outer", outer), inner.watched("inner", True) as tell:
             assert tell is None
         assert place.asked - before == (outer is None or outer is True)
 
@@ -151,13 +216,34 @@ def test_a_terminal_that_goes_away_ends_no_work(monkeypatch: pytest.MonkeyPatch)
         yield
 
     monkeypatch.setattr(progress, "_place", lambda: broken)
-    with watched("working", True):
+    with progress.watched("working", True):
         assert gone.wait(60)
-    with watched("working", True) as tell:
+    with progress.watched("working", True) as tell:
         assert tell is not None
 
 
-def test_nothing_is_started_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screen_that_goes_away_ends_no_work_of_the_toolkit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Gone(io.StringIO):
+        asked = threading.Event()
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, _text: str) -> int:
+            self.asked.set()
+            raise OSError("gone")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    monkeypatch.setenv("TERM", "xterm")
+    with bars.watched("working", True) as tell:
+        assert tell is not None
+        assert Gone.asked.wait(60)
+
+
+@both
+def test_nothing_is_started_where_nobody_looks(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Dumb(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -168,11 +254,11 @@ def test_nothing_is_started_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threading, "Thread", refuse)
     for stream in (io.StringIO(), None, object()):
         monkeypatch.setattr(sys, "stderr", stream)
-        with watched("working", True) as tell:
+        with house.watched("working", True) as tell:
             assert tell is None
     monkeypatch.setattr(sys, "stderr", Dumb())
     monkeypatch.setenv("TERM", "dumb")
-    with watched("working", True) as tell:
+    with house.watched("working", True) as tell:
         assert tell is None
 
 
@@ -209,7 +295,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch, kernel: object) -> list[str]:
 
 def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = notebook(monkeypatch, object())
-    with watched("<b>working", True) as tell:
+    with progress.watched("<b>working", True) as tell:
         assert tell is not None
         tell(0.5)
         end = time.monotonic() + 60
@@ -225,11 +311,10 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
 WORK = """
 import sys, time
 {before}
-from bistochastic_survey import progress
-from bistochastic_survey.progress import steps, watched
+from {house} import progress
 progress.DELAY = 0.05
 print("before")
-with watched("decomposing") as tell:
+with progress.watched("decomposing") as tell:
     if tell is not None:
         tell(0.25)
     time.sleep({seconds})
@@ -266,14 +351,32 @@ def in_terminal(code: str, *, interrupt: bytes | None = None, **env: str) -> tup
     return written.decode(), said.decode(), process.returncode
 
 
-def test_a_terminal_has_a_bar_that_goes_away() -> None:
-    written, said, code = in_terminal(WORK.format(before="", seconds=1.0))
+@pytest.mark.parametrize("house", ["bistochastic", "bistochastic_survey"])
+def test_a_terminal_has_a_bar_that_goes_away(house: str) -> None:
+    written, said, code = in_terminal(WORK.format(before="", house=house, seconds=1.0))
     assert code == 0
     assert said == "before\nafter\n"
     assert "decomposing 25%" in written
     # The last that is written clears the line, and shows the cursor where it was hidden.
     assert written.rindex("\x1b[2K") > written.rindex("decomposing")
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+
+
+def test_long_calls_of_the_core_are_shown_and_stopped() -> None:
+    """A real one: a decomposition that would take minutes."""
+    code = (
+        "import numpy as np, bistochastic as bs\n"
+        "from bistochastic import progress\n"
+        "progress.DELAY = 0.05\n"
+        "counts = np.random.default_rng(1).integers(1, 10**6, (150, 150)).astype(float)\n"
+        "try:\n"
+        "    bs.balance(counts).decompose(restarts=10_000)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    written, said, status = in_terminal(code, interrupt=b"decomposing")
+    assert (said, status) == ("stopped\n", 0)
+    assert "decomposing" in written
 
 
 # Whoever presses Ctrl-C finds the old file, or none, and nothing else.

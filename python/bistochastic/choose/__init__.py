@@ -1,15 +1,5 @@
 """Choosing a matrix: what families cost and preserve at the same beta."""
 
-from bistochastic.choose.strongest import (
-    Choice,
-    Goal,
-    Strongest,
-    by_suspicion,
-    largest,
-    reach,
-    strongest,
-)
+from bistochastic.choose.strongest import Choice, Strongest, by_suspicion, reach, strongest
 
-__all__ = [
-    "Choice", "Goal", "Strongest", "by_suspicion", "largest", "reach", "strongest",
-]  # fmt: skip
+__all__ = ["Choice", "Strongest", "by_suspicion", "reach", "strongest"]

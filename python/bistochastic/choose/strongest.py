@@ -227,15 +227,19 @@ class Goal:
         return matrix
 
 
-def by_suspicion(given: object) -> float:
+def by_suspicion(suspicion: object) -> float:
     """Compute the epsilon at which a suspicion grows at most from one probability to another.
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
+
+    >>> import bistochastic as bs
+    >>> bs.choose.by_suspicion((0.1, 0.3))
+    1.349...
     """
     must = "be two probabilities (before, after), the second the larger one"
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise RefusedType("suspicion", must, type(given).__name__)
-    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in given)
+    if not isinstance(suspicion, tuple | list) or len(suspicion) != 2:
+        raise RefusedType("suspicion", must, type(suspicion).__name__)
+    before, after = (_core.as_real("suspicion", "be two probabilities", x) for x in suspicion)
     if not 0 < before < after < 1:
         raise Refused("suspicion", must, f"{before:g} and {after:g}")
     return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)
@@ -267,7 +271,14 @@ def _logarithms(least: float, most: float) -> tuple[float, float]:
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
-    """Find the least noisy matrix that reaches one number; None if the family accepts it itself."""
+    """Find the least noisy matrix that reaches one number; None if the family accepts it itself.
+
+    >>> import bistochastic as bs
+    >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
+    0.49999...
+    >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None
+    True
+    """
     asked = [name for name in KNOWN if parameters.get(name) is not None]
     takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}

@@ -136,7 +136,7 @@ def tradeoff(
     * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas. They
       use the next higher one, and the point says which.
     * ``records`` is the number of records for the standard error of one proportion estimated by
-      inversion, see ``bistochastic.estimate.planning.mean_standard_error``.
+      inversion, see ``bistochastic.estimate.mean_standard_error``.
     * ``progress``: see :meth:`Matrix.decompose`. The callback receives the fraction of points
       computed so far.
 

@@ -3,6 +3,16 @@
 For tools that count by themselves: a :class:`Map` inverts the matrices of one or several columns (a
 :class:`Factor` each), :class:`Tallies` and a :class:`Sample` hold counts with the design they come
 from, :class:`Linear` puts both together, and an :class:`Estimate` is what users get.
+
+>>> import bistochastic as bs, numpy as np
+>>> from bistochastic.estimate import Linear, Map, Patience, Tallies, of_linear
+>>> m, weights = bs.randomized_response(2, keep=0.75), np.array([2.0, 1.0, 1.0, 4.0])
+>>> codes = np.array([0, 1, 0, 0])
+>>> sums, squares = np.bincount(codes, weights), np.bincount(codes, weights**2)
+>>> tallies = Tallies.counted(len(codes), sums, squares, len(codes), weighted=True)
+>>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)
+>>> of_linear(linear, "inverse", "sampled", Patience()).frequencies
+array([ 1.25, -0.25])
 """
 
 from bistochastic.estimate.intervals import fieller, mean_bounds

@@ -36,7 +36,11 @@ _WARM, _TURNS = 20, 4000
 
 @dataclass(frozen=True)
 class Patience:
-    """A gap that is small enough, a time limit, and the function that receives the gap."""
+    """A gap that is small enough, a time limit, and the function that receives the gap.
+
+    >>> Patience.of("mle", None, 1e-6, 10).gap
+    1e-06
+    """
 
     gap: float | None = None
     seconds: float = math.inf

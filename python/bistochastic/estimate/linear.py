@@ -42,6 +42,10 @@ class Factor:
     one for each code of the axis ``by``. A ``matrix`` is used through its inverse, which is never
     written down; codes that are never true are left out. An unprotected axis has neither and stays
     as it is.
+
+    >>> import bistochastic as bs, numpy as np
+    >>> Factor(0, matrix=bs.randomized_response(2, keep=0.75)).of(np.array([[60.0, 40.0]]), "back")
+    array([[70., 30.]])
     """
 
     axis: int
@@ -102,6 +106,14 @@ class Map:
 
     ``shape`` is the shape of the reported table, ``columns`` the sizes of the columns in the order
     of the factors, ``order`` their requested order.
+
+    >>> import bistochastic as bs, numpy as np
+    >>> m = bs.randomized_response(2, keep=0.75)
+    >>> unprotected = Factor(0)
+    >>> both = Map((2, 2), (unprotected, Factor(1, matrix=m)), (2, 2), (1, 0))
+    >>> both.of(np.array([[6.0, 4.0], [5.0, 5.0]])).reshape(2, 2)
+    array([[7., 5.],
+           [3., 5.]])
     """
 
     shape: tuple[int, ...]
@@ -156,6 +168,14 @@ class Linear:
     With ``N`` the estimated total of a cell and ``D`` the total of the subgroup, a share is ``N /
     D``. Its error is the error of the total of ``(g_N - share g_D) / D``, with g the
     pseudo-responses. If the subgroup is known (``exact``), D is the sum of weights.
+
+    >>> import bistochastic as bs, numpy as np
+    >>> counts = np.array([60.0, 40.0])
+    >>> tallies = bs.estimate.Tallies.counted(100, counts, counts, 100)
+    >>> back = Map.back_from(bs.randomized_response(2, keep=0.75))
+    >>> found = Linear(back, tallies, fixed=False, exact=True)
+    >>> found.shares, np.sqrt(found.variance).round(4)
+    (array([0.7, 0.3]), array([0.0985, 0.0985]))
     """
 
     map: Map

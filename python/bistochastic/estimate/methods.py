@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
+"""The methods of :meth:`bistochastic.Matrix.estimate`."""
 POPULATIONS = ("sampled", "fixed")
+"""Whether the records are a sample, or everyone."""
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256
 # Larger shares come from a matrix close to singular, and rounding shows in their sums.
@@ -166,18 +168,26 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
 
 def of_counts(
     matrix: Matrix,
-    seen: Array,
-    how: str,
-    who: str,
+    counts: Array,
+    method: str,
+    population: str,
     patience: Patience,
     *,
     classes: bool = False,
     axes: tuple[Axis, ...] = (),
     limit: int | None = None,
 ) -> Estimate:
-    """From how many records reported each category."""
+    """Make an estimate from how many records reported each category.
+
+    It is :meth:`bistochastic.Matrix.estimate` for a tool that has checked its counts.
+
+    >>> import bistochastic as bs
+    >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
+    >>> of_counts(m, counts, "inverse", "sampled", Patience()).frequencies
+    array([0.7, 0.3])
+    """
     with np.errstate(over="ignore"):
-        records = float(seen.sum())
+        records = float(counts.sum())
     if limit is not None and records > limit:
         must = f"be numbers of records, {limit} of them at most"
         raise Refused("counts", must, f"a sum of {records:g}: weights go with codes, as weights=")
@@ -188,30 +198,37 @@ def of_counts(
         raise Refused("counts", "sum to less than 2^63", f"{records:g}")
     n = round(records)
     if classes:
-        return _class_totals(matrix, seen, n, who)
-    reports = seen / records
+        return _class_totals(matrix, counts, n, population)
+    reports = counts / records
     if matrix.padding:
-        told = Tallies.counted(n, seen, seen, n)
-        linear = Linear(Map.back_from(matrix), told, fixed=who == "fixed", exact=True)
-        return of_linear(linear, how, who, patience, matrix=matrix, axes=axes)
-    frequencies, gap, steps = fit_shares(matrix, reports, records, how, patience)
-    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
+        told = Tallies.counted(n, counts, counts, n)
+        linear = Linear(Map.back_from(matrix), told, fixed=population == "fixed", exact=True)
+        return of_linear(linear, method, population, patience, matrix=matrix, axes=axes)
+    frequencies, gap, steps = fit_shares(matrix, reports, records, method, patience)
+    return Estimate(frequencies, n, method, population, gap, steps, matrix, reports, axes)
 
 
 def fit_shares(
-    matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
+    matrix: Matrix, reports: Array, records: float, method: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
     The result has one share for each code that can be true.
+
+    >>> import bistochastic as bs
+    >>> shares, gap, steps = fit_shares(
+    ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Patience()
+    ... )
+    >>> shares
+    array([0., 1.])
     """
-    if how == "mle":
+    if method == "mle":
         return likelihood.maximum(matrix, reports, patience)
-    if how == "shrunk":
+    if method == "shrunk":
         return shrinkage.shrunk(matrix, reports, records, patience)
     with operators.said_of("estimate", matrix):
         frequencies = operators.solve(matrix, reports)[structure.true_codes(matrix)]
-    return (project(frequencies) if how == "simplex" else frequencies), 0.0, 0
+    return (project(frequencies) if method == "simplex" else frequencies), 0.0, 0
 
 
 def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
@@ -252,8 +269,8 @@ def weight_array(name: str, given: object, rows: int) -> Array:
 
 def of_linear(
     linear: Linear,
-    how: str,
-    who: str,
+    method: str,
+    population: str,
     patience: Patience,
     *,
     matrix: Matrix | None = None,
@@ -261,19 +278,31 @@ def of_linear(
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Make an estimate whose errors come from tables of weights."""
+    """Make an estimate whose errors come from tables of weights.
+
+    >>> import bistochastic as bs
+    >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
+    >>> tallies = Tallies.counted(100, counts, counts, 100)
+    >>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)
+    >>> of_linear(linear, "inverse", "sampled", Patience(), axes=(bs.estimate.Axis("a", (0, 1)),))
+    Estimated from 100 records (method: inverse, 95% intervals)
+    a  reported  frequency  count  standard_error    low   high
+    -  --------  ---------  -----  --------------  -----  -----
+    0     0.600      0.700     70           0.098  0.484  0.909
+    1     0.400      0.300     30           0.098  0.091  0.516
+    """
     sample = linear.tallies.sample
     if not sample.records:
         raise Refused("estimate", "be given at least one record", "none")
     with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
         shares = linear.shares
-    if how != "inverse" and fit is None:
+    if method != "inverse" and fit is None:
         assert matrix is not None
         sums = linear.tallies.whole
-        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, how, patience)
+        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, method, patience)
     frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
-        frequencies, sample.records, how, who, gap, steps, matrix, linear.reported, axes,
+        frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, notes,
     )  # fmt: skip
 

@@ -50,6 +50,10 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     The result is accurate to about ``1e-15 condition``, relatively. It is None if the matrix is too
     close to a singular one for doubles, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
+
+    >>> import bistochastic as bs
+    >>> round(mean_standard_error(bs.randomized_response(2, keep=0.75), 100), 4)
+    0.1
     """
     count, r = _core.as_whole("records", records, 1), matrix.size
     if linear.is_singular(matrix):
@@ -114,6 +118,10 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``.
     It is linear except in ``pi_v``, so the rest of the mass is on the largest other ``h``, and the
     mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
+
+    >>> import bistochastic as bs
+    >>> largest_variance(bs.randomized_response(2, keep=0.75))
+    1.0
     """
     if linear.is_singular(matrix):
         raise linear.singular_error("required_records", matrix)

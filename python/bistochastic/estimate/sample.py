@@ -30,7 +30,12 @@ _HELD = 1 << 22
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Find the first weight that cannot be used: its row, what it must be, and what it is."""
+    """Find the first weight that cannot be used: its row, what it must be, and what it is.
+
+    >>> import numpy as np
+    >>> wrong_weight(np.array([1.0, 0.5, -2.0]))
+    (2, 'hold non-negative numbers', 'a negative one')
+    """
     good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
     if good.all():
         return None
@@ -49,6 +54,12 @@ class Stage:
     ``1 - f`` of the variance between its units is left. The other part f is replaced by the
     variance of the next stage: the variance within units, and at last the noise, which no sampling
     removes.
+
+    >>> import numpy as np
+    >>> strata, clusters = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 3])
+    >>> stage = Stage.of(strata, clusters)
+    >>> stage.many, stage.lonely
+    (array([2, 2]), 0)
     """
 
     many: NDArray[np.int64]
@@ -85,7 +96,16 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows of a table: sums of weights and of their squares, and the stages of the design."""
+    """Rows of a table: sums of weights and of their squares, and the stages of the design.
+
+    >>> import numpy as np
+    >>> weights = np.array([1.0, 1.0, 2.0])
+    >>> sample = Sample(3, weights, weights**2, (Stage(np.array([3]), np.ones(1)),), weighted=True)
+    >>> sample.degrees, round(sample.effective, 3)
+    (2.0, 2.667)
+    >>> sample.totals(np.array([[0.0, 1.0, 1.0]])), sample.covariance(np.array([[0.0, 1.0, 1.0]]))
+    (array([3.]), array([[3.]]))
+    """
 
     records: int
     sums: Array
@@ -215,6 +235,12 @@ class Tallies:
     """A sample in the cells of a table: the ``place`` of every row.
 
     Without places the rows are all cells, stratum by stratum.
+
+    >>> import numpy as np
+    >>> counts = np.array([60.0, 40.0])
+    >>> tallies = Tallies.counted(100, counts, counts, 100)
+    >>> tallies.whole, tallies.sample.degrees
+    (array([60., 40.]), 99.0)
     """
 
     sample: Sample

@@ -63,7 +63,12 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
 
 
 def mean_distance(matrix: Matrix) -> float | None:
-    """Compute the mean of ``|u - v|`` over uniform true categories; None without a closed form."""
+    """Compute the mean of ``|u - v|`` over uniform true categories; None without a closed form.
+
+    >>> import bistochastic as bs
+    >>> bs.measures.mean_distance(bs.uniform(3))
+    0.88888...
+    """
     if matrix.padding:
         return None
     found = ordinal_cost(matrix)

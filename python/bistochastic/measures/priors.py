@@ -69,11 +69,16 @@ def distribution(name: str, size: int, given: object) -> Array:
     return numbers / total
 
 
-def prior_of(matrix: Matrix, given: object) -> Array:
-    """Read a distribution of true categories, over all codes: 0 at codes that are never true."""
+def prior_of(matrix: Matrix, prior: object) -> Array:
+    """Read a distribution of true categories, over all codes: 0 at codes that are never true.
+
+    >>> import bistochastic as bs
+    >>> bs.measures.prior_of(bs.uniform(3), [0.5, 0.5, 0])
+    array([0.5, 0.5, 0. ])
+    """
     found = np.zeros(matrix.size)
     where = structure.true_codes(matrix)
-    found[where] = distribution("prior", matrix.size - matrix.padding, given)
+    found[where] = distribution("prior", matrix.size - matrix.padding, prior)
     return found
 
 

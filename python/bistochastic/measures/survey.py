@@ -27,7 +27,12 @@ TABLE = 4096
 
 @dataclass(frozen=True)
 class Lines:
-    """The single lines of a matrix: what the core's survey says, put together over factors."""
+    """The single lines of a matrix: what the core's survey says, put together over factors.
+
+    >>> import bistochastic as bs
+    >>> bs.measures.lines(bs.blocks([1, 2]), [1.0]).worst_row
+    (0, 0.0)
+    """
 
     worst_row: tuple[int, float]
     worst_column: tuple[int, float]
@@ -41,7 +46,16 @@ class Lines:
 
 
 def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines | None:
-    """Survey the rows and columns; None if they are too many to look at."""
+    """Survey the rows and columns; None if they are too many to look at.
+
+    The result has the code and the bits of the worst row and column, the sum of the largest entries
+    of all columns (``peaks``), the least diagonal entry, and the deniability at each of ``gammas``.
+
+    >>> import bistochastic as bs
+    >>> found = bs.measures.lines(bs.k_anonymous(6, k=3), [1.0])
+    >>> found.peaks, found.least_diagonal, found.deniability
+    (Fraction(2, 1), Fraction(1, 3), [(3, True)])
+    """
     from fractions import Fraction
 
     kron = composition(matrix)
@@ -154,7 +168,13 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 
 
 def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
-    """Bound the betas of the worst row and column from below."""
+    """Bound the betas of the worst row and column from below.
+
+    >>> import bistochastic as bs
+    >>> m = bs.blocks([1, 2])
+    >>> bs.measures.line_betas(m, bs.measures.lines(m, []))
+    (0.0, 0.0)
+    """
     from fractions import Fraction
 
     def share(held: float) -> float:

@@ -22,7 +22,7 @@ from bistochastic_survey.table.results import column, opened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.attributes import Categorical, Joint
     from bistochastic_survey.release.release import Release
 

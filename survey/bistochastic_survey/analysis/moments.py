@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
@@ -31,12 +30,13 @@ from bistochastic_survey.analysis.responses import (
 from bistochastic_survey.plan.attributes import Binned, named, names
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.frames import opened
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.attributes import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.release import Release
