@@ -75,7 +75,8 @@ def describe_parameters(name: str, function: object) -> dict[str, str | None]:
 
 def has_parameters(what: str, name: str) -> bool:
     """Say whether users call it: results and exceptions are made by the package."""
-    called = "." not in name and name not in ("Matrix", "Certificate", "KeySource")
+    made = ("Matrix", "Certificate", "KeySource")
+    called = name.startswith("backend.") or ("." not in name and name not in made)
     return what in ("function", "method") or (what == "class" and called)
 
 
@@ -83,7 +84,7 @@ def add_parameters(
     _app: Sphinx, what: str, name: str, obj: object, _options: object, lines: list[str]
 ) -> None:
     """Put the meaning of parameters above the example of a docstring without ``:param``."""
-    name = name.removeprefix("bistochastic.").removeprefix("bistochastic_survey.")
+    name = name.partition(".")[2]
     if not has_parameters(what, name) or any(line.startswith(":param") for line in lines):
         return
     described = describe_parameters(name, obj)

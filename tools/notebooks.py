@@ -160,7 +160,7 @@ def lines(text: str) -> list[str]:
 
 
 def visible_lines(cell: dict[str, Any]) -> list[str]:
-    """Return the outputs that have to stay the same: strings, and HTML of this package."""
+    """Return the outputs that have to stay the same: strings, and HTML of these packages."""
     found = []
     for output in cell["outputs"]:
         data = output.get("data", {})
@@ -168,7 +168,7 @@ def visible_lines(cell: dict[str, Any]) -> list[str]:
         found.append("".join(data.get("text/plain", [])))
         page = "".join(data.get("text/html", []))
         # Other libraries change how their tables look.
-        found.append(page if "bs-table" in page else "")
+        found.append(page if "bs-table" in page or page.startswith("<pre>") else "")
     return "\n".join(found).splitlines()
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 __all__ = [
-    "Classes", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
+    "ClassRuns", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
     "classes", "composition", "counts", "even_kernel", "first_row", "is_certain", "is_uniform",
     "shift_invariant", "steps", "swap", "targets", "true_codes", "two_valued", "wide_factors",
 ]  # fmt: skip
@@ -274,7 +274,7 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassRuns:
     """Classes of consecutive codes, uniform inside each class: runs of classes of one size.
 
     >>> import bistochastic as bs
@@ -301,7 +301,7 @@ class Classes:
         return np.cumsum(each) - each
 
 
-def classes(matrix: Matrix) -> Classes | None:
+def classes(matrix: Matrix) -> ClassRuns | None:
     """Find the classes inside which nothing is revealed; one code per class for the identity.
 
     >>> import bistochastic as bs
@@ -309,7 +309,7 @@ def classes(matrix: Matrix) -> Classes | None:
     2
     """
     found = _core.classes_of(matrix)
-    return None if found is None else Classes(*found)
+    return None if found is None else ClassRuns(*found)
 
 
 def is_uniform(matrix: Matrix) -> bool:

@@ -5,7 +5,8 @@ what it hides, analyses take the release, and an audit attacks it.
 
 >>> import bistochastic_survey as sv
 >>> people = sv.titanic()
->>> plan = sv.Plan({"sex": sv.Categorical(["male", "female"], beta=0.6)}, allow_unprotected=True)
+>>> sex = sv.Categorical("sex", ["male", "female"], "randomized_response", epsilon=1)
+>>> plan = sv.Plan([sex], keep="*")
 >>> release = plan.protect(people, shuffle=True)
 >>> release.certificate.records
 2201

@@ -1,4 +1,4 @@
-"""README and the pages of docs/ and examples/: examples run, commands work, links lead on.
+"""The READMEs and the pages of docs/: examples run, commands work, links lead on.
 
 ``make docs`` builds the site from the same pages and checks the links between them;
 ``survey/tests/test_site.py`` looks at what it built."""
@@ -13,6 +13,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any, get_args
 import pytest
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from bistochastic_survey import cli
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +31,7 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (README, *sorted(DOCS.rglob("*.md")), ROOT / "examples" / "README.md")
+    for path in (README, *sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*/README.md")))
     if path.is_file()
 }
 every_page = pytest.mark.parametrize("name", PAGES)
@@ -51,8 +53,12 @@ LANGUAGES = ("python", "sh", "text", "js")
 FENCE = re.compile(r"^```(\w*)$")
 DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# Names of the package in text and code: `bs.kron`, `bs.errors.GuaranteeError`.
-NAME = re.compile(r"\bbs\.([A-Za-z_]\w*(?:\.\w+)*)")
+# Names of the packages in text and code: `bs.kron`, `bs.errors.GuaranteeError`, `sv.Plan`.
+NAME = re.compile(r"\b(bs|sv)\.([A-Za-z_]\w*(?:\.\w+)*)")
+# Modules of the library whose `__all__` is public.
+MODULES = (
+    "backend", "choose", "errors", "estimate", "masking", "measures", "plot", "structure", "theory",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     programs = folder / ".programs"
     programs.mkdir(exist_ok=True)
     program = programs / "bistochastic"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic_survey "$@"\n')
     program.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
     return subprocess.run(
@@ -236,11 +242,11 @@ def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
 
 
 @every_page
-def test_names_of_the_package_exist(name: str) -> None:
-    for dotted in set(NAME.findall(PAGES[name].read_text())):
-        found: object = bs
+def test_names_of_the_packages_exist(name: str) -> None:
+    for package, dotted in set(NAME.findall(PAGES[name].read_text())):
+        found: object = {"bs": bs, "sv": sv}[package]
         for part in dotted.split("."):
-            assert hasattr(found, part), f"bs.{dotted}"
+            assert hasattr(found, part), f"{package}.{dotted}"
             found = getattr(found, part)
 
 
@@ -261,51 +267,70 @@ def test_every_howto_has_examples() -> None:
             assert blocks(path.read_text()), name
 
 
-def directives(path: Path) -> list[str]:
-    return re.findall(r"^\.\. auto\w+:: bistochastic\.(\S+)$", path.read_text(), flags=re.M)
+def documented() -> list[tuple[str, Any]]:
+    """What the pages of the reference name, by its place, such as ``bistochastic.plot.heatmap``."""
+    found = []
+    for path in sorted((DOCS / "reference/api").glob("*.rst")):
+        for place in re.findall(r"^\.\. auto\w+:: (\S+)$", path.read_text(), flags=re.M):
+            home, _, last = place.rpartition(".")
+            found.append((place, getattr(import_module(home), last)))
+    return found
 
 
-def documented(name: str) -> Any:
-    """What a page of the reference names: of the top or of a module, if both have the name."""
-    home, _, last = name.rpartition(".")
-    return getattr(import_module(f"bistochastic.{home}".rstrip(".")), last)
+def public(package: ModuleType) -> dict[str, Any]:
+    """The public names of a house: of the package, and of its public modules."""
+    homes = [package, *(getattr(package, name) for name in package.__all__)]
+    homes += [import_module(f"bistochastic.{name}") for name in MODULES if package is bs]
+    return {
+        f"{home.__name__}.{name}": getattr(home, name)
+        for home in homes
+        if isinstance(home, ModuleType)
+        for name in home.__all__
+        if not isinstance(getattr(home, name), ModuleType)
+    }
 
 
-def test_the_api_pages_have_every_public_name_once() -> None:
-    listed = [name for path in (DOCS / "reference/api").glob("*.rst") for name in directives(path)]
-    assert len(listed) == len(set(listed))
-    modules = {name for name in bs.__all__ if isinstance(getattr(bs, name), ModuleType)}
-    public = {name: getattr(bs, name) for name in bs.__all__ if name not in modules}
-    for module in {*modules, "backend"}:
-        held = getattr(bs, module)
-        public |= {f"{module}.{name}": getattr(held, name) for name in held.__all__}
-    described = [documented(name) for name in listed]
-    assert len({id(each) for each in described}) == len(described)
-    assert {id(each) for each in described} >= {id(each) for each in public.values()}
+@pytest.mark.parametrize("package", [bs, sv])
+def test_the_api_pages_have_every_public_name_once(package: ModuleType) -> None:
+    described = documented()
+    known = Counter(id(each) for _, each in described)
+    assert [place for place, each in described if known[id(each)] > 1] == []
+    assert [place for place, each in public(package).items() if id(each) not in known] == []
+
+
+@pytest.mark.parametrize("package", [bs, sv])
+def test_the_help_of_every_public_name_has_an_example(package: ModuleType) -> None:
+    # Examples of docstrings are run by pytest, too.
+    called = {place: each for place, each in public(package).items() if callable(each)}
+    types = {place for place, each in called.items() if get_args(each)}
+    shown = {place for place, each in called.items() if ">>> " in (each.__doc__ or "")}
+    assert set(called) - types - shown == set()
 
 
 def test_every_parameter_of_the_api_is_described() -> None:
     pytest.importorskip("sphinx")
     conf = runpy.run_path(str(DOCS / "conf.py"))
     used: set[tuple[str, str]] = set()
-    for path in (DOCS / "reference/api").glob("*.rst"):
-        for name in directives(path):
-            found = documented(name)
-            methods = vars(found) if isinstance(found, type) else {}
-            called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
-            kind = "class" if isinstance(found, type) else "function"
-            called |= {name: found} if conf["has_parameters"](kind, name) else {}
-            for function, held in called.items():
-                # A type such as `Literal[...]` can be called, but never is.
-                if not callable(held) or get_args(held) or ":param" in (held.__doc__ or ""):
-                    continue
-                described = conf["describe_parameters"](function, held)
-                missing = [each for each, words in described.items() if not words]
-                assert not missing, f"docs/parameters.toml: {function}: {missing}"
-                used |= {(function, each) for each in described}
-    for table, words in conf["PARAMETERS"].items():
-        if table != "common":
-            assert {(table, each) for each in words} <= used, table
+    missing: list[str] = []
+    for place, found in documented():
+        name = place.partition(".")[2]
+        bases = found.__mro__ if isinstance(found, type) else ()
+        own = [vars(base) for base in bases if "bistochastic" in base.__module__]
+        methods = [each for names in own for each in names if each[0] != "_"]
+        called = {f"{name}.{each}": getattr(found, each) for each in methods}
+        kind = "class" if isinstance(found, type) else "function"
+        called |= {name: found} if conf["has_parameters"](kind, name) else {}
+        for function, held in called.items():
+            # A type such as `Literal[...]` can be called, but never is.
+            if not callable(held) or get_args(held) or ":param" in (held.__doc__ or ""):
+                continue
+            described = conf["describe_parameters"](function, held)
+            missing += [f"{function}: {each}" for each, words in described.items() if not words]
+            used |= {(function, each) for each in described}
+    assert not missing, f"docs/parameters.toml: {missing}"
+    tables = {table: words for table, words in conf["PARAMETERS"].items() if table != "common"}
+    held = {(table, each) for table, words in tables.items() for each in words}
+    assert not held - used, "docs/parameters.toml: nothing has these parameters"
 
 
 def test_the_page_of_commands_has_every_command() -> None:

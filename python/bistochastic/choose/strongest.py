@@ -157,7 +157,13 @@ def _names(family: object, cost: object) -> list[str]:
 
 @dataclass(frozen=True)
 class Goal:
-    """How many records there are, as many as without a design, and how precise to be."""
+    """How many records there are, as many as without a design, and how precise to be.
+
+    >>> import bistochastic as bs
+    >>> goal = Goal.of(4580, 0.03, None, 0.95, 1)
+    >>> [goal.holds(bs.randomized_response(4, beta=beta)) for beta in (0.78, 0.8)]
+    [True, False]
+    """
 
     records: float
     tolerance: float

@@ -25,11 +25,8 @@ impl Matrix {
     /// Draw a report for every true code, from the exact law of its row.
     ///
     /// ``codes`` are integers of any width, or bool, from 0 to ``size - 1``. They may come as an array of any
-    /// shape, a list, a series or frame (pandas, polars) or an Arrow array. Missing values are refused. The result
-    /// has the same dtype and shape. A pandas, polars or Arrow column comes back as one.
-    ///
-    /// A pandas Categorical, a polars Enum and an Arrow dictionary are read by their codes. They must have ``size``
-    /// categories: declare all of them, in the order of the codes.
+    /// shape, a list, or anything that NumPy reads as one. Missing values are refused. The result is an array of
+    /// the same dtype and shape.
     ///
     /// Without a ``key`` the random words come from the operating system and are forgotten. With a key the same
     /// call gives the same reports again, for any number of threads. **Anyone with the key can undo the
@@ -53,7 +50,7 @@ impl Matrix {
     ///
     /// Text ids must not end in U+0000. NumPy drops zeros at the end of fixed-width items. So text (dtype ``U``)
     /// is read as NumPy shows it, and bytes (dtype ``S``) are refused if one is shorter than the width: pass a
-    /// list, an object array or Arrow binary.
+    /// list or an object array.
     ///
     /// >>> import numpy as np
     /// >>> m = bs.randomized_response(4, beta=0.6)

@@ -150,7 +150,7 @@ def truthful(*matrices: Matrix) -> str | None:
     return low if low == high else f"{low} to {high}"
 
 
-def _classes(found: structure.Classes, noun: str) -> str:
+def _classes(found: structure.ClassRuns, noun: str) -> str:
     small, large = int(found.sizes.min()), int(found.sizes.max())
     sizes = f"{small:,}" if small == large else f"{small:,} to {large:,}"
     return f"the {noun} form {found.number:,} classes of {sizes} neighbours"
