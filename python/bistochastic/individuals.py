@@ -458,7 +458,7 @@ def _refuse_wide(reach: int) -> None:
         raise Refused("matrix", must, reach)
 
 
-def _of_classes(found: structure.Classes, size: int) -> Array:
+def _of_classes(found: structure.ClassRuns, size: int) -> Array:
     """Count the moves inside classes: in a class of n, n - d pairs are d apart, each with 1/n."""
     reach = int(found.sizes.max()) - 1
     out = np.zeros(2 * reach + 1)
