@@ -214,11 +214,9 @@ def _given(order: object, size: int) -> Places:
         at = int(outside.argmax())
         raise Refused("order", must, f"one outside at position {at}")
     found = np.ascontiguousarray(found, dtype=np.int64)
-    first = np.full(size, size)
-    np.minimum.at(first, found, np.arange(size))
-    again = first[found] != np.arange(size)
-    if again.any():
-        at = int(again.argmax())
+    _, first = np.unique(found, return_index=True)
+    if len(first) < size:
+        at = int(np.setdiff1d(np.arange(size), first)[0])
         raise Refused("order", must, f"one twice at position {at}")
     return found
 
