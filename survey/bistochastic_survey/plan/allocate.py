@@ -52,7 +52,7 @@ class Allocation(NamedTuple):
     bits: float
 
     def _repr_html_(self) -> str:
-        return Shown._repr_html_(self)  # type: ignore[arg-type]
+        return Shown._repr_html_(self)
 
 
 def allocate(
