@@ -381,7 +381,7 @@ def respond(
     """
     try:
         return _core.plan_respond(key, plan, names, matrix, code, id)  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
+    except (TypeError, OverflowError, UnicodeError):
         # Sentences about what the core cannot read at all.
         listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
         if isinstance(names, str):
@@ -501,10 +501,11 @@ class RowsPerId:
         >>> backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
         2
         """
-        plain = np.asarray(hashes)
+        must = "be 16 bytes for each record"
+        plain = arguments.array("hashes", must, hashes)
         if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
             got = f"shape {plain.shape} of {plain.dtype}"
-            raise Refused("hashes", "be 16 bytes for each record", got)
+            raise Refused("hashes", must, got)
         return self._tally.add(np.ascontiguousarray(plain))
 
     @property
@@ -550,16 +551,18 @@ def _number(name: str, given: object, least: int) -> int:
 
 
 def _text(name: str, given: object) -> str:
-    if isinstance(given, str):
-        return given
-    raise RefusedType(name, "be a string", type(given).__name__)
+    if not isinstance(given, str):
+        raise RefusedType(name, "be a string", type(given).__name__)
+    if not given.isascii() and any("\ud800" <= each <= "\udfff" for each in given):
+        raise Refused(name, "be a string", "one with half a surrogate pair")
+    return given
 
 
 def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     """Return an array of one axis and this type, one number after the other."""
-    array = np.asarray(given)
+    must = f"be an array of {np.dtype(dtype)} with one axis"
+    array = arguments.array(name, must, given)
     if array.dtype != dtype or array.ndim != 1:
-        must = f"be an array of {np.dtype(dtype)} with one axis"
         raise RefusedType(name, must, f"shape {array.shape} of {array.dtype}")
     return np.require(array, requirements=["C", "A"])
 
