@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with Python 3.11+ and a Rust toolchain:
-#   make demo    build, install into .venv, plan, protect and estimate data that ship with the package
+#   make demo    build, install into .venv, show the library, then protect a survey that ships with the toolkit
 #   make test    build and run everything that must pass
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test python test-oldest test-alone fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -20,6 +20,7 @@ build: .venv/ready
 	$(BIN)/python -m pip install --quiet -e ./survey
 
 demo: build
+	$(BIN)/python examples/library.py
 	$(BIN)/bistochastic demo
 
 # The two halves take about as long, until the second one comes to pytest.
@@ -54,15 +55,22 @@ types: build-test
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest bistochastic._core
 
-# The tests of what crosses to NumPy, with the oldest one that pyproject.toml allows, in an environment of its own.
+# The library's tests and those of what crosses to Arrow, with the oldest NumPy and pyarrow that both pyproject.toml allow,
+# in an environment of its own.
 OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -ohE '"(numpy|pyarrow)>=[0-9.]+"' survey/pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
-	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click pytest hypothesis \
-		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
-	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
-		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy pyarrow scipy narwhals click rich jinja2 \
+		pytest hypothesis pytest-timeout pytest-xdist mpmath matplotlib pandas polars
+	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto tests survey/tests/table survey/tests/files/test_parquet.py
+
+# The library's tests as its sdist has them, with NumPy and without the toolkit; what needs more is skipped and counted.
+ALONE := .venv/alone
+test-alone: build-test
+	$(PYTHON) -m venv $(ALONE)
+	$(ALONE)/bin/python -m pip install --quiet numpy pytest hypothesis pytest-timeout pytest-xdist mpmath
+	PYTHONPATH=python $(ALONE)/bin/python -m pytest -n auto -rs tests
 
 # Fresh cases every time, unless SEED is given; a failure prints the command that shows it again.
 SECONDS ?= 60
@@ -84,21 +92,22 @@ sanitize:
 ENGINES := .venv/engines/bin/python
 .venv/engines/ready: Makefile
 	$(PYTHON) -m venv .venv/engines
-	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy click narwhals "pyspark[connect]>=4" \
+	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy scipy click rich jinja2 narwhals "pyspark[connect]>=4" \
 		"ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" "pandas>=2.2,<3"
 	touch $@
 
-# The package as a wheel: engines start processes of their own, which have to find it.
+# Both packages as wheels: engines start processes of their own, which have to find them.
 define install-engines
 	rm -rf .venv/wheel
 	$(BIN)/maturin build $(1) --locked --quiet --out .venv/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir .venv/wheel ./survey
 	$(ENGINES) -m pip install --quiet --force-reinstall --no-deps .venv/wheel/*.whl
 endef
 
 test-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--profile quick)
-	$(ENGINES) -m pytest -W default survey/tests/test_engine_spark.py survey/tests/test_engine_ray.py survey/tests/test_engine_dask.py \
-		survey/tests/test_engine_pages.py survey/tests/test_engines_light.py
+	$(ENGINES) -m pytest -W default $(addprefix survey/tests/release/test_,engine_spark.py engine_ray.py engine_dask.py \
+		engine_pages.py engines_light.py)
 
 bench-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--release)
@@ -114,11 +123,11 @@ test-browser: build-test
 	$(PYTHON) -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip install --quiet "selenium>=4.20" "axe-core-python>=0.1"
 	PYTHONPATH=python:survey:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
-		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest survey/tests/test_browser.py
+		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest survey/tests/report/test_browser.py
 
 # The vectors of docs/protocol.md in every client: Node and Chromium, of Debian or any other.
 test-clients: build-test
-	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_words.py
+	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_protocol.py
 
 # After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
 vectors: build-test
@@ -197,7 +206,8 @@ fmt: build-test
 
 wheel: .venv/ready
 	$(BIN)/maturin build --release --locked --out dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist ./survey
 
-# What a release gives away, for Linux on x86-64 and ARM: built, checked, and tried where there is no Rust.
+# What a release gives away of both, for Linux on x86-64 and ARM: built, checked, and tried where there is no Rust.
 wheels:
 	$(PYTHON) tools/wheels.py

@@ -39,9 +39,9 @@ print(time.perf_counter() - begin)
 SHELL = """
 import sys, time
 import narwhals.stable.v2, pandas, pyarrow.parquet
-from bistochastic.cli import main
-from bistochastic.files import release
-from bistochastic.plan import stream
+from bistochastic_survey.cli import main
+from bistochastic_survey.files import protect
+from bistochastic_survey.release import batches
 begin = time.perf_counter()
 main(sys.argv[1:], standalone_mode=False)
 print(time.perf_counter() - begin)

@@ -1,7 +1,7 @@
 """Apply each fault to a copy of the tree, and expect the tests that it names to fail.
 
 ``python -m mutants`` takes all patches, ``python -m mutants a b`` those of these names. A fault in
-Python is a copy of the package with the compiled core of the checkout. A fault in Rust costs a
+Python is a copy of both packages with the compiled core of the checkout. A fault in Rust costs a
 build of the tests of the core; all copies share one folder of builds, ``target/mutants/build``.
 Prints a table, and exits with 1 if a fault is not found or a patch does not apply.
 """
@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "target" / "mutants"
 # Seconds that the tests of one fault may take, with the build of the core.
 LIMIT = 900
+# Where Python looks for the library and the toolkit.
+PACKAGES = ["python", "survey"]
 PYTEST = [sys.executable, "-m", "pytest", "-x", "--no-header", "-p", "no:cacheprovider"]
 CARGO = ["cargo", "test", "--lib", "--locked", "--quiet", "--", "--exact"]
 
@@ -43,13 +45,13 @@ class Fault:
     @property
     def is_python(self) -> bool:
         """Whether pytest runs its tests."""
-        return self.tests[0].startswith("tests/")
+        return ".py::" in self.tests[0]
 
 
 def place(fault: Fault | None, is_python: bool) -> Path:
     """A copy of the sources, with the fault in it if there is one."""
     copy = HOME / ("python" if is_python else "rust")
-    folders = ["python"] if is_python else ["src", "benches", "examples", "scripts"]
+    folders = PACKAGES if is_python else ["src", "benches", "examples", "scripts"]
     for folder in folders:
         # Cargo goes by the time of a change: what is copied again must not look older.
         shutil.rmtree(copy / folder, ignore_errors=True)
@@ -66,11 +68,16 @@ def place(fault: Fault | None, is_python: bool) -> Path:
     return copy
 
 
+def python_path(copy: Path) -> str:
+    """The packages of a copy, for ``PYTHONPATH``."""
+    return os.pathsep.join(str(copy / folder) for folder in PACKAGES)
+
+
 def run(tests: list[str], copy: Path, is_python: bool) -> tuple[int, str]:
     """How these tests end on a copy, and what they say."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("BISTOCHASTIC_")}
     if is_python:
-        env |= {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        env |= {"PYTHONPATH": python_path(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         command, folder = [*PYTEST, *tests], ROOT
     else:
         env |= {"CARGO_TARGET_DIR": str(HOME / "build")}
@@ -83,12 +90,13 @@ def run(tests: list[str], copy: Path, is_python: bool) -> tuple[int, str]:
 
 def refuse_another_package(copy: Path) -> None:
     """Tests have to import the copy, and it has to have a compiled core."""
-    show = "from bistochastic import _core; print(_core.__file__)"
-    env = {**os.environ, "PYTHONPATH": str(copy / "python")}
+    show = "from bistochastic import _core as c; import bistochastic_survey as s; "
+    show += "print(c.__file__, s.__file__)"
+    env = {**os.environ, "PYTHONPATH": python_path(copy)}
     told = subprocess.run(
         [sys.executable, "-c", show], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
     )
-    if str(copy) not in told.stdout:
+    if told.stdout.count(str(copy)) != len(PACKAGES):
         sys.exit(f"tests would not run on the copy but on {told.stdout.strip() or 'nothing'}")
 
 

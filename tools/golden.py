@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HERE / "tests"))
+sys.path[:0] = [str(HERE / "tests"), str(HERE / "survey" / "tests")]
 
 import bistochastic as bs  # noqa: E402
 import bistochastic_survey as sv  # noqa: E402

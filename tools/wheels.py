@@ -1,12 +1,13 @@
 """Build what a release gives away, check it, and try it where there is no Rust.
 
-``python tools/wheels.py`` is `make wheels`: the sdist, and wheels for Linux on x86-64 and ARM, in
-``dist``. The release workflow runs the parts: ``sdist``, ``build`` (one wheel, for the interpreter
-that runs this), ``check``, ``try`` (the wheel in ``dist`` that fits this interpreter),
-``emulate`` (the wheel for ARM on an emulated processor, where Debian's qemu-user-static and
-debootstrap are installed) and ``rebuild`` (a wheel from the sdist). Each part says in a line what
-it does, and the first fault ends it. Only the standard library is imported; programs are installed
-below ``.venv``.
+``python tools/wheels.py`` is `make wheels`: the library's sdist and its wheels for Linux on x86-64
+and ARM, and the toolkit's sdist and wheel, in ``dist``. The release workflow runs the parts:
+``sdist`` and ``build`` (the library's; one wheel, for the interpreter that runs this), ``toolkit``
+(its sdist, and its wheel from the sdist), ``check``, ``try`` (the wheels in ``dist`` that fit this
+interpreter), ``emulate`` (the wheel for ARM on an emulated processor, where Debian's
+qemu-user-static and debootstrap are installed) and ``rebuild`` (a wheel from the library's sdist).
+Each part says in a line what it does, and the first fault ends it. Only the standard library is
+imported; programs are installed below ``.venv``.
 """
 
 from __future__ import annotations
@@ -28,24 +29,57 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+TOOLKIT = ROOT / "survey"
 # Bytes that a wheel may have.
 MOST = 3_000_000
-PARTS = ("all", "sdist", "build", "check", "try", "emulate", "rebuild")
+PARTS = ("all", "sdist", "build", "toolkit", "check", "try", "emulate", "rebuild")
 MACHINES = ("x86_64", "aarch64")
 LICENCES = ("LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES")
+# The list of linked crates that maturin writes, CycloneDX.
+SBOM = "sboms/bistochastic.cyclonedx.json"
+# The toolkit links no crate; its metadata name all that it needs.
+TOOLKIT_LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 BUILDERS = ("maturin>=1.16,<2", *(("ziglang>=0.15,<0.18",) if sys.platform == "linux" else ()))
+TOOLKIT_BUILDERS = ("build>=1.2", "hatchling>=1.27")
 CHECKERS = ("auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1")
 # What holds the golden vectors: laws, words, reports by position and by id, old pickles.
-VECTORS = ("values", "randomize", "ids", "respond", "pickles")
-BESIDE = ("drawn.py",)
+VECTORS = (
+    "test_values.py", "test_pickles.py", "draw/test_randomize.py", "draw/test_ids.py",
+    "draw/test_respond.py",
+)  # fmt: skip
+BESIDE = ("draw_cases.py",)
 NEEDED = ("pytest>=9", "mpmath>=1.3")
 # What emulates the other processor; what gets a system for it, with its Python and C library.
 EMULATOR, SYSTEM = "qemu-aarch64-static", ("debootstrap", "bookworm", (3, 11), (2, 36))
 # Tests that start the interpreter as a process, which only an emulator can.
-STARTS = ("test_randomize.py::test_every_processor_gives_the_same_bits",)
+STARTS = ("draw/test_randomize.py::test_every_processor_gives_the_same_bits",)
 # A build leaves these behind, or they are nobody's but ours.
-JUNK = (".ci/", ".github/", ".venv/", "target/", "dist/", "data/")
+JUNK = (".ci/", ".github/", ".venv/", "target/", "dist/", "data/", "survey/")
 LIBRARIES = (".so", ".pyd", ".dylib", ".dll", ".pyc")
+# What the library does where there is NumPy and nothing else.
+LIBRARY_TRIAL = """
+from importlib.metadata import distributions
+import numpy as np
+import bistochastic as bs
+there = {each.name for each in distributions()} - {"pip", "setuptools"}
+assert there == {"bistochastic", "numpy"}, there
+m = bs.randomized_response(12, epsilon=1)
+codes = np.arange(120_000, dtype=np.uint8) % 12
+reported = m.randomize(codes)
+assert reported.dtype == codes.dtype and (reported != codes).any()
+assert m.estimate(reported).interval().shape == (12, 2)
+assert m.decompose().terms == 12
+print(bs._core.__file__)
+"""
+# The sample data as files of both kinds that need no extra.
+SAMPLE = """
+import bistochastic_survey as sv
+from pyarrow import csv, parquet, table
+people = table(sv.titanic())
+csv.write_csv(people, "people.csv")
+parquet.write_table(people, "people.parquet")
+print(sv.__file__)
+"""
 
 
 class ReleaseError(Exception):
@@ -122,26 +156,59 @@ def version() -> str:
 
 
 def wheels() -> list[Path]:
-    """Those of this version in ``dist``."""
+    """The library's, of this version, in ``dist``."""
     return sorted(DIST.glob(f"bistochastic-{version()}-*.whl"))
+
+
+def given_away() -> list[Path]:
+    """What ``dist`` holds of this version: sdists and wheels of both."""
+    return sorted(DIST.glob(f"bistochastic*-{version()}[.-]*"))
+
+
+def toolkit_wheel() -> Path:
+    """The toolkit's only wheel."""
+    return DIST / f"bistochastic_survey-{version()}-py3-none-any.whl"
 
 
 def sdist() -> Path:
     """Build the sdist, and look what is in it."""
-    say("the sdist")
+    say("the library's sdist")
     run(tools(*BUILDERS) / "maturin", "sdist", "--out", DIST)
     made = DIST / f"bistochastic-{version()}.tar.gz"
+    known = tracked(ROOT)
+    compared(made, needed(known), {name for name in known if not strange(name, known)})
+    return made
+
+
+def toolkit() -> Path:
+    """Build the toolkit's sdist, and its wheel from that; look what is in both."""
+    say("the toolkit's sdist and wheel")
+    python = tools(*TOOLKIT_BUILDERS) / ("python.exe" if os.name == "nt" else "python")
+    run(python, "-m", "build", "--no-isolation", "--outdir", DIST, TOOLKIT)
+    made = DIST / f"bistochastic_survey-{version()}.tar.gz"
+    ours = {name for name in tracked(TOOLKIT) if not name.startswith("tests/")}
+    # The builder adds the list of what git leaves out.
+    compared(made, ours, ours | {".gitignore"})
+    looked_into_toolkit(toolkit_wheel())
+    return made
+
+
+def tracked(folder: Path) -> list[str]:
+    """The files below a folder that git knows."""
+    command = ["git", "ls-files"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def compared(made: Path, wanted: set[str], allowed: set[str]) -> None:
+    """Look whether an sdist holds what it must, and nothing that it may not."""
     with tarfile.open(made) as archive:
-        held = {name.partition("/")[2] for name in archive.getnames()}
-    known = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    if missing := sorted(needed(known) - held):
+        held = {each.name.partition("/")[2] for each in archive.getmembers() if each.isfile()}
+    if missing := sorted(wanted - held):
         raise ReleaseError(f"the sdist must hold every source; got none of {', '.join(missing)}")
-    if junk := sorted(name for name in held - {"PKG-INFO"} if strange(name, known)):
+    if junk := sorted(held - allowed - {"PKG-INFO"}):
         raise ReleaseError(f"the sdist must hold sources alone; got {', '.join(junk)}")
     print(f"   {made.name}: {made.stat().st_size:,} bytes, {len(held)} files, all of them sources")
-    return made
 
 
 def needed(known: list[str]) -> set[str]:
@@ -185,7 +252,10 @@ def check(files: list[Path]) -> None:
     if not files:
         raise ReleaseError(f"`dist` must hold files of version {version()}; got none")
     for file in files:
-        if file.suffix == ".whl":
+        if file.name.startswith("bistochastic_survey-") and file.suffix == ".whl":
+            say(f"what is in {file.name}")
+            looked_into_toolkit(file)
+        elif file.suffix == ".whl":
             say(f"what is in {file.name}")
             looked_into(file)
             if "-manylinux" in file.name:
@@ -197,23 +267,46 @@ def check(files: list[Path]) -> None:
 
 
 def looked_into(wheel: Path) -> None:
-    """Size, licences, types and one library."""
+    """Size, licences, types, the list of crates and one compiled file in a wheel of the library."""
+    info = f"bistochastic-{version()}"
+    held = whole(wheel, ROOT / "python", info, LICENCES)
+    if f"{info}.dist-info/{SBOM}" not in held:
+        raise ReleaseError(f"a wheel must list its crates; got no {SBOM}")
+    built = [name for name in held if name.endswith(LIBRARIES)]
+    if len(built) != 1 or not built[0].startswith("bistochastic/_core."):
+        raise ReleaseError(f"a wheel must hold one library; got {', '.join(built) or 'none'}")
+
+
+def looked_into_toolkit(wheel: Path) -> None:
+    """Size, licences, types and the requirement in the wheel of the toolkit, all of it Python."""
+    info = f"bistochastic_survey-{version()}"
+    held = whole(wheel, TOOLKIT, info, TOOLKIT_LICENCES)
+    if built := [name for name in held if name.endswith(LIBRARIES)]:
+        raise ReleaseError(f"the toolkit must be Python alone; got {', '.join(built)}")
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(f"{info}.dist-info/METADATA").decode("utf-8").splitlines()
+    if f"Requires-Dist: bistochastic=={version()}" not in metadata:
+        raise ReleaseError(f"the toolkit must require the library of version {version()}")
+
+
+def whole(wheel: Path, home: Path, info: str, licences: tuple[str, ...]) -> list[str]:
+    """What a wheel holds: all of its package, which lies in ``home``, and nothing else."""
     size = wheel.stat().st_size
     if size >= MOST:
         raise ReleaseError(f"a wheel must have fewer than {MOST:,} bytes; got {size:,}")
     with zipfile.ZipFile(wheel) as archive:
         held = archive.namelist()
-    home = f"bistochastic-{version()}.dist-info/licenses"
-    wanted = {f"{home}/{name}" for name in LICENCES} | {"bistochastic/py.typed"}
-    known = (ROOT / "python").rglob("*.*")
-    ours = (file for file in known if not file.name.endswith(LIBRARIES))
-    wanted |= {file.relative_to(ROOT / "python").as_posix() for file in ours}
+    package = info.partition("-")[0]
+    ours = (file for file in (home / package).rglob("*.*") if file.is_file())
+    wanted = {file.relative_to(home).as_posix() for file in ours if file.suffix not in LIBRARIES}
+    wanted |= {f"{info}.dist-info/licenses/{name}" for name in licences}
     if missing := sorted(wanted - set(held)):
         raise ReleaseError(f"a wheel must hold all of the package; got no {', '.join(missing)}")
-    built = [name for name in held if name.endswith(LIBRARIES)]
-    if len(built) != 1 or not built[0].startswith("bistochastic/_core."):
-        raise ReleaseError(f"a wheel must hold one library; got {', '.join(built) or 'none'}")
-    print(f"   {size:,} bytes, {len(held)} files, {built[0]}, {len(LICENCES)} licence files")
+    beside = [name for name in held if not name.startswith(f"{info}.dist-info/")]
+    if junk := sorted(set(beside) - wanted - {name for name in beside if name.endswith(LIBRARIES)}):
+        raise ReleaseError(f"a wheel must hold the package alone; got {', '.join(junk)}")
+    print(f"   {size:,} bytes, {len(held)} files, {len(licences)} licence files")
+    return held
 
 
 def audited(folder: Path, wheel: Path) -> None:
@@ -236,32 +329,51 @@ def fitting() -> Path:
     return found[0]
 
 
-def attempt(wheel: Path) -> None:
-    """Install into an empty environment without Rust, and run the golden vectors there."""
+def attempt(wheel: Path, survey: Path) -> None:
+    """Install both into an empty environment without Rust, and do what they are for."""
     say(f"{wheel.name} in an empty environment without Rust, Python {platform.python_version()}")
     clean = without_rust()
     for program in ("cargo", "rustc"):
         if shutil.which(program, path=clean["PATH"]):
             raise ReleaseError(f"`PATH` must lead to no {program}")
+    if not survey.exists():
+        raise ReleaseError(f"`dist` must hold {survey.name}; got none")
     with tempfile.TemporaryDirectory() as name:
         home = Path(name).resolve()
         python = empty(home / "env")
-        pip = (python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
-        run(*pip, wheel, *NEEDED, environment=clean, cwd=home)
-        options = vectors(home)
-        where = "import bistochastic; print(bistochastic._core.__file__)"
-        if str(home) not in run(python, "-c", where, environment=clean, cwd=home):
-            raise ReleaseError("the vectors must meet the wheel; got another bistochastic")
-        run(python, "-m", "pytest", *options, environment=clean, cwd=home)
-        run(programs(home / "env") / "bistochastic", "--version", environment=clean, cwd=home)
+
+        def inside(*command: str | Path) -> str:
+            return run(*command, environment=clean, cwd=home)
+
+        def install(*packages: str | Path) -> None:
+            inside(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *packages)
+
+        install(wheel)
+        if str(home) not in inside(python, "-c", LIBRARY_TRIAL):
+            raise ReleaseError("the trial must meet the wheel; got another bistochastic")
+        say(f"{survey.name} beside it, without an extra")
+        install(survey)
+        if str(home) not in inside(python, "-c", SAMPLE):
+            raise ReleaseError("the trial must meet the wheel; got another bistochastic_survey")
+        command = programs(home / "env") / "bistochastic"
+        for start in ([command], [python, "-m", "bistochastic_survey"]):
+            if version() not in inside(*start, "--version"):
+                raise ReleaseError(f"the command must state version {version()}; see above")
+        inside(command, "plan", "people.csv", "--categories-from-data", "--out", "plan.toml")
+        for ending in ("csv", "parquet"):
+            made = f"protected.{ending}"
+            inside(command, "protect", f"people.{ending}", made, "--plan", "plan.toml", "--shuffle")
+            inside(command, "verify", made)
+        say("the golden vectors")
+        install(*NEEDED)
+        inside(python, "-m", "pytest", *vectors(home))
 
 
 def vectors(home: Path) -> tuple[str, ...]:
     """Put the golden vectors into a folder; what pytest has to be told to run them there."""
-    tests = home / "tests"
-    tests.mkdir()
-    for test in [*(f"test_{vector}.py" for vector in VECTORS), *BESIDE]:
-        shutil.copy(ROOT / "tests" / test, tests)
+    for test in (*VECTORS, *BESIDE):
+        (home / "tests" / test).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "tests" / test, home / "tests" / test)
     # An empty configuration, so that none from a folder above is found.
     (home / "pytest.ini").write_text("[pytest]\npythonpath = tests\n", encoding="utf-8")
     return "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "tests"
@@ -324,6 +436,7 @@ def everything() -> None:
     """What `make wheels` does."""
     shutil.rmtree(DIST, ignore_errors=True)
     source = sdist()
+    toolkit()
     left_out = []
     for machine in MACHINES:
         target = f"{machine}-unknown-linux-gnu"
@@ -334,8 +447,8 @@ def everything() -> None:
             cure = f"the toolchain lacks {target} (`rustup target add` gets it)"
             left_out.append(f"no wheel for {machine}: {cure}")
             say(left_out[-1])
-    check([source, *wheels()])
-    attempt(fitting())
+    check(given_away())
+    attempt(fitting(), toolkit_wheel())
     if sentence := cannot_emulate():
         left_out.append(sentence)
         say(sentence)
@@ -343,7 +456,7 @@ def everything() -> None:
         emulate()
     rebuild(source)
     say("all is well with")
-    for file in [source, *wheels()]:
+    for file in given_away():
         print(f"   {file.stat().st_size:>9,} bytes  {file.name}")
     for sentence in left_out:
         print(f"   {sentence}")
@@ -365,10 +478,12 @@ def main() -> None:
             sdist()
         elif part == "build":
             build()
+        elif part == "toolkit":
+            toolkit()
         elif part == "check":
-            check([*([source] if source.exists() else []), *wheels()])
+            check(given_away())
         elif part == "try":
-            attempt(fitting())
+            attempt(fitting(), toolkit_wheel())
         elif part == "emulate":
             emulate()
         else:

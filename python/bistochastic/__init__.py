@@ -55,17 +55,18 @@ if TYPE_CHECKING:
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.estimate import Estimate
+    from bistochastic.guarantees import Guarantee, guarantee
     from bistochastic.keys import KeySource
     from bistochastic.measures import Profile
 
     __version__: str
 
 __all__ = [
-    "Decomposition", "Estimate", "Key", "KeySource", "Matrix", "Profile", "backend", "balance",
-    "blocks", "build", "choose", "circulant", "compare", "decompose_all", "dense",
-    "difference_set", "entropy_rate", "errors", "estimate", "geometric", "gibbs", "identity",
-    "k_anonymous", "kron", "masking", "measures", "mix", "optimal", "permutation", "plot",
-    "randomized_response", "reflected", "strongest", "structure", "t_transform", "theory",
+    "Decomposition", "Estimate", "Guarantee", "Key", "KeySource", "Matrix", "Profile", "backend",
+    "balance", "blocks", "build", "choose", "circulant", "compare", "decompose_all", "dense",
+    "difference_set", "entropy_rate", "errors", "estimate", "geometric", "gibbs", "guarantee",
+    "identity", "k_anonymous", "kron", "masking", "measures", "mix", "optimal", "permutation",
+    "plot", "randomized_response", "reflected", "strongest", "structure", "t_transform", "theory",
     "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
@@ -76,6 +77,7 @@ _LATER = {
     "choose.strongest": ("strongest",),
     "choose.tradeoff": ("tradeoff",),
     "estimate": ("Estimate",),
+    "guarantees": ("Guarantee", "guarantee"),
     "keys": ("KeySource",),
     "measures": ("Profile",),
 }

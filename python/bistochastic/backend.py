@@ -34,6 +34,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family
 from bistochastic.formatting import about
 from bistochastic.keys import read_key
+from bistochastic.progress import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
-    "pseudonyms", "read_key", "require_memory", "respond",
+    "pseudonyms", "quiet", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"

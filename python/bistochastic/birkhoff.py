@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -58,7 +57,8 @@ class Decomposition(_core.Terms):
         >>> np.load(path)["numerators"]
         array([1, 1, 1], dtype=uint64)
         """
-        import tempfile
+        import secrets
+        import shutil
         from pathlib import Path
 
         exact = self.exact_weights
@@ -75,12 +75,12 @@ class Decomposition(_core.Terms):
         if target.exists() and not target.is_file():
             got = "a folder" if target.is_dir() else "something else"
             raise Refused("path", "be a file", got)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-        part = Path(name)
+        part = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with part.open("xb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
-            part.chmod(_mode(target))
+            if target.exists():
+                shutil.copymode(target, part)
             part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)
@@ -115,15 +115,6 @@ def decompose_all(
     """
     with watched("decomposing", progress) as tell:
         return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of any new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _integers(numbers: list[int]) -> np.ndarray:

@@ -70,15 +70,14 @@ class Refused(_Fields, ValueError):  # noqa: N818
     - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
 
     >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
     >>> try:
-    ...     sv.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
+    ...     bs.randomized_response(2, beta=2)
     ... except bs.errors.Refused as error:
     ...     print(error)
     ...     refused = error
-    column `sex`: `beta` must be from 0 to 1; got 2
+    `beta` must be from 0 to 1; got 2
     >>> refused.name, refused.must, refused.got, refused.column
-    ('beta', 'be from 0 to 1', '2', ('sex',))
+    ('beta', 'be from 0 to 1', '2', ())
 
     A function of your own can raise it for what it is given, by the same fields or by one sentence:
 

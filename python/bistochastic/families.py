@@ -27,7 +27,6 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.matrix import Matrix
-from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,9 +42,6 @@ _P = ParamSpec("_P")
 TAKEN: dict[str, tuple[str, ...]] = {}
 # The families that need only a size and a beta.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
-# Arrays with fewer rows get no progress bar: setting one up takes as long as a small matrix.
-# An array for `dense` is nearly balanced, so it may have more rows.
-_SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
@@ -61,14 +57,6 @@ def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
         return function(*given, **parameters)
 
     return made
-
-
-def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -> Matrix:
-    """Build a matrix from an array, with a progress bar if the array has many rows."""
-    if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
-        return _core.build(family, parameters)
-    with watched("building"):
-        return _core.build(family, parameters)
 
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
@@ -90,7 +78,7 @@ Family = Literal[
 """The names of all families, for annotations; ``typing.get_args`` lists them."""
 
 
-def build(family: str, **parameters: object) -> Matrix:
+def build(family: str, /, **parameters: object) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
@@ -477,7 +465,7 @@ def gibbs(
     0.250477
     """
     asked = {"cost": cost, "temperature": temperature, "beta": beta}
-    return _of_table("gibbs", cost, {**asked, "counts": counts, "total": total})
+    return _core.build("gibbs", {**asked, "counts": counts, "total": total})
 
 
 @_family
@@ -509,7 +497,7 @@ def dense(
     >>> bs.dense(m.to_dense()) == m
     True
     """
-    return _of_table("dense", array, {"array": array, "counts": counts, "total": total})
+    return _core.build("dense", {"array": array, "counts": counts, "total": total})
 
 
 @_family
@@ -533,7 +521,7 @@ def balance(
     bistochastic.errors.Refused: `array` must have every positive entry on a positive diagonal; got
         an entry ...
     """
-    return _of_table("balance", array, {"array": array, "counts": counts, "total": total})
+    return _core.build("balance", {"array": array, "counts": counts, "total": total})
 
 
 @_family

@@ -101,11 +101,6 @@ def about(columns: Iterable[str]) -> Iterator[None]:
         raise
 
 
-def row(number: int, first: int | None = 0) -> str:
-    """Name a row in a sentence; ``first`` is the first row of its batch, None if unknown."""
-    return f"row {number} of its batch" if first is None else f"row {first + number}"
-
-
 # Families whose names are not words once the underscores are gone.
 _SPOKEN = {
     "gibbs": "Gibbs",

@@ -15,7 +15,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.patience import interruptible
+from bistochastic.progress import interruptible
 from bistochastic.structure import (
     Kron,
     Mixture,

@@ -9,7 +9,7 @@ Columns are arrays, or a mapping of names to arrays; whatever comes back is an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,21 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown, table, up
+from bistochastic.permutation_model import (
+    PermutationDistance,
+    ReverseMap,
+    finite,
+    numbers_by_name,
+    permutation_distance,
+    read_columns,
+    refuse,
+    reverse_map,
+    single,
+    title,
+)
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from numpy.typing import NDArray
 
     from bistochastic._core import Key
@@ -41,8 +51,6 @@ _NUMBER, _SCALED = -1, 0
 # The column that both tables of Anatomy share.
 _CLASS = "class"
 _MIND = "This guess uses only the class: columns correlated with the value allow surer guesses."
-# The quantiles of the distances that are printed.
-_LEVELS = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,79 +162,6 @@ class Anatomy(Shown):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ReverseMap(Shown):
-    """The original in the order of the masked values, and what is left.
-
-    >>> import bistochastic as bs
-    >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
-    >>> found
-    <ReverseMap of 3 records>
-    >>> found.z, found.residual
-    (array([1, 3, 2]), array([ 9., 27., 18.]))
-    """
-
-    z: Any
-    """The original values with the ranks of the masked ones; as confidential as the original."""
-    residual: Any
-    """``y - z``: what masking did beyond moving values from one record to another."""
-
-    def __repr__(self) -> str:
-        # A repr shows nothing of the original.
-        rows = next(iter(self.z.values()), ()) if isinstance(self.z, dict) else self.z
-        return f"<ReverseMap of {len(rows)} records>"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PermutationDistance(Shown):
-    """The number of ranks that each record was moved by.
-
-    >>> import bistochastic as bs
-    >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
-    5 records, ranks moved
-    column  10%  50%  90%  not moved
-    ------  ---  ---  ---  ---------
-    0         0    0    2        60%
-    """
-
-    distances: Any
-    """One number for each record: an array, or arrays by name."""
-    records: int
-    columns: tuple[object, ...]
-    """The names of the columns of a mapping; elsewhere their numbers."""
-    table: Array
-    """The distances with one column for each."""
-
-    def quantile(self, q: float) -> float | Array:
-        """Return the distance that a fraction ``q`` of the records does not exceed.
-
-        The result is one number for a vector, else one for each column.
-
-        >>> import bistochastic as bs
-        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
-        2.0
-        """
-        found = np.quantile(self.table, arguments.share("q", q), axis=0)
-        single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
-        return float(found[0]) if single else found
-
-    def __str__(self) -> str:
-        # Quantiles, never a record.
-        rows = []
-        for name, column in zip(self.columns, self.table.T, strict=True):
-            still = f"{100 * float((column == 0).mean()):.3g}%"
-            levels = np.quantile(column, _LEVELS)
-            rows.append([shown(name), *(f"{level:.6g}" for level in levels), still])
-        header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
-        return f"{self.records} records, ranks moved\n{table(header, rows)}"
-
-    def __repr__(self) -> str:
-        half = np.quantile(self.table, 0.5, axis=0)
-        least, most = f"{half.min():.6g}", f"{half.max():.6g}"
-        median = least if least == most else f"{least} to {most}"
-        return f"<PermutationDistance: {self.records} records, median {median} ranks>"
-
-
 def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Group ``k`` or more similar records into classes, and compute the mean of each class.
 
@@ -244,9 +179,8 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
 
     NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
 
-    Many records take minutes. After two seconds a terminal or a notebook shows that the work goes
-    on; ``progress=True`` shows it at once, ``False`` never. A ``progress`` function is called only
-    at the end, with 1, because the progress in between is not known.
+    Many records take minutes. A ``progress`` function is called only at the end, with 1, because
+    the progress in between is not known.
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
@@ -261,12 +195,11 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     """
     k = _core.as_whole("k", k, 2)
     with watched("making classes", progress, ends=True):
-        columns, shape = _columns("X", X)
+        columns, shape = numbers_by_name("X", X)
         if not columns:
             raise Refused("X", "have at least one column", "none")
-        rows = _rows("X", shape[0], len(columns))
-        for j, column in enumerate(columns.values()):
-            rows[:, j] = column
+        _core.require_memory("X", shape[0], len(columns), 8)
+        rows = np.stack([column.astype(np.float64) for column in columns.values()], axis=1)
         found = _group(rows, [_NUMBER] * len(columns), k)
         means = _core.class_means(rows, found.classes, found.sizes)
     centroids = means[:, 0] if len(shape) == 1 else means
@@ -312,8 +245,7 @@ def k_anonymous_classes(
     """
     k = _core.as_whole("k", k, 2)
     with watched("making classes", progress, ends=True):
-        read = _read("columns", columns)
-        return _of_columns(read, quasi_identifiers, k)
+        return _of_columns(read_columns("columns", columns), quasi_identifiers, k)
 
 
 def anatomize(
@@ -379,7 +311,7 @@ def anatomize(
     """
     with watched("making classes", progress, ends=True):
         k = _core.as_whole("k", k, 2)
-        read = _read("columns", columns)
+        read = read_columns("columns", columns)
         records = len(next(iter(read.values())))
         known = _named("quasi_identifiers", quasi_identifiers, read)
         hidden = _named("sensitive", sensitive, read)
@@ -392,8 +324,8 @@ def anatomize(
             raise Refused("columns", must, "one, which the tables have too")
         if records < k:
             raise Refused("k", f"be at most the number of records, {records}", k)
-        plain = {name: _plain(_title("columns", name), read[name]) for name in [*known, *hidden]}
-        codes = {name: _codes(_title("columns", name), each) for name, each in plain.items()}
+        plain = {name: _plain(title("columns", name), read[name]) for name in [*known, *hidden]}
+        codes = {name: _codes(title("columns", name), each) for name, each in plain.items()}
         found = None
         if l is not None:
             l = _core.as_whole("l", l, 2)  # noqa: E741
@@ -403,60 +335,10 @@ def anatomize(
         joined = np.concatenate(list(codes.values()))
         classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
         sizes = np.bincount(classes)
-        return Anatomy(
-            {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]},
-            {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}},
-            {name: _surest(classes, sizes, codes[name]) for name in hidden},
-            records,
-            len(sizes),
-            k,
-            l,
-        )
-
-
-def reverse_map(x: object, y: object) -> ReverseMap:
-    """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
-
-    ``x`` is the original and ``y`` the masked version, record by record: vectors, tables, which
-    are treated column by column, or mappings of the same names to columns. ``z[i]`` is the value of
-    ``x`` with the same rank as ``y[i]`` (Appendix A.2 of the paper). So any masking is a
-    permutation, ``x`` to ``z``, followed by a residual that does not change any rank. If the
-    residual is small, only the permutation protects.
-
-    Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
-    that has the values of the original in another order is its own ``z``.
-
-    >>> import bistochastic as bs
-    >>> incomes = [20_000, 31_000, 54_000, 90_000]
-    >>> masked = [20_500, 90_100, 31_000, 53_900]
-    >>> found = bs.masking.reverse_map(incomes, masked)
-    >>> found.z, found.residual
-    (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
-    """
-    pairs, _, together = _pairs(x, y)
-    moved = [_reverse(*pair) for pair in pairs]
-    left = [after.astype(np.float64) - z for (_, after), z in zip(pairs, moved, strict=True)]
-    return ReverseMap(together(moved), together(left))
-
-
-def permutation_distance(x: object, y: object) -> PermutationDistance:
-    """Compute by how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
-
-    :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
-    in ``x`` and in ``z``: a record whose value did not change was not moved, and the order of the
-    file does not matter. Print the result for quantiles, or call
-    :meth:`PermutationDistance.quantile`.
-
-    >>> import bistochastic as bs
-    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
-    >>> found
-    <PermutationDistance: 4 records, median 0.75 ranks>
-    >>> found.distances
-    array([0. , 1.5, 0. , 1.5])
-    """
-    pairs, names, together = _pairs(x, y)
-    made = [_distance(*pair) for pair in pairs]
-    return PermutationDistance(together(made), len(made[0]), names, np.stack(made, axis=1))
+        one = {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]}
+        other = {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}}
+        bounds = {name: _surest(classes, sizes, codes[name]) for name in hidden}
+        return Anatomy(one, other, bounds, records, len(sizes), k, l)
 
 
 def _group(rows: Array, kinds: list[int], k: int) -> Classes:
@@ -478,20 +360,13 @@ def _combinations(rows: Array, classes: Wholes) -> Wholes:
     return np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
 
 
-def _rows(what: str, height: int, width: int) -> Array:
-    _core.require_memory(what, height, width, 8)
-    return np.empty((height, width))
-
-
 def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
     names = _named("quasi_identifiers", quasi_identifiers, columns)
-    rows = _rows("columns", len(columns[names[0]]), len(names))
-    kinds = []
-    for j, name in enumerate(names):
-        how = quasi_identifiers[name] if isinstance(quasi_identifiers, Mapping) else None
-        rows[:, j], kind = _axis(_title("columns", name), columns[name], how)
-        kinds.append(kind)
-    return _group(rows, kinds, k)
+    _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
+    ways = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
+    axes = [_axis(title("columns", name), columns[name], ways.get(name)) for name in names]
+    rows = np.stack([axis.astype(np.float64) for axis, _ in axes], axis=1)
+    return _group(rows, [kind for _, kind in axes], k)
 
 
 def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
@@ -505,7 +380,7 @@ def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
     if plain.dtype.kind in "mM":
         plain = plain.astype(np.int64)
     if how == "number" or (how is None and plain.dtype.kind in "iuf"):
-        return _finite(name, plain).astype(np.float64), _NUMBER
+        return finite(name, plain).astype(np.float64), _NUMBER
     codes = _codes(name, plain)
     return codes, int(codes.max(initial=0)) + 1
 
@@ -520,16 +395,14 @@ def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
     if len(ranks) != len(levels) or not levels:
         got = "a category twice" if levels else "no categories"
         raise Refused(name, f"{must}, each once", got)
-    found = np.empty(len(plain))
-    for i, value in enumerate(plain.tolist()):
-        try:
-            found[i] = ranks[value]
-        except (KeyError, TypeError):
-            raise Refused(name, must, f"an undeclared one at position {i}") from None
+    given = (x if isinstance(x, Hashable) else None for x in plain.tolist())
+    found = np.array([ranks.get(value, -1) for value in given])
+    if (found < 0).any():
+        raise Refused(name, must, f"an undeclared one at position {int((found < 0).argmax())}")
     return found / max(len(levels) - 1, 1)
 
 
-def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741
+def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741
     if columns != 1:
         raise Refused("sensitive", "be one column where `l` is given", columns)
     if k > l:
@@ -542,112 +415,11 @@ def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> 
         raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
 
 
-def _surest(
-    classes: NDArray[np.int64], sizes: NDArray[np.int64], codes: NDArray[np.int64]
-) -> float:
+def _surest(classes: Wholes, sizes: Wholes, codes: Wholes) -> float:
     """Find the largest proportion that one code has in a class."""
     values = int(codes.max()) + 1
     pairs, counts = np.unique(classes * values + codes, return_counts=True)
     return float((counts / sizes[pairs // values]).max())
-
-
-def _reverse(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    z = np.empty_like(x)
-    # The last key is the first to count; the sort is stable.
-    z[np.lexsort((x, y))] = np.sort(x)
-    return z
-
-
-def _distance(x: np.ndarray, y: np.ndarray) -> Array:
-    ordered = np.sort(x)
-
-    def rank(values: np.ndarray) -> Array:
-        first = np.searchsorted(ordered, values, side="left")
-        last = np.searchsorted(ordered, values, side="right")
-        return (first + last - 1) / 2
-
-    return np.abs(rank(x) - rank(_reverse(x, y)))
-
-
-def _pairs(
-    x: object, y: object
-) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[Hashable, ...], Callable[[Any], Any]]:
-    """Read the columns of both, their names, and what makes one thing of columns, as ``y`` came."""
-    (left, before), (right, after) = _columns("x", x), _columns("y", y)
-    by_name = isinstance(y, Mapping)
-    # Names say more than the number of columns.
-    before, after = (before[:1], after[:1]) if by_name else (before, after)
-    if before != after:
-        raise Refused("y", f"have the shape of `x`, {before}", after)
-    if 0 in before:
-        raise Refused("x", "hold at least one number", "none")
-    if set(left) != set(right):
-        got = f"{len(set(left) ^ set(right))} in one of them only"
-        raise Refused("y", "have the columns of `x`", got)
-
-    def together(made: list[np.ndarray]) -> Any:
-        if by_name:
-            return dict(zip(right, made, strict=True))
-        return made[0] if len(after) == 1 else np.stack(made, axis=1)
-
-    return [(left[name], right[name]) for name in right], tuple(right), together
-
-
-def _columns(name: str, given: object) -> tuple[dict[Any, np.ndarray], tuple[int, ...]]:
-    """Read columns of finite numbers by name, or by number if they have none, and the shape."""
-    if isinstance(given, Mapping):
-        read = _read(name, given)
-        found = {each: _finite(_title(name, each), column) for each, column in read.items()}
-        for each, column in found.items():
-            _single(_title(name, each), column)
-        return found, (len(next(iter(found.values()))), len(found))
-    plain = _finite(name, given)
-    if plain.ndim not in (1, 2):
-        raise Refused(name, "have one or two axes", plain.ndim)
-    return dict(enumerate(plain.T if plain.ndim == 2 else [plain])), plain.shape
-
-
-def _finite(name: str, given: object) -> np.ndarray:
-    """Read an array of finite numbers, in the type of the input."""
-    must = "be an array of numbers"
-    plain = arguments.array(name, must, given)
-    if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:
-        plain = arguments.floats(name, must, given, by_code=False)
-    if plain.dtype.kind not in "iuf":
-        what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
-        raise RefusedType(name, must, what)
-    if plain.dtype.kind == "f":
-        _refuse(name, "NaN", np.isnan(plain))
-        _refuse(name, "infinite numbers", np.isinf(plain))
-    return plain
-
-
-def _refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
-    if wrong.any():
-        first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
-        at = f"position {first[0]}" if len(first) == 1 else str(first)
-        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {at}")
-
-
-def _title(argument: str, name: object) -> str:
-    """Name a column in a sentence, if its name is a string or a number."""
-    return f"{argument}[{shown(repr(name)) if type(name) in (str, int) else '...'}]"
-
-
-def _read(argument: str, given: object) -> dict[Hashable, Any]:
-    """Read a mapping of names to columns of one length."""
-    must = "map names to columns"
-    if not isinstance(given, Mapping):
-        raise RefusedType(argument, must, type(given).__name__)
-    if not given:
-        raise Refused(argument, must, "none")
-    try:
-        lengths = {len(column) for column in given.values()}
-    except TypeError:
-        raise RefusedType(argument, must, "a column without a length") from None
-    if len(lengths) > 1:
-        raise Refused(argument, f"{must} of one length", f"{min(lengths)} and {max(lengths)}")
-    return dict(given)
 
 
 def _plain(name: str, column: Any) -> np.ndarray:
@@ -656,20 +428,14 @@ def _plain(name: str, column: Any) -> np.ndarray:
         # NumPy would convert numbers that are next to strings to strings.
         found = np.fromiter(column, dtype=object, count=len(column))
     else:
-        found = _single(name, arguments.array(name, "be a column of values", column))
+        found = single(name, arguments.array(name, "be a column of values", column))
     if found.dtype.kind == "O":
         items = (item is None or (isinstance(item, float) and item != item) for item in found)
-        _refuse(name, "missing values", np.fromiter(items, dtype=bool, count=len(found)))
+        refuse(name, "missing values", np.fromiter(items, dtype=bool, count=len(found)))
     elif found.dtype.kind in "fmM":
-        _refuse(name, "missing values", np.isnan(found))
+        refuse(name, "missing values", np.isnan(found))
     # Another type is all that a dtype may say of a column.
     return found if found.dtype.metadata is None else found.astype(found.dtype.str)
-
-
-def _single(name: str, found: np.ndarray) -> np.ndarray:
-    if found.ndim != 1:
-        raise Refused(name, "hold one value for each record", f"{found.ndim} axes")
-    return found
 
 
 def _codes(name: str, column: np.ndarray) -> Wholes:
@@ -689,9 +455,8 @@ def _codes(name: str, column: np.ndarray) -> Wholes:
 
 def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> list[Hashable]:
     """Check the names of columns that a caller gave: one, several, or a mapping from them."""
-    must = "name columns"
-    single = isinstance(given, str | int)
-    names = [given] if single else arguments.items(argument, "name columns", given, unordered=True)
+    must, single = "name columns", isinstance(given, str | int)
+    names = [given] if single else arguments.items(argument, must, given, unordered=True)
     if not names:
         raise Refused(argument, must, "none")
     for i, name in enumerate(names):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bistochastic.birkhoff import Decomposition
     from bistochastic.estimate import Estimate
-    from bistochastic.individuals.displacement import Displacement
+    from bistochastic.individuals import Displacement
     from bistochastic.measures.profile import Profile
     from bistochastic.progress import Progress
 
@@ -373,7 +373,7 @@ class Matrix(_core.Law):
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
         this many nats per record below its maximum, or after this many seconds. A ``progress``
-        function is called with the gap during the search. Without one, a bar appears after two
+        function is called with the gap during the search. Without one, a line appears after two
         seconds, as in :meth:`decompose`.
 
         Raises
@@ -456,7 +456,7 @@ class Matrix(_core.Law):
         * ``restarts`` tries other orders, for small matrices also shorter steps, and returns the
           fewest terms.
         * ``progress``: a function is called a few times per second with the fraction that is done.
-          Without one, a bar appears after two seconds in a terminal or a notebook, and nothing
+          Without one, a line appears after two seconds in a terminal or a notebook, and nothing
           elsewhere; ``True`` shows it at once, ``False`` never.
 
         Some families have closed forms: identity, permutation, T-transform,
@@ -521,7 +521,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import permute
 
         shift = _core.as_flag("allow_shift", allow_shift)
-        return permute.permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
+        return permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
 
     def average(
         self,
@@ -556,9 +556,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import average
 
         named = _core.as_flag("allow_invertible", allow_invertible)
-        return average.average(
-            self, values, order=order, allow_invertible=named, key=key, stream=stream
-        )
+        return average(self, values, order=order, allow_invertible=named, key=key, stream=stream)
 
     def displacement(self) -> Displacement:
         """Compute how far :meth:`permute` moves values, as fractions of all rows.
@@ -579,7 +577,7 @@ class Matrix(_core.Law):
         """
         from bistochastic.individuals import displacement
 
-        return displacement.displacement(self)
+        return displacement(self)
 
     def __repr__(self) -> str:
         n, known = self.size, "exact" if self.is_exact else "bound"

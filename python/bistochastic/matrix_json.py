@@ -67,11 +67,6 @@ def to_json(matrix: Matrix) -> str:
     return head + last[1:-1] + tail
 
 
-def plain(matrix: Matrix) -> Fields:
-    """Return the same as plain data, for files that hold a matrix among other things."""
-    return dict(json.loads(to_json(matrix)))
-
-
 def _written(value: Any) -> object:
     if isinstance(value, np.ndarray):
         _core.require_memory("to_json", 1, value.size, _BYTES)
@@ -98,7 +93,7 @@ def from_json(text: str) -> Matrix:
 
 
 def read(here: Here) -> Matrix:
-    """Read the matrix that :func:`plain` wrote at this place of a file."""
+    """Read the matrix at this place of a file."""
     laws = ("family", "parameters")
     here.keys(("format", "version", *laws), ("requested", "parts"))
     if here["format"].value != FORMAT:
@@ -168,7 +163,7 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     return matrix
 
 
-# The types of JSON in words; TOML has times, too.
+# The types of JSON in words.
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -178,7 +173,6 @@ _KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-_SIMPLE = frozenset((str, int, float, bool, type(None)))
 # The deepest place is parts[0].parameters.counts[0][0].
 _DEEPEST = 16
 # A string that does not end goes on to the last character, so nothing is read twice.
@@ -237,14 +231,6 @@ def parsed(text: str, deepest: int) -> Any:
     raise here.refuse("be JSON", got)
 
 
-# Fields of plans and certificates that had other names once. Files under those are still read.
-OLDER = {
-    "groups": "strata", "how": "release", "categories_from_data": "domain_from_data",
-    "release_name": "release", "stored": "kept", "group": "stratum", "notes": "statements",
-    "unprotected_columns": "columns_in_clear", "published_unchanged": "in_clear",
-}  # fmt: skip
-
-
 class Here:
     """Plain data at one place of a file, and the path to it."""
 
@@ -285,25 +271,20 @@ class Here:
         """Reject anything but an object that has all required fields and no unknown ones."""
         self.table()
         known = (*needed, *more)
-        older = {OLDER[name]: name for name in known if name in OLDER}
         for name in self.value:
-            if older.get(name) in self.value:
-                got = f"`{older[name]}`, too"
-                raise self.below(name, None).refuse("be given under one name", got)
-            if name not in known and name not in older:
+            if name not in known:
                 must = f"be one of {', '.join(known)}"
                 raise self.below(name, None).refuse(must, "an unknown name")
         for name in needed:
             self[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.value or OLDER.get(name) in self.value
+        return name in self.value
 
     def __getitem__(self, name: str) -> Here:
         self.table()
         if name not in self:
             raise self.below(name, None).refuse("be given", "nothing")
-        name = name if name in self.value else OLDER[name]
         return self.below(name, self.value[name])
 
     def items(self, must: str = "be a list") -> list[Here]:
@@ -311,44 +292,6 @@ class Here:
         if not isinstance(self.value, list):
             raise self.refuse(must, self.kind)
         return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
-
-    def text(self) -> str:
-        """Read a string."""
-        if not isinstance(self.value, str):
-            raise self.refuse("be a string", self.kind)
-        return self.value
-
-    def texts(self) -> list[str]:
-        """Read a list of strings."""
-        return [item.text() for item in self.items()]
-
-    def whole(self, least: int, most: int) -> int:
-        """Read an integer within bounds."""
-        if type(self.value) is not int:
-            raise self.refuse("be an integer", self.kind)
-        if not least <= self.value <= most:
-            raise self.refuse(f"be from {least} to {most}", shown(self.value))
-        return self.value
-
-    def flag(self) -> bool:
-        """Read a boolean."""
-        if not isinstance(self.value, bool):
-            raise self.refuse("be true or false", self.kind)
-        return self.value
-
-    def plain(self) -> Here:
-        """Reject names that are given twice and numbers that are none, anywhere below."""
-        if isinstance(self.value, _Twice):
-            self.table()
-        if isinstance(self.value, _Odd):
-            raise self.refuse("be a value of JSON", self.kind)
-        if isinstance(self.value, dict):
-            for name in self.value:
-                self[name].plain()
-        elif isinstance(self.value, list) and not _SIMPLE.issuperset(map(type, self.value)):
-            for item in self.items():
-                item.plain()
-        return self
 
 
 def _whole(here: Here) -> int:

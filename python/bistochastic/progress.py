@@ -1,8 +1,7 @@
-"""Show how far long work has come: a bar in a terminal or a notebook, after two seconds.
+"""How far long work has come: a function of the caller's, or one line on a terminal; and Ctrl-C.
 
-Every call that may take longer goes through :func:`watched` or :func:`steps`. A thread of their own
-draws, so work that cannot say how far it is shows at least that it goes on. In a pipe, a log or a
-batch job nothing is written, and no thread is started.
+Every call that may take long goes through :func:`watched`. The work itself says how far it is, so
+work that cannot say shows nothing. In a pipe, a log or a batch job nothing is written.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from bistochastic.errors import RefusedType
-from bistochastic.formatting import visible
 
 if TYPE_CHECKING:
     from typing import TextIO
 
+T = TypeVar("T")
 Told = Callable[[float], object]
 """A function that receives the fraction of the work that is done."""
 Progress = Told | bool | None
@@ -30,11 +29,11 @@ Progress = Told | bool | None
 # Seconds before anything is shown, and between two looks.
 DELAY = 2.0
 _STEP = 0.1
+# Up to this size LAPACK answers before anybody could press a key.
+SMALL = 512
 
-# Work inside other work has no bar: the outer work decides.
+# Work inside other work has no line: the outer work decides.
 _INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
-# One bar at a time, whatever the threads.
-_SCREEN = threading.Lock()
 
 
 @contextmanager
@@ -45,32 +44,43 @@ def watched(
     words: Callable[[float], str] | None = None,
     ends: bool = False,
 ) -> Iterator[Told | None]:
-    """Show that ``what`` goes on; give the function that the work calls with its share, or None.
+    """Give the function that the work ``what`` calls with its share, or None.
 
     ``progress`` is the caller's: a function is called, and nothing is shown; False shows nothing;
-    None shows a bar after two seconds, True at once, if there is a place for one. With ``words``
+    None shows a line after two seconds, True at once, if there is a place for one. With ``words``
     the number is not a share, and is shown in these words. With ``ends`` a function is called with
     1 at the end, for work that cannot say more.
     """
     given = asked(progress)
-    if callable(given):
-        with _inside():
-            yield given
-        if ends:
-            given(1.0)
-        return
-    with _shown(what, given) as work:
-        if work is None or words is None:
-            yield None if work is None else lambda share: work.tell(work.what, share)
-        else:
-            yield lambda x: setattr(work, "note", f" ({words(x)})")
+    line = None if callable(given) or _INSIDE.get() else _line(what, given, words)
+    try:
+        with quiet():
+            yield given if callable(given) else None if line is None else line.tell
+    finally:
+        if line is not None:
+            line.write("")
+    if callable(given) and ends:
+        given(1.0)
 
 
 @contextmanager
-def steps(progress: bool | None = None) -> Iterator[Callable[[str, float | None], None]]:
-    """Show work of several steps: call the result with a step and its share, None if unknown."""
-    with _shown("starting", progress) as work:
-        yield (lambda _what, _share: None) if work is None else work.tell
+def quiet() -> Iterator[bool]:
+    """Show no progress inside, for a tool that shows a bar of its own.
+
+    Gives whether a caller is quiet already: then an outer call has the bar, or wants none.
+
+    >>> import bistochastic as bs
+    >>> from bistochastic import backend
+    >>> with backend.quiet() as inside:
+    ...     terms = bs.uniform(3).decompose()
+    >>> inside
+    False
+    """
+    token = _INSIDE.set(True)
+    try:
+        yield token.old_value is True
+    finally:
+        _INSIDE.reset(token)
 
 
 def asked(progress: object) -> Progress:
@@ -80,133 +90,84 @@ def asked(progress: object) -> Progress:
     raise RefusedType("progress", "be a function, True, False or None", type(progress).__name__)
 
 
-@contextmanager
-def _inside() -> Iterator[None]:
-    token = _INSIDE.set(True)
-    try:
-        yield
-    finally:
-        _INSIDE.reset(token)
+class _Line:
+    """One line that is written over while the work goes on, and is gone at the end."""
+
+    def __init__(
+        self, what: str, stream: TextIO, delay: float, words: Callable[[float], str] | None
+    ) -> None:
+        self._what, self._stream, self._words = what, stream, words
+        self._start = time.monotonic()
+        self._next, self._width = self._start + delay, 0
+
+    def tell(self, share: float) -> None:
+        """Write how far the work is, unless it was written just now."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _STEP
+            far = f"{100 * share:.0f}%" if self._words is None else f"({self._words(share)})"
+            minutes, seconds = divmod(int(now - self._start), 60)
+            self.write(f"{self._what} {far}, {minutes}:{seconds:02d}")
+
+    def write(self, text: str) -> None:
+        """Write over what was written before."""
+        # A terminal that went away must not end the work.
+        with suppress(OSError, ValueError):
+            if text or self._width:
+                self._stream.write(f"\r{' ' * self._width}\r{text}")
+                self._stream.flush()
+        self._width = len(text)
 
 
-class _Work:
-    """The state of the work, written by the work and read by the thread that draws."""
-
-    def __init__(self, what: str) -> None:
-        self.what, self.note, self.start = what, "", time.monotonic()
-        self.share: float | None = None
-
-    def tell(self, what: str, share: float | None) -> None:
-        self.what = what
-        self.share = None if share is None else min(max(float(share), 0.0), 1.0)
-
-    @property
-    def line(self) -> str:
-        """All of it in one line."""
-        share = "" if self.share is None else f" {100 * self.share:.0f}%"
-        minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
-        return visible(f"{self.what}{share}, {minutes}:{seconds:02d}{self.note}")
-
-
-Draw = Callable[[_Work], None]
-Place = Callable[[], AbstractContextManager[Draw]]
-
-
-@contextmanager
-def _shown(what: str, asked: bool | None) -> Iterator[_Work | None]:
-    """Give the work that a thread draws while this lasts; None if nothing will be drawn."""
+def _line(what: str, asked: object, words: Callable[[float], str] | None) -> _Line | None:
+    """Make a line, if there is a terminal or a notebook that shows it."""
     # Other threads and processes may have a screen of their own, or none.
-    own = threading.current_thread() is threading.main_thread() and not _is_child()
-    wanted = asked is not False and (asked is True or own) and not _INSIDE.get()
-    place = _place() if wanted else None
-    if place is None or not _SCREEN.acquire(blocking=False):
-        with _inside():
-            yield None
-        return
-    work, over, delay = _Work(what), threading.Event(), 0.0 if asked else DELAY
-    thread = threading.Thread(target=_draw, args=(place, work, over, delay), daemon=True)
-    try:
-        thread.start()
-        with _inside():
-            yield work
-    finally:
-        over.set()
-        try:
-            # The bar disappears before anything else is printed.
-            if thread.ident is not None:
-                thread.join()
-        finally:
-            _SCREEN.release()
-
-
-def _draw(place: Place, work: _Work, over: threading.Event, delay: float) -> None:
-    # A terminal that went away must not end the work.
-    with suppress(Exception):
-        if not over.wait(delay):
-            with place() as draw:
-                draw(work)
-                while not over.wait(_STEP):
-                    draw(work)
-
-
-def _place() -> Place | None:
-    """Find where a bar can be drawn: a notebook, a terminal, or nowhere."""
-    # A kernel of IPython is a notebook; IPython in a terminal is a terminal.
+    module = sys.modules.get("multiprocessing.process")
+    child = module is not None and module.parent_process() is not None
+    own = threading.current_thread() is threading.main_thread() and not child
+    if asked is False or not (asked or own):
+        return None
+    # A kernel of IPython is a notebook.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if getattr(shell, "kernel", None) is not None:
-        return _in_notebook
-    stream = sys.stderr
+    notebook = getattr(shell, "kernel", None) is not None
     with suppress(AttributeError, ValueError):
-        if stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb":
-            return lambda: _in_terminal(stream)
+        if notebook or (sys.stderr.isatty() and os.environ.get("TERM") != "dumb"):
+            return _Line(what, sys.stderr, 0.0 if asked else DELAY, words)
     return None
 
 
-def _is_child() -> bool:
-    """Whether another process of Python started this one to work for it."""
-    module = sys.modules.get("multiprocessing.process")
-    return module is not None and module.parent_process() is not None
+def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
+    """Run ``call(*arguments)``, on a thread of its own if ``size`` is large.
 
+    LAPACK does not look at signals, and Python raises them on the main thread only. So the main
+    thread waits, and an interrupt ends the waiting. The call itself goes on in the background to
+    its end; its result is not read, and its memory is freed then. A process that exits
+    meanwhile waits for it: a thread cut off inside LAPACK would keep the process from ending.
 
-@contextmanager
-def _in_notebook() -> Iterator[Draw]:
-    """Draw a bar of HTML that is written over, and is gone at the end."""
-    # Not a widget: if the page lacks the script for those, it would stay as a line of code.
-    from html import escape
-    from importlib import import_module
+    >>> interruptible(1000, sum, [1, 2, 3])
+    6
+    """
+    if size <= SMALL or threading.current_thread() is not threading.main_thread():
+        return call(*arguments)
+    found: list[T] = []
+    raised: list[BaseException] = []
+    done = threading.Event()
 
-    display = import_module("IPython.display")
-    handle = display.display(display.HTML(""), display_id=True)
-    last = ""
-
-    def draw(work: _Work) -> None:
-        nonlocal last
-        value = "" if work.share is None else f' value="{work.share:.3f}"'
-        text = f'<progress max="1"{value}></progress> {escape(work.line)}'
-        if text != last:
-            handle.update(display.HTML(text))
-            last = text
+    def work() -> None:
+        try:
+            found.append(call(*arguments))
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.set()
 
     try:
-        yield draw
-    finally:
-        handle.update(display.HTML(""))
-
-
-@contextmanager
-def _in_terminal(stream: TextIO) -> Iterator[Draw]:
-    """Draw a bar of rich; without rich there is none."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    # The output of other code is not redirected.
-    with Progress(*columns, console=Console(file=stream), transient=True, redirect_stdout=False,
-                  redirect_stderr=False) as bar:  # fmt: skip
-        task = bar.add_task("", total=None)
-
-        def draw(work: _Work) -> None:
-            total = None if work.share is None else 1.0
-            bar.update(task, description=work.line, total=total, completed=work.share or 0.0)
-
-        yield draw
+        threading.Thread(target=work, name="bistochastic-lapack").start()
+    except RuntimeError:
+        # No thread is to be had: without one, rather than not at all.
+        work()
+    while not done.wait(0.05):
+        pass
+    if raised:
+        raise raised[0]
+    return found[0]

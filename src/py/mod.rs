@@ -90,6 +90,6 @@ mod _core {
             targets_of, two_values_of, vector_of,
         },
         survey::{entropy_rate, metric_epsilon, of_lines},
-        widths::{Texts, plan_recode},
+        widths::Texts,
     };
 }

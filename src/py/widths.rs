@@ -10,7 +10,6 @@ use super::convert::{array_type, type_name};
 use super::work::{detached, guarded};
 use crate::draw::code::{ByWidth, Width, each};
 use crate::draw::texts;
-use crate::draw::word::recode;
 use crate::error::Error;
 use crate::system::pool;
 
@@ -100,30 +99,6 @@ pub fn written<'py>(
         as_such(bits.try_readwrite().map_err(busy)?)
     });
     Ok((out, room))
-}
-
-/// Integers as those of another type; `None` if one is not from 0 to below ``size``.
-///
-/// >>> bs._core.plan_recode(np.array([0, 2, 1]), 3, "uint8")
-/// array([0, 2, 1], dtype=uint8)
-/// >>> bs._core.plan_recode(np.array([0, 3, 1]), 3, "uint8") is None
-/// True
-#[pyfunction]
-pub fn plan_recode<'py>(
-    py: Python<'py>,
-    values: &Bound<'py, PyAny>,
-    size: u64,
-    dtype: &Bound<'py, PyAny>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let (values, most) = bits("values", values)?;
-    let rows = each!(&values, values => values.len());
-    let (out, room) = written(py, rows, dtype)?;
-    let threads = pool::threads();
-    let good = each!(&values, values => each!(room, mut room => {
-        let (values, room) = (values.as_slice()?, room.as_slice_mut()?);
-        detached(py, rows as u64, || recode(values, room, size.min(most), threads))?
-    }));
-    Ok(good.then_some(out))
 }
 
 /// The strings of a column, in the order of their codes.

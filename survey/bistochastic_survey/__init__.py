@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.analysis.cluster import cluster
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.files.open import open
+    from bistochastic_survey.files.open import open, verify
     from bistochastic_survey.ledger import Ledger
     from bistochastic_survey.plan.allocate import allocate
     from bistochastic_survey.plan.attributes import Binned, Categorical, Joint, Numeric
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binned", "Categorical", "Certificate", "Collector", "Design", "Joint", "Ledger", "Numeric",
-    "Plan", "Release", "Wave", "allocate", "audit", "cluster", "open", "titanic",
+    "Plan", "Release", "Wave", "allocate", "audit", "cluster", "open", "titanic", "verify",
 ]  # fmt: skip
 
 # Each is imported at its first use, so that a command or a service starts with what it needs.
@@ -42,7 +42,7 @@ _HOMES = {
     "analysis.cluster": ("cluster",),
     "analysis.collector": ("Collector",),
     "analysis.design": ("Design",),
-    "files.open": ("open",),
+    "files.open": ("open", "verify"),
     "ledger": ("Ledger",),
     "plan.allocate": ("allocate",),
     "plan.attributes": (

@@ -1,4 +1,4 @@
-"""``python -m bistochastic`` is the command line, and so is the script ``bistochastic``."""
+"""``python -m bistochastic_survey`` is the command line, and so is the script ``bistochastic``."""
 
 import sys
 from importlib.abc import MetaPathFinder

@@ -18,14 +18,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from bistochastic.arguments import positive
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic.formatting import Shown, prefix, shown, table, up, visible_lines
+from bistochastic_survey.checks import positive
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.waves import changes_of, laws_of
+from bistochastic_survey.wording import Shown, prefix, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate.quantities import Quantity
+from bistochastic_survey.analysis.quantities import Quantity
 
 
 def outcomes(n: int, r: int) -> list[tuple[int, ...]]:

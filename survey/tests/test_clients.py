@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import protocol
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
-VECTORS = CLIENT.parent.parent / "clients" / "vectors.json"
+VECTORS = CLIENT.with_name("vectors.json")
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on this machine")
 needs_browser = pytest.mark.skipif(
@@ -65,7 +66,9 @@ def run(folder: Path, script: str) -> str:
 
 def test_client_plans_follow_their_schema() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((VECTORS.parent / "client.json").read_text("utf-8"))
+    schema = json.loads(
+        files("bistochastic_survey").joinpath("schemas/client.json").read_text("utf-8")
+    )
     judge = jsonschema.Draft202012Validator(schema)
     found = json.loads(VECTORS.read_text("utf-8"))
     plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]

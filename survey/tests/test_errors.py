@@ -15,7 +15,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import about
+from bistochastic_survey.wording import about
 
 NAN, INF = math.nan, math.inf
 

@@ -17,7 +17,7 @@ import pytest
 import bistochastic as bs
 import bistochastic_survey as sv
 import stored
-from bistochastic.matrix_json import OLDER
+from bistochastic_survey.json_fields import OLDER
 from bistochastic_survey.plan import formats, plan_json
 from bistochastic_survey.release import certificate_json as stored_json
 from folded import waved

@@ -200,7 +200,7 @@ def test_a_release_over_the_budget_is_entered_and_an_error_follows(tmp_path: Pat
 
 
 WRITER = """
-import sys, bistochastic as bs
+import sys, bistochastic_survey as sv
 sex = sv.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)
 certificate = sv.Plan([sex], name=sys.argv[2]).protect({"sex": ["F", "M"]}).certificate
 ledger = sv.Ledger(sys.argv[1])

@@ -74,7 +74,7 @@ def test_options_are_called_as_in_python() -> None:
         "audit": set(parameters(sv.audit)),
         "report": set(parameters(sv.Plan.report)),
         "regress": set(parameters(sv.Release.regress)) | set(parameters(sv.Design)),
-        "verify": set(parameters(sv.open)),
+        "verify": set(parameters(sv.verify)),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
     assert set(stand_for) == set(commands)

@@ -25,8 +25,8 @@ from click.testing import CliRunner
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic import progress
-from bistochastic.progress import watched
 from bistochastic_survey import cli
+from bistochastic_survey import progress as bars
 from bistochastic_survey.cli.group import Interrupted
 
 pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
@@ -89,12 +89,29 @@ class Place:
         yield draw
         self.drawn.append("gone")
 
+    def is_here(self, _asked: bool) -> bool:
+        self.asked += 1
+        return True
+
+    def draw(self, state: dict[str, Any], over: threading.Event, delay: float) -> None:
+        if not over.wait(delay):
+            with self._open() as draw:
+                draw(types.SimpleNamespace(line=state["description"]))
+                over.wait()
+
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
+    """One place for the bars of the library and of the toolkit."""
     found = Place()
     monkeypatch.setattr(progress, "_place", found)
+    monkeypatch.setattr(bars, "_has_place", found.is_here)
+    monkeypatch.setattr(bars, "_draw", found.draw)
     return found
+
+
+# Both have the same function for work that is watched.
+both = pytest.mark.parametrize("house", [progress, bars], ids=["library", "toolkit"])
 
 
 def parameters(owner: Any, name: str) -> list[str]:
@@ -103,7 +120,7 @@ def parameters(owner: Any, name: str) -> list[str]:
 
 def test_the_calls_are_all_that_take_progress() -> None:
     taken = set()
-    for owner, name in [(o, n) for o in (bs, bs.masking, bs.theory) for n in o.__all__]:
+    for owner, name in [(o, n) for o in (bs, sv, bs.masking, bs.theory) for n in o.__all__]:
         thing = getattr(owner, name)
         if isinstance(thing, type):
             members = [
@@ -160,15 +177,18 @@ def test_a_bar_of_the_inverse_is_silent_but_a_function_has_no_gap_to_hear() -> N
         M.estimate(counts=[5, 3, 1], progress=lambda _gap: None)
 
 
-def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress.DELAY == 2.0
-    monkeypatch.setattr(progress, "DELAY", 3600.0)
-    with watched("working") as tell:
+@both
+def test_nothing_is_shown_before_two_seconds(
+    house: Any, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert house.DELAY == 2.0
+    monkeypatch.setattr(house, "DELAY", 3600.0)
+    with house.watched("working") as tell:
         assert tell is not None
         tell(0.5)
     assert not place.opened
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    with watched("working") as tell:
+    monkeypatch.setattr(house, "DELAY", 0.0)
+    with house.watched("working") as tell:
         assert tell is not None
         tell(0.5)
         assert place.seen.wait(60)
@@ -176,10 +196,12 @@ def test_nothing_is_shown_before_two_seconds(place: Place, monkeypatch: pytest.M
     assert place.drawn[-1] == "gone"
 
 
-def test_work_inside_of_work_has_no_bar_of_its_own(place: Place) -> None:
+@both
+@pytest.mark.parametrize("inner", [progress, bars], ids=["of the library", "of the toolkit"])
+def test_work_inside_of_work_has_no_bar_of_its_own(house: Any, inner: Any, place: Place) -> None:
     for outer in (None, True, False, lambda _share: None):
         before = place.asked
-        with watched("outer", outer), watched("inner", True) as tell:
+        with house.watched("outer", outer), inner.watched("inner", True) as tell:
             assert tell is None
         assert place.asked - before == (outer is None or outer is True)
 
@@ -194,13 +216,34 @@ def test_a_terminal_that_goes_away_ends_no_work(monkeypatch: pytest.MonkeyPatch)
         yield
 
     monkeypatch.setattr(progress, "_place", lambda: broken)
-    with watched("working", True):
+    with progress.watched("working", True):
         assert gone.wait(60)
-    with watched("working", True) as tell:
+    with progress.watched("working", True) as tell:
         assert tell is not None
 
 
-def test_nothing_is_started_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screen_that_goes_away_ends_no_work_of_the_toolkit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Gone(io.StringIO):
+        asked = threading.Event()
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, _text: str) -> int:
+            self.asked.set()
+            raise OSError("gone")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    monkeypatch.setenv("TERM", "xterm")
+    with bars.watched("working", True) as tell:
+        assert tell is not None
+        assert Gone.asked.wait(60)
+
+
+@both
+def test_nothing_is_started_where_nobody_looks(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Dumb(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -211,11 +254,11 @@ def test_nothing_is_started_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threading, "Thread", refuse)
     for stream in (io.StringIO(), None, object()):
         monkeypatch.setattr(sys, "stderr", stream)
-        with watched("working", True) as tell:
+        with house.watched("working", True) as tell:
             assert tell is None
     monkeypatch.setattr(sys, "stderr", Dumb())
     monkeypatch.setenv("TERM", "dumb")
-    with watched("working", True) as tell:
+    with house.watched("working", True) as tell:
         assert tell is None
 
 
@@ -252,7 +295,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch, kernel: object) -> list[str]:
 
 def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = notebook(monkeypatch, object())
-    with watched("<b>working", True) as tell:
+    with progress.watched("<b>working", True) as tell:
         assert tell is not None
         tell(0.5)
         end = time.monotonic() + 60
@@ -268,11 +311,10 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
 WORK = """
 import sys, time
 {before}
-from bistochastic import progress
-from bistochastic.progress import steps, watched
+from {house} import progress
 progress.DELAY = 0.05
 print("before")
-with watched("decomposing") as tell:
+with progress.watched("decomposing") as tell:
     if tell is not None:
         tell(0.25)
     time.sleep({seconds})
@@ -309,8 +351,9 @@ def in_terminal(code: str, *, interrupt: bytes | None = None, **env: str) -> tup
     return written.decode(), said.decode(), process.returncode
 
 
-def test_a_terminal_has_a_bar_that_goes_away() -> None:
-    written, said, code = in_terminal(WORK.format(before="", seconds=1.0))
+@pytest.mark.parametrize("house", ["bistochastic", "bistochastic_survey"])
+def test_a_terminal_has_a_bar_that_goes_away(house: str) -> None:
+    written, said, code = in_terminal(WORK.format(before="", house=house, seconds=1.0))
     assert code == 0
     assert said == "before\nafter\n"
     assert "decomposing 25%" in written

@@ -1,14 +1,13 @@
 """The same reported values from the written protocol alone: ``protocol.py`` against the core.
 
-``vectors.json`` ships in the wheel. The second implementation made it; here the core answers every
-case of it, and the second implementation answers a part of it again.
+The second implementation made ``clients/vectors.json``; here the core answers every case of it, and
+the second implementation answers a part of it again.
 """
 
 from __future__ import annotations
 
 import json
 from datetime import date
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,7 @@ from bistochastic import _core
 from bistochastic_survey.plan.client import draw_of
 from tools import vectors
 
-VECTORS: dict[str, Any] = json.loads(
-    files("bistochastic").joinpath("schemas/vectors.json").read_text("utf-8")
-)
+VECTORS: dict[str, Any] = json.loads(vectors.FILE.read_text("utf-8"))
 RAW = bytes.fromhex(VECTORS["key"])
 KEY = bs.Key.from_bytes(RAW)
 MATRICES = VECTORS["matrices"]

@@ -59,6 +59,8 @@ REFUSED = {
     "blocks.sizes": "bs.blocks({2, 3})",
     "permutation.targets": "bs.permutation({0, 1})",
     "decompose_all.matrices": f"bs.decompose_all({MATRICES})",
+    "guarantee.matrices": f"bs.guarantee({MATRICES})",
+    "guarantee.individuals": f"bs.guarantee((), individuals={MATRICES})",
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
     "plot.heatmap.categories": "bs.plot.heatmap(bs.uniform(2), categories={'a', 'b'})",
@@ -84,6 +86,10 @@ SORTED = {
     "Plan.for_frame.numeric": (
         f"sv.Plan.for_frame({{'s': ['a'], **dict.fromkeys(sorted({NAMES}), int)}}, beta=0.6, "
         f"numeric={NAMES}).digest"
+    ),
+    "Plan.for_frame.ordinal": (
+        f"sv.Plan.for_frame(dict.fromkeys(sorted({NAMES}), ['a', 'b']), beta=0.6, "
+        f"ordinal={NAMES}).digest"
     ),
     "Joint.impossible": (
         f"sv.Plan([sv.Joint(('u', 'v'), [['a', 'b'], ['c', 'd']], {RR}, beta=0.6, "

@@ -33,20 +33,11 @@ def test_vectors_need_no_more_than_is_installed_with_a_wheel() -> None:
     there = {re.split(r"\W", need)[0] for need in wheels.NEEDED}
     there |= {"bistochastic", "numpy", *sys.stdlib_module_names}
     there |= {Path(name).stem for name in wheels.BESIDE}
-    for name in [*(f"test_{vector}.py" for vector in wheels.VECTORS), *wheels.BESIDE]:
+    for name in (*wheels.VECTORS, *wheels.BESIDE):
         assert imported(ROOT / "tests" / name) <= there, name
 
 
-def a_wheel(folder: Path, *left_out: str, **more: bytes) -> Path:
-    """One with the sources of this tree and no code in its library."""
-    info = f"bistochastic-{wheels.version()}.dist-info/licenses"
-    held = {f"{info}/{name}": b"" for name in wheels.LICENCES}
-    for file in (ROOT / "python").rglob("*.*"):
-        if not file.name.endswith(wheels.LIBRARIES):
-            held[file.relative_to(ROOT / "python").as_posix()] = b""
-    held["bistochastic/_core.abi3.so"] = b""
-    held |= {f"bistochastic/{name}.so": text for name, text in more.items()}
-    path = folder / f"bistochastic-{wheels.version()}-cp311-abi3-any.whl"
+def written(path: Path, held: dict[str, bytes], left_out: tuple[str, ...]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in held.items():
             if not name.endswith(left_out or ("nothing",)):
@@ -54,16 +45,62 @@ def a_wheel(folder: Path, *left_out: str, **more: bytes) -> Path:
     return path
 
 
+def sources(home: Path, package: str) -> dict[str, bytes]:
+    return {
+        file.relative_to(home).as_posix(): b""
+        for file in (home / package).rglob("*.*")
+        if file.suffix not in wheels.LIBRARIES
+    }
+
+
+def a_wheel(folder: Path, *left_out: str, **more: bytes) -> Path:
+    """One of the library with the sources of this tree and no code in its library."""
+    info = f"bistochastic-{wheels.version()}.dist-info"
+    held = {f"{info}/licenses/{name}": b"" for name in wheels.LICENCES}
+    held |= (
+        {f"{info}/{wheels.SBOM}": b""}
+        | sources(ROOT / "python", "bistochastic")
+        | {"bistochastic/_core.abi3.so": b""}
+    )
+    held |= {f"bistochastic/{name}.so": text for name, text in more.items()}
+    return written(folder / f"bistochastic-{wheels.version()}-cp311-abi3-any.whl", held, left_out)
+
+
+def a_toolkit_wheel(
+    folder: Path, *left_out: str, requires: str = wheels.version(), **more: bytes
+) -> Path:
+    info = f"bistochastic_survey-{wheels.version()}.dist-info"
+    held = {f"{info}/licenses/{name}": b"" for name in wheels.TOOLKIT_LICENCES}
+    held[f"{info}/METADATA"] = f"Requires-Dist: bistochastic=={requires}\n".encode()
+    held |= sources(wheels.TOOLKIT, "bistochastic_survey")
+    held |= {f"bistochastic_survey/{name}.so": text for name, text in more.items()}
+    return written(folder / wheels.toolkit_wheel().name, held, left_out)
+
+
 def test_a_whole_wheel_passes(tmp_path: Path) -> None:
     wheels.looked_into(a_wheel(tmp_path))
+    wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path))
 
 
 @pytest.mark.parametrize(
-    "name", ["THIRD-PARTY-LICENSES", "LICENSE-MIT", "py.typed", "plan.json", "_core.pyi"]
+    "name", ["THIRD-PARTY-LICENSES", "LICENSE-MIT", "py.typed", "schemas/matrix.json", "_core.pyi"]
 )
 def test_a_wheel_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(wheels.ReleaseError, match=f"must hold all of the package; got no .*{name}"):
         wheels.looked_into(a_wheel(tmp_path, name))
+
+
+@pytest.mark.parametrize(
+    "name", ["LICENSE-MIT", "py.typed", "schemas/plan.json", "schemas/client.json", "page.css"]
+)
+def test_a_wheel_of_the_toolkit_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(wheels.ReleaseError, match=f"must hold all of the package; got no .*{name}"):
+        wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path, name))
+
+
+def test_a_wheel_without_the_list_of_its_crates_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(wheels.ReleaseError, match="must list its crates; got no sboms/"):
+        wheels.looked_into(a_wheel(tmp_path, wheels.SBOM))
 
 
 def test_a_wheel_has_one_library_and_a_bounded_size(tmp_path: Path) -> None:
@@ -75,12 +112,35 @@ def test_a_wheel_has_one_library_and_a_bounded_size(tmp_path: Path) -> None:
         wheels.looked_into(a_wheel(tmp_path, other=os.urandom(1) * wheels.MOST))
 
 
+def test_the_toolkit_is_python_alone_and_requires_its_library(tmp_path: Path) -> None:
+    with pytest.raises(wheels.ReleaseError, match=r"must be Python alone; got .*other"):
+        wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path, other=b""))
+    with pytest.raises(wheels.ReleaseError, match="must require the library of version"):
+        wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path, requires="0.0.1"))
+
+
+@pytest.mark.parametrize("name", ["clients/vectors.json", "bistochastic/vectors.json"])
+def test_a_wheel_with_a_file_of_somebody_else_is_refused(tmp_path: Path, name: str) -> None:
+    wheel = a_wheel(tmp_path)
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr(name, b"")
+    with pytest.raises(wheels.ReleaseError, match=f"must hold the package alone; got {name}"):
+        wheels.looked_into(wheel)
+
+
 def test_an_sdist_holds_sources_alone() -> None:
-    known = ["src/lib.rs", ".ci/run", "Cargo.toml", "python/bistochastic/_core.abi3.so"]
+    known = ["src/lib.rs", ".ci/run", "survey/README.md", "tests/cases.py", "Cargo.toml",
+             "python/bistochastic/_core.abi3.so"]  # fmt: skip
     assert not wheels.strange("src/lib.rs", known)
-    for name in (".ci/run", "data/adult.csv", "notes.txt", "python/bistochastic/_core.abi3.so"):
+    strange = (".ci/run", "data/adult.csv", "notes.txt", "survey/README.md", known[-1])
+    for name in strange:
         assert wheels.strange(name, known), name
-    assert {"src/lib.rs", "Cargo.lock", *wheels.LICENCES} <= wheels.needed(known)
+    wanted = wheels.needed(known)
+    assert {"src/lib.rs", "tests/cases.py", "Cargo.lock", *wheels.LICENCES} <= wanted
+
+
+def test_the_citation_names_the_version() -> None:
+    assert f"\nversion: {wheels.version()}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program is a script for a POSIX shell")

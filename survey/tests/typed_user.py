@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.birkhoff import Decomposition
-from bistochastic.estimate import Estimate, Quantity, Ratio
+from bistochastic.estimate import Estimate
 from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.plan import BatchFunction, ProtectedBatches, Release
 
 if TYPE_CHECKING:

@@ -243,18 +243,18 @@ def test_a_given_order_is_the_row_at_each_place() -> None:
 
 def test_ties_are_broken_by_the_key_and_not_by_the_file() -> None:
     # Everybody is equal, so the order is a shuffle of the file: neighbours are strangers.
-    from bistochastic.individuals import order
+    from bistochastic.individuals import by_rank
 
     n = 2000
     m = bs.tridiagonal(0.4, size=n)
-    a, b = (order.by_rank(m, np.zeros(n), KEY, stream) for stream in ("a", "b"))
+    a, b = (by_rank(m, np.zeros(n), KEY, stream) for stream in ("a", "b"))
     assert sorted(a.tolist()) == list(range(n))
-    assert (a == order.by_rank(m, np.zeros(n), KEY, "a")).all()
+    assert (a == by_rank(m, np.zeros(n), KEY, "a")).all()
     # In a shuffle two of n stay on average, and pairs that stay neighbours are about as rare.
     assert (a == b).sum() < 20
     assert (np.abs(np.diff(a)) == 1).sum() < 20
     x = np.repeat([3.0, 1.0, 2.0], [5, 1, 4])
-    ranked = order.by_rank(bs.uniform(10), x, KEY, "c")
+    ranked = by_rank(bs.uniform(10), x, KEY, "c")
     assert (x[ranked] == np.sort(x)).all()
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from bistochastic import _core, arguments, families, measures
 from bistochastic.errors import GuaranteeError, OutOfReachError, Refused
 from bistochastic.formatting import exact
-from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,13 +80,10 @@ def optimal(
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
         raise Refused("optimal", f"be given at least one of {', '.join(given)}", "none")
-    with watched("optimizing"):
-        problem = _Problem(costs, _support(np.isfinite(costs)))
-        solution = problem.solve(asked)
-        if solution is None:
-            # At the very end of what can be reached the solver may not say so.
-            return problem.extreme(asked)
-        return problem.on_grid(asked, *solution)
+    problem = _Problem(costs, _support(np.isfinite(costs)))
+    solution = problem.solve(asked)
+    # At the very end of what can be reached the solver may not say so.
+    return problem.extreme(asked) if solution is None else problem.on_grid(asked, *solution)
 
 
 def _support(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -279,4 +275,4 @@ def _realised(matrix: Matrix, name: str) -> float:
         return matrix.beta
     found = measures.lines(matrix, [], full=True)
     assert found is not None
-    return measures.line_betas(matrix, found, matrix.entropy_rate, matrix.beta)[name != "row_beta"]
+    return measures.line_betas(matrix, found)[name != "row_beta"]

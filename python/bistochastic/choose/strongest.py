@@ -34,9 +34,8 @@ _HEADER = ["family", "beta", "epsilon", "truthfulness", "expected cost", "note"]
 class Choice(Shown):
     """The strongest matrix of one family that keeps estimates within a tolerance.
 
-    ``matrix`` is None if the family has none, and ``note`` says why. ``column`` names the column of
-    a plan. ``expected_cost`` is the mean cost of a reported value, or the mean distance between
-    codes if no cost was given.
+    ``matrix`` is None if the family has none, and ``note`` says why. ``expected_cost`` is the mean
+    cost of a reported value, or the mean distance between codes if no cost was given.
 
     >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03)[0].beta
@@ -47,7 +46,6 @@ class Choice(Shown):
     matrix: Matrix | None
     expected_cost: float | None = None
     note: str = ""
-    column: str | None = None
 
     @property
     def beta(self) -> float | None:
@@ -61,12 +59,11 @@ class Choice(Shown):
 
     def cells(self) -> list[str]:
         """Write the row of a table."""
-        column = [] if self.column is None else [self.column]
         if self.matrix is None:
-            return [*column, self.family, "-", "-", "-", "-", self.note]
+            return [self.family, "-", "-", "-", "-", self.note]
         numbers = (self.matrix.truthfulness, self.expected_cost)
         return [
-            *column, self.family, down(self.matrix.beta), up(self.matrix.epsilon, 5),
+            self.family, down(self.matrix.beta), up(self.matrix.epsilon, 5),
             *("-" if x is None else f"{x:.4g}" for x in numbers), self.note,
         ]  # fmt: skip
 
@@ -82,10 +79,7 @@ class Strongest(tuple[Choice, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        named = any(choice.column is not None for choice in self)
-        header = ["column", *_HEADER] if named else _HEADER
-        left = (0, 1, len(header) - 1) if named else (0, len(header) - 1)
-        return table(header, [choice.cells() for choice in self], left=left)
+        return table(_HEADER, [choice.cells() for choice in self], left=(0, 5))
 
     _repr_html_ = Shown._repr_html_
 

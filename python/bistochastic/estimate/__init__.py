@@ -15,17 +15,16 @@ from, :class:`Linear` puts both together, and an :class:`Estimate` is what users
 array([ 1.25, -0.25])
 """
 
-from bistochastic.estimate.counts import Axis
 from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.intervals import fieller, mean_bounds
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.estimate.methods import METHODS, POPULATIONS, fit_shares, of_counts, of_linear
 from bistochastic.estimate.planning import largest_variance, mean_standard_error
-from bistochastic.estimate.quantities import Quantity, Ratio
-from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Sample, Stage, Tallies, wrong_weight
 
 __all__ = [
-    "METHODS", "POPULATIONS", "Axis", "Estimate", "Factor", "Linear", "Map", "Patience", "Quantity",
-    "Ratio", "Sample", "Stage", "Tallies", "fit_shares", "largest_variance", "mean_standard_error",
-    "of_counts", "of_linear", "wrong_weight",
+    "METHODS", "POPULATIONS", "Axis", "Estimate", "Factor", "Linear", "Map", "Patience", "Sample",
+    "Stage", "Tallies", "fieller", "fit_shares", "largest_variance", "mean_bounds",
+    "mean_standard_error", "of_counts", "of_linear", "wrong_weight",
 ]  # fmt: skip

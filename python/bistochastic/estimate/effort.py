@@ -31,7 +31,7 @@ class Patience:
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
         """Read a caller's limits; only a search takes time."""
         heard = asked(progress)
-        # Every method has a bar, but only a search has a gap to pass to a function.
+        # Only a search has a gap to pass to a function.
         told = heard if callable(heard) else None
         for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
@@ -52,7 +52,7 @@ class Patience:
 
     @contextmanager
     def watched(self) -> Iterator[Self]:
-        """Return the same, with a bar if no function receives the gap."""
+        """Return the same, with a line if no function receives the gap."""
         with watched("estimating", self.progress, words=_words) as tell:
             yield replace(self, progress=tell)
 

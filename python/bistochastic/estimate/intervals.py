@@ -233,6 +233,10 @@ def mean_bounds(
     ``g^2 - g``. Its covariance with the mean of g exceeds the third moment by ``(2 m - 1) s^2``.
     This adds ``z^2 / 2`` below if m is 0 and above if it is 1. So ``1.5 - least`` is enough
     in place of ``centre - least``, and ``most + 0.5`` in place of ``most - centre``.
+
+    >>> half = np.array([0.5])
+    >>> mean_bounds(half, half**2, (0 * half, 2 * half), 1000, 0.05, fixed=False)
+    (array([0.468...]), array([0.531...]))
     """
     least, most = ends
     wide = most - least
@@ -304,6 +308,10 @@ def fieller(
     ratios are between two roots if ``below`` is further than ``t`` standard errors from 0.
     Otherwise they are all numbers outside of the roots, or all numbers: then they are not bounded,
     and roots that do not exist are NaN.
+
+    >>> low, high, bounded = fieller(np.array([50.0]), 100.0, np.array([9.0]), np.zeros(1), 4.0, 2)
+    >>> low.round(3), high.round(3), bounded
+    (array([0.438]), array([0.564]), array([ True]))
     """
     a = below**2 - t * t * dd
     b = top * below - t * t * nd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, linear
-from bistochastic.patience import interruptible
+from bistochastic.progress import interruptible
 from bistochastic.structure import Kron, composition, true_codes, two_valued
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,16 +12,15 @@ from bistochastic import _core, arguments, families, structure
 from bistochastic import linear as operators
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
-from bistochastic.estimate.counts import of_categories
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Linear, Map
-from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
+from bistochastic.formatting import shown
 from bistochastic.structure import Kron, composition
 
 if TYPE_CHECKING:
     from bistochastic.arguments import Array
-    from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
@@ -54,7 +54,7 @@ def estimate(
     by_class = _core.as_flag("classes", classes)
     asked = Patience.of(how, progress, gap, seconds)
     truths = matrix.size - matrix.padding
-    axes = () if categories is None or by_class else of_categories(categories, truths)
+    axes = () if categories is None or by_class else _axes_of(categories, truths)
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"
@@ -66,6 +66,35 @@ def estimate(
                              matrix=matrix, axes=axes)  # fmt: skip
         seen = tally(matrix, codes, counts)
         return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
+
+
+def _axes_of(categories: Any, size: int) -> tuple[Axis, ...]:
+    """Read categories from a caller: one list, or a list for each of several columns."""
+    must = f"hold {size} names, or for each column a list of its own"
+    if isinstance(categories, str | bytes):
+        raise RefusedType("categories", must, type(categories).__name__)
+    by_column = hasattr(categories, "keys") and not hasattr(categories, "dtype")
+    lists = dict(categories) if by_column else {"category": categories}
+    axes = []
+    for name, names in lists.items():
+        if not isinstance(name, str):
+            raise RefusedType("categories", "name its columns by text", type(name).__name__)
+        if isinstance(names, str | bytes):
+            raise RefusedType("categories", must, type(names).__name__)
+        listed = tuple(arguments.items("categories", must, names))
+        try:
+            distinct = len(set(listed)) == len(listed)
+        except TypeError:
+            kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
+            got = ", ".join(kinds) or "what cannot be compared"
+            raise RefusedType("categories", "be strings or numbers", got) from None
+        if not distinct:
+            raise Refused("categories", "be distinct", f"one twice in `{shown(name)}`")
+        axes.append(Axis(name, listed))
+    if math.prod(len(axis.categories) for axis in axes) != size or not axes:
+        got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"
+        raise Refused("categories", must, got)
+    return tuple(axes)
 
 
 def tally(matrix: Matrix, codes: object, counts: object) -> Array:

@@ -18,9 +18,8 @@ from bistochastic import linear as operators
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
-from bistochastic.formatting import Shown, table
+from bistochastic.formatting import Shown, cut, table
 from bistochastic.measures.priors import distribution
-from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.counts import Axis
     from bistochastic.matrix import Matrix
 
 # The numbers that a table can show for every cell.
@@ -37,6 +35,26 @@ _NO_WIDTH = "bounds cut to 0 or 1 leave no width: these matrices rarely give suc
 # A share below 0 only by rounding is not negative.
 _TINY = 1e-9
 _CERTAIN = "an interval without width: this share was not randomized"
+
+
+@dataclass(frozen=True)
+class Axis(Shown):
+    """A column of an estimated table: its name, and its categories in the order of the table.
+
+    >>> Axis("sex", ("F", "M"))
+    Axis(name='sex', categories=('F', 'M'))
+    """
+
+    name: str
+    categories: tuple[Any, ...]
+
+    def words(self) -> list[str]:
+        """Write the categories as they are printed; None is a missing value."""
+        return ["(missing)" if each is None else str(each) for each in self.categories]
+
+    def __repr__(self) -> str:
+        names = ", ".join(cut([repr(each) for each in self.categories]))
+        return f"Axis(name={self.name!r}, categories=({names}{',' * (len(self.categories) == 1)}))"
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,8 +277,7 @@ class Estimate(Shown):
         alpha = 1 - intervals.confidence_of(confidence)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= len(self.frequencies)
-        with watched("bounding"):
-            return self._interval(alpha)
+        return self._interval(alpha)
 
     @cached
     def _usual(self) -> Array:

@@ -4,7 +4,7 @@ A kron is measured by its components. Numbers are rounded so that privacy is nev
 what an attacker gains, down what remains hidden.
 """
 
-from bistochastic.individuals.displacement import Displacement, column_beta
+from bistochastic.individuals import Displacement, column_beta
 from bistochastic.measures.bits import log2_up
 from bistochastic.measures.costs import mean_distance
 from bistochastic.measures.priors import prior_of

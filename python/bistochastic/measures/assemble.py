@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from bistochastic import _core, linear, structure
 from bistochastic.errors import Refused
 from bistochastic.formatting import down, up
 from bistochastic.measures import bits, channel, costs, priors, survey
-from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
 from bistochastic.progress import watched
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # Multiply-adds up to which costs between all pairs of rows are compared.
 _TRIPLES = 1200**3
 _TOO_LARGE = "too many entries; full=True computes it anyway"
+# Size up to which singular values need a second or two, and that of a composite.
+_SINGULAR_VALUES, _WRITTEN = 1500, 1024
 # Which true values a reported value leaves deniable.
 _EXPLAINS = {
     "deniability_1": "explain the reported value exactly as well",
@@ -39,19 +42,18 @@ def profile_of(
     progress: object = None,
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
-    with watched("measuring", progress, words=_parts) as tell:
+    with watched("measuring", progress) as tell:
         if cost is not None and matrix.padding:
             must = "be given for a matrix whose codes can all be true"
             raise Refused("cost", must, f"{matrix.padding} that are never true")
         table = None if cost is None else costs.cost_table(matrix.size, cost)
         belief = None if prior is None else priors.prior_of(matrix, prior)
         gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
-        mean = channel.average(matrix)
         found = survey.lines(matrix, gammas, full=full)
         parts: list[Callable[[], list[Entry]]] = [
-            lambda: _average(matrix, mean),
-            lambda: _lines(matrix, mean, found),
-            lambda: _attacker(matrix, mean, found, full=full),
+            lambda: _average(matrix),
+            lambda: _lines(matrix, found),
+            lambda: _attacker(matrix, found, full=full),
             lambda: [_epsilon(matrix, found)],
             lambda: [] if table is None else _cost(matrix, table, belief, full=full),
             lambda: _deniability(matrix, found),
@@ -63,17 +65,9 @@ def profile_of(
         # The first of nine parts is the work above: all single lines.
         for done, part in enumerate(parts, start=1):
             if tell is not None:
-                tell(done / _PARTS)
+                tell(done / len(parts))
             entries += part()
         return Profile(matrix, tuple(entries))
-
-
-# Parts of a profile, as progress counts them.
-_PARTS = 9
-
-
-def _parts(share: float) -> str:
-    return f"{round(share * _PARTS)} of {_PARTS} parts"
 
 
 def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
@@ -83,18 +77,18 @@ def _known(name: str, value: float | None, note: str = "", *, exact: bool = True
     return Entry(name, value, status_of(exact), note)
 
 
-def _average(matrix: Matrix, mean: channel.Average) -> list[Entry]:
-    known = status_of(mean.exact)
+def _average(matrix: Matrix) -> list[Entry]:
+    known = status_of(matrix.is_exact)
     return [
-        Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", mean.beta, known, "an average over the categories"),
+        Entry("entropy_rate", matrix.entropy_rate, known, f"of {matrix.max_bits:.6g}"),
+        Entry("beta", matrix.beta, known, "an average over the categories"),
     ]
 
 
-def _lines(matrix: Matrix, mean: channel.Average, found: survey.Lines | None) -> list[Entry]:
+def _lines(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
     if found is None:
         return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
-    betas = survey.line_betas(matrix, found, mean.bits, mean.beta)
+    betas = survey.line_betas(matrix, found)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
@@ -103,13 +97,11 @@ def _lines(matrix: Matrix, mean: channel.Average, found: survey.Lines | None) ->
     ]
 
 
-def _attacker(
-    matrix: Matrix, mean: channel.Average, found: survey.Lines | None, *, full: bool
-) -> list[Entry]:
-    told = channel.mutual_information(matrix, mean)
+def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
+    told = channel.mutual_information(matrix)
     best = channel.capacity(matrix, found, full=full)
     size = matrix.size - matrix.padding
-    allowed = bits.guaranteed_max_leakage(mean.beta, size)
+    allowed = bits.guaranteed_max_leakage(matrix.beta, size)
     if found is None:
         why = "by beta only"
         guess = [
@@ -124,10 +116,10 @@ def _attacker(
             Entry("max_leakage", bits.log2_up(found.peaks), known),
         ]
     return [
-        Entry("mutual_information", told, status_of(mean.exact and not matrix.padding)),
+        Entry("mutual_information", told, status_of(matrix.is_exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
         *guess,
-        Entry("guaranteed_max_leakage", allowed, status_of(mean.exact), "whatever the matrix"),
+        Entry("guaranteed_max_leakage", allowed, status_of(matrix.is_exact), "whatever the matrix"),
     ]
 
 
@@ -190,9 +182,65 @@ def _analyst(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[
     return [
         _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
         _known("is_ergodic", matrix.is_ergodic),
-        *conditioning(matrix, full=full),
+        *structure.by_parts(matrix, partial(_conditioning, full=full)),
         _varah(found),
     ]
+
+
+def _conditioning(
+    matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
+) -> list[Entry]:
+    size = matrix.size
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        counted = spectrum[1] == size or structure.counts_rank(matrix)
+        return [_rank(spectrum[1], counted), _condition(linear.condition(matrix), counted)]
+    made = structure.composition(matrix)
+    if isinstance(made, structure.Kron):
+        each = [known_of(factor) for factor in structure.wide_factors(made)]
+        pairs = [[part.value for part in parts] for parts in each]
+        if all(value is not None for pair in pairs for value in pair):
+            known = status_of(all(e.status == "exact" for pair in each for e in pair))
+            rank = math.prod(int(pair[0] or 0) for pair in pairs)
+            product = math.prod(float(pair[1] or 0) for pair in pairs)
+            return [Entry("rank", rank, known), Entry("condition", product, known)]
+        return [missing(name, "a factor is too large") for name in ("rank", "condition")]
+    composite = made is not None
+    if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
+        values_of = linear.singular_values(matrix.to_dense())
+        rank = linear.dense_rank(matrix, values_of)
+        least = float(values_of.min()) if rank == size else 0.0
+        _core.keep_condition(matrix, linear.inverse(least))
+        counted = rank == size
+        return [_rank(rank, counted), _condition(linear.condition(matrix), counted)]
+    # The rank and condition of a very large product: from its factors or by iteration.
+    why = "too large for singular values; full=True takes them"
+    factors = made.parts if isinstance(made, structure.Product) else ()
+    conditions = [known_of(factor)[1] for factor in factors]
+    values = [entry.value for entry in conditions if entry.value is not None]
+    if not values or len(values) < len(conditions):
+        return [missing("rank", why), missing("condition", why)]
+    exact = all(entry.status == "exact" for entry in conditions)
+    if max(values) > linear.MOST:
+        return [missing("rank", why), _condition(math.inf, exact)]
+    if min(values) == 1:
+        # A permutation before or after changes no singular value.
+        return [_rank(matrix.size, exact), _condition(max(values), exact)]
+    note = "found by iteration through the factors, may be higher"
+    found = linear.by_iteration(matrix)
+    return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
+
+
+def _rank(value: int, counted: bool) -> Entry:
+    note = "" if counted else "at least: singular values above 2^-50"
+    return Entry("rank", value, status_of(counted), note)
+
+
+def _condition(value: float, counted: bool) -> Entry:
+    note = "singular: some true values cannot be distinguished" if value > linear.MOST else ""
+    if note and not counted:
+        note = "beyond 2^50, too close to singular"
+    return Entry("condition", value, status_of(counted), note)
 
 
 def _varah(found: survey.Lines | None) -> Entry:

@@ -20,29 +20,15 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 
-@dataclass(frozen=True)
-class Average:
-    """Bits and beta, not above the true ones, and whether they are these."""
-
-    bits: float
-    beta: float
-    exact: bool
-
-
-def average(matrix: Matrix) -> Average:
-    """Compute the entropy rate and beta, not above the true ones."""
-    return Average(matrix.entropy_rate, matrix.beta, matrix.is_exact)
-
-
-def mutual_information(matrix: Matrix, mean: Average) -> float:
+def mutual_information(matrix: Matrix) -> float:
     """Bound the bits revealed if all true categories are equally likely, from above.
 
     The exact number is ``log2 r - entropy_rate``.
     """
-    if mean.beta == 1:
+    if matrix.beta == 1:
         return 0.0
-    most = log2_up(matrix.size - matrix.padding)
-    return most if mean.bits == 0 else math.nextafter(most - mean.bits, math.inf)
+    most, bits = log2_up(matrix.size - matrix.padding), matrix.entropy_rate
+    return most if bits == 0 else math.nextafter(most - bits, math.inf)
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ def _capacity(
     matrix: Matrix, found: Lines | None, known: Callable[[Matrix], Capacity], *, full: bool
 ) -> Capacity:
     r = matrix.size
-    at_uniform = mutual_information(matrix, average(matrix))
+    at_uniform = mutual_information(matrix)
     kron = composition(matrix)
     if isinstance(kron, Kron):
         each = [known(factor) for factor in wide_factors(kron)]
@@ -86,15 +72,15 @@ def _capacity(
         return Capacity(min(log2_up(r), bits), 0.0, "")
     if structure.shift_invariant(matrix):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
-        certain = average(matrix).exact and not matrix.padding
+        certain = matrix.is_exact and not matrix.padding
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
         return _by_parts(matrix, known)
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
         bits = max(0.0, log2_up(r) - found.worst_row[1])
-        certain = average(matrix).exact
-        return Capacity(bits, bits - at_uniform if certain else math.inf, "from the worst row")
+        gap = bits - at_uniform if matrix.is_exact else math.inf
+        return Capacity(bits, gap, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
 
 

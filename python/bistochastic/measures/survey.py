@@ -167,20 +167,20 @@ def deniability(matrix: Matrix, gamma: object) -> int:
     return found.deniability[0][0]
 
 
-def line_betas(matrix: Matrix, found: Lines, bits: float, beta: float) -> tuple[float, float]:
-    """Bound the betas of the worst row and column from below; ``bits`` cover all rows.
+def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
+    """Bound the betas of the worst row and column from below.
 
     >>> import bistochastic as bs
     >>> m = bs.blocks([1, 2])
-    >>> bs.measures.line_betas(m, bs.measures.lines(m, []), m.entropy_rate, m.beta)
+    >>> bs.measures.line_betas(m, bs.measures.lines(m, []))
     (0.0, 0.0)
     """
     from fractions import Fraction
 
     def share(held: float) -> float:
         # The worst line is perfect just when all are.
-        if beta == 1 or held == bits:
-            return beta
+        if matrix.beta == 1 or held == matrix.entropy_rate:
+            return matrix.beta
         most = log2_up(matrix.size - matrix.padding)
         near = min(held / most, math.nextafter(1.0, 0.0))
         fits = Fraction(near) * Fraction(most) <= Fraction(held)
@@ -211,8 +211,7 @@ def require(matrix: Matrix, **asked: float | None) -> None:
             must = f"`{name}` must be at least {exact(limit)}"
             raise GuaranteeError(f"{must}; got a matrix too large to look at")
         else:
-            both = line_betas(matrix, found, matrix.entropy_rate, matrix.beta)
-            own = both[name == "column_beta"]
+            own = line_betas(matrix, found)[name == "column_beta"]
         if own > limit if name == "epsilon" else own < limit:
             must = f"be at {'most' if name == 'epsilon' else 'least'} {exact(limit)}"
             raise GuaranteeError(name, must, exact(own))

@@ -13,16 +13,16 @@ import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic.estimate import Patience, fit_shares
-from bistochastic.progress import watched
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
 from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.results import column, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.attributes import Categorical, Joint
     from bistochastic_survey.release.release import Release
 

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, structure
+from bistochastic import structure
 from bistochastic.errors import RefusedType
 from bistochastic.estimate import mean_standard_error
-from bistochastic.formatting import shown, up
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import ask_table, between
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.wording import shown, up
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.plan import Plan
 
     Group = tuple[Categorical, ...]
@@ -68,7 +69,7 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     if not isinstance(release, Release):
         must = "be what `plan.protect` returns, never an original"
         raise RefusedType("release", must, type(release).__name__)
-    most, share = _core.as_whole("max_cells", max_cells, 1), between("level", level)
+    most, share = checks.whole("max_cells", max_cells, 1), between("level", level)
     plan = found = release.plan
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
     pairs = [pair for pair in combinations(single, 2) if pair[0].missing == pair[1].missing]

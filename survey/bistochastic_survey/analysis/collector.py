@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import Estimate, Quantity, Ratio
-from bistochastic.formatting import Shown, shown
+from bistochastic.estimate import Estimate
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.counts import MOST, Counts
 from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.analysis.request import ask
 from bistochastic_survey.analysis.tabulate import beside, counted, known_axes, place
 from bistochastic_survey.plan.attributes import named
@@ -29,6 +29,7 @@ from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.release.embedded import refuse_other_plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.frames import opened
+from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -359,7 +360,7 @@ class Collector(Shown):
             must = f"be a collector of plan {plan.digest[:12]}"
             raise Refused("text", must, f"plan {shown(stated[2])[:12]}")
         made = cls(plan, [columns for columns, _, _ in tables])
-        whole = _core.as_whole("records", records, 0)
+        whole = checks.whole("records", records, 0)
         found = {}
         for columns, counts, unanswered in tables:
             table, array = made._tables[columns], np.array(counts)
@@ -383,7 +384,7 @@ def _columns(given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
     must = "hold columns, or lists of columns"
-    listed = arguments.items("tables", must, given, unordered=True)
+    listed = checks.items("tables", must, given, unordered=True)
     return tuple(named("tables", each) for each in listed)
 
 

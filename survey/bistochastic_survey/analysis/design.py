@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, shown
+from bistochastic_survey import checks
 from bistochastic_survey.analysis.request import refuse_undecided
 from bistochastic_survey.plan.attributes import named, names
+from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Design(Shown):
             if isinstance(x, str):
                 named("fpc", x)
             else:
-                _core.as_real("fpc", "be positive", x)
+                checks.real("fpc", "be positive", x)
         if self.replicates is None:
             if self.replicate_scale is not None:
                 raise RefusedType("replicate_scale", "come with replicates", "none")
@@ -78,7 +78,7 @@ class Design(Shown):
         if self._groups or self._sizes:
             raise RefusedType("replicates", "be given without strata, cluster and fpc", "both")
         if self.replicate_scale is not None:
-            arguments.positive("replicate_scale", self.replicate_scale)
+            checks.positive("replicate_scale", self.replicate_scale)
         object.__setattr__(self, "replicates", listed)
 
     @classmethod
@@ -114,7 +114,7 @@ class Design(Shown):
         """For each stage the sizes of the population, or the sampled fractions."""
         sizes = _stages("fpc", self.fpc)
         return tuple(
-            x if isinstance(x, str) else _core.as_real("fpc", "be positive", x) for x in sizes
+            x if isinstance(x, str) else checks.real("fpc", "be positive", x) for x in sizes
         )
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import arguments, identity, kron, structure
+from bistochastic import identity, kron, structure
 from bistochastic.errors import Refused
 from bistochastic.estimate import (
     METHODS,
@@ -22,6 +22,7 @@ from bistochastic.estimate import (
     of_counts,
     of_linear,
 )
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import tabulate
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bistochastic import Matrix
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate, Sample, Tallies
     from bistochastic_survey.analysis.protected_table import Axis as Coding
     from bistochastic_survey.analysis.protected_table import Sheet
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.release.release import Release
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
@@ -55,7 +56,7 @@ def estimate(
     seconds: object = None,
 ) -> Estimate:
     """See :meth:`bistochastic_survey.Release.estimate`."""
-    how = arguments.one_of("method", method, METHODS)
+    how = checks.one_of("method", method, METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
@@ -83,7 +84,7 @@ def _read(
 
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
-    who = arguments.one_of("population", population, POPULATIONS)
+    who = checks.one_of("population", population, POPULATIONS)
     if who == "fixed" and design._is_drawn:
         must = "be sampled if strata, cluster, replicates or fpc are given"
         raise Refused("population", must, "fixed")

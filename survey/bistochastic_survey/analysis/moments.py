@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import Quantity, Ratio
-from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
+from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.analysis.request import Question, ask
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -30,13 +28,15 @@ from bistochastic_survey.analysis.responses import (
     slope,
 )
 from bistochastic_survey.plan.attributes import Binned, named, names
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.frames import opened
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.attributes import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.release import Release

@@ -11,22 +11,22 @@ import numpy as np
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
-from bistochastic.formatting import prefix, shown
 from bistochastic_survey.analysis.request import absent, refuse_absent
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import WrongType
 from bistochastic_survey.table.results import declared, levels, opened
+from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.request import Question
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.table.frames import Codes, Mask, Table
 

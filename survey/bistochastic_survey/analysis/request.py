@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, backend
+from bistochastic import _core, backend
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.plan.labels import key
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.labels import Labels
     from bistochastic_survey.plan.plan import Plan
 
@@ -160,7 +161,7 @@ def _list_categories(name: str, given: object, must: str) -> list[object]:
     """List one category, or the categories in a container, each in a Python type."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
-    listed = [one] if single else arguments.items(name, "list categories", one, unordered=True)
+    listed = [one] if single else checks.items(name, "list categories", one, unordered=True)
     found = [_plain(level) for level in listed]
     for level in found:
         if type(level).__hash__ is None:

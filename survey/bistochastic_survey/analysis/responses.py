@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, structure
+from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import tabulate
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.protected_table import read, read_numbers, require, shared_noise
@@ -34,15 +34,16 @@ from bistochastic_survey.analysis.request import (
 from bistochastic_survey.plan.attributes import Binned, Numeric
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.table.results import opened
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.analysis.request import Coded
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import Numbers
     from bistochastic_survey.release.release import Release
@@ -254,10 +255,10 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise RefusedType("scores", must, type(given).__name__, column=name)
-        listed = arguments.items("scores", "be one number for each category", given)
+        listed = checks.items("scores", "be one number for each category", given)
     if len(listed) != len(levels):
         raise Refused("scores", must, len(listed), column=name)
-    found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])
+    found = np.array([checks.real("scores", "hold finite numbers", x) for x in listed])
     if not np.isfinite(found).all():
         raise Refused("scores", "hold finite numbers", "NaN or an infinity", column=name)
     return found

@@ -15,7 +15,6 @@ import numpy as np
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis
-from bistochastic.formatting import shown
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.counts import MOST, Counts
 from bistochastic_survey.analysis.design import Design
@@ -23,6 +22,7 @@ from bistochastic_survey.analysis.request import Question, ask, reports_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.table.results import opened_rows
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

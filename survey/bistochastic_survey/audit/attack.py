@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import prefix
-from bistochastic.progress import watched
+from bistochastic_survey import checks
 from bistochastic_survey.audit import (
     guesses,
     linkage,
@@ -25,15 +23,17 @@ from bistochastic_survey.audit.codes import gather_evidence, moved_among_classes
 from bistochastic_survey.audit.findings import OTHER
 from bistochastic_survey.audit.pairing import pair_rows, same_people
 from bistochastic_survey.audit.results import Audit, Part, Rate
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.wording import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bistochastic.progress import Told
     from bistochastic_survey.audit.codes import Channel, Clear, Codes, Evidence
     from bistochastic_survey.audit.pairing import Pairs
     from bistochastic_survey.audit.results import Linkage, Pooled
+    from bistochastic_survey.progress import Told
 
 T = TypeVar("T")
 
@@ -73,11 +73,11 @@ def attack(
         raise RefusedType("release", "be a Release", type(release).__name__)
     plan = release.plan
     plan._refuse_undecided()
-    level = _core.as_real("confidence", "be between 0 and 1", confidence)
+    level = checks.real("confidence", "be between 0 and 1", confidence)
     if not 0 < level < 1:
         raise Refused("confidence", "be between 0 and 1", f"{level:g}")
-    many = None if targets is None else _core.as_whole("targets", targets, 1)
-    rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
+    many = None if targets is None else checks.whole("targets", targets, 1)
+    rng = np.random.default_rng(checks.whole("seed", seed, 0))
     with watched("auditing", progress) as tell:
         steps = Steps(tell)
         pairs = pair_rows(original, release, **matching)

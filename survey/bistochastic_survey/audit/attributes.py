@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.codes import Codes, Protected
+    from bistochastic_survey.checks import Array
 
 # So many entries of a matrix are held at once.
 _ENTRIES = 1 << 22

@@ -13,21 +13,21 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import prefix, shown
 from bistochastic_survey.analysis.request import digits
 from bistochastic_survey.plan.attributes import Numeric
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.table.results import levels
+from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.request import Coded
     from bistochastic_survey.audit.attack import Steps
     from bistochastic_survey.audit.pairing import Pairs
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.table.frames import Table
 

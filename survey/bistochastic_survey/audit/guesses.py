@@ -22,8 +22,8 @@ from bistochastic_survey.audit.results import Guess, Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.codes import Channel, Codes, Protected
+    from bistochastic_survey.checks import Array
 
 # Products that differ by less than this are the same number, computed in two ways.
 TIES = 1e-9

@@ -28,9 +28,9 @@ from bistochastic_survey.audit.results import Linkage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.attack import Steps
     from bistochastic_survey.audit.codes import Channel, Codes
+    from bistochastic_survey.checks import Array
 
 # Codes of a group stay in the cache of a processor, and so do pieces of the list of people.
 _GROUP = 1 << 14

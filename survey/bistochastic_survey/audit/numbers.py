@@ -11,9 +11,9 @@ from bistochastic_survey.audit.linkage import FEW, numbered, place_among
 from bistochastic_survey.audit.results import Disclosure, Linkage
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.attack import Steps
     from bistochastic_survey.audit.codes import Codes, Evidence, Numbers
+    from bistochastic_survey.checks import Array
 
 # Shares of the ranks, and of a standard deviation, to either side of the original.
 RANKS = (0.01, 0.05, 0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bistochastic import _core
+from bistochastic_survey import checks
 from bistochastic_survey.audit.results import NOT_FOR_RELEASE, listed
 from bistochastic_survey.audit.sentences import FINDINGS, finding_table, lead, percent, sections
 from bistochastic_survey.files.atomic import write as write_whole
@@ -24,7 +24,7 @@ _LEVELS = 60
 
 def write(audit: Audit, path: object) -> None:
     """Write the page; an old file stays until the new one is whole."""
-    write_whole(_core.as_path("path", path), "path", page(audit))
+    write_whole(checks.path("path", path), "path", page(audit))
 
 
 def page(audit: Audit) -> str:

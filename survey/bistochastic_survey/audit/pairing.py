@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bistochastic import _core, arguments, backend
+from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.audit.codes import same_codes
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import Ids, read_ids
 from bistochastic_survey.table.results import opened
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,7 @@ def pair_rows(
         raise RefusedType("original", must, "a Release: are the two swapped?")
     plan, certificate = release.plan, release._certificate
     if shuffled is not None:
-        shuffled = _core.as_flag("shuffled", shuffled)
+        shuffled = checks.flag("shuffled", shuffled)
     if key is not None:
         key = backend.read_key(key, allow_insecure=True)
     before, after = open_table("original", original), open_table("release", release.data)
@@ -175,7 +176,7 @@ def list_names(name: str, given: object) -> list[str]:
     """Read a list of columns."""
     if isinstance(given, str):
         raise RefusedType(name, "be a list of columns", "str")
-    listed = arguments.items(name, "be a list of columns", given, unordered=True)
+    listed = checks.items(name, "be a list of columns", given, unordered=True)
     return [named(name, each) for each in listed]
 
 

@@ -25,8 +25,8 @@ from bistochastic_survey.audit.results import Pooled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.codes import Codes, Protected
+    from bistochastic_survey.checks import Array
 
 _PIECE = 1 << 22
 

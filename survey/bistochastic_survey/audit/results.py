@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from bistochastic.formatting import cut, shown
+from bistochastic_survey.wording import cut, shown
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
@@ -414,10 +414,10 @@ class Audit:
 
     def above(self, rate: float) -> tuple[Finding, ...]:
         """The attacks that succeed more often than by chance by more than ``rate``."""
-        from bistochastic.arguments import share
         from bistochastic_survey.audit.findings import findings
+        from bistochastic_survey.checks import limit
 
-        least = share("rate", rate)
+        least = limit("rate", rate)
         return tuple(each for each in findings(self, least) if each.gain > least)
 
     def report(self, path: object) -> None:

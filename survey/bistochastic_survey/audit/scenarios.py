@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.errors import Refused
+from bistochastic_survey import checks
 from bistochastic_survey.audit.attributes import View, cells_of, predict, views
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.linkage import FEW, numbered, place_among
@@ -31,8 +31,8 @@ from bistochastic_survey.plan.attributes import Binned
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected
+    from bistochastic_survey.checks import Array
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28
@@ -76,7 +76,7 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
 
 
 def _tolerance(given: object) -> float:
-    found = _core.as_real("knows", "hold tolerances", given)
+    found = checks.real("knows", "hold tolerances", given)
     if not 0 <= found < np.inf:
         raise Refused("knows", "hold tolerances of at least 0", f"{found:g}")
     return found

@@ -6,9 +6,9 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bistochastic.formatting import shown, table
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
 from bistochastic_survey.audit.results import NOT_FOR_RELEASE, listed
+from bistochastic_survey.wording import shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

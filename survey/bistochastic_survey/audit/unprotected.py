@@ -19,10 +19,10 @@ from bistochastic_survey.audit.results import Giveaway, Neighbours, Repeats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.audit.attack import Steps
     from bistochastic_survey.audit.codes import Codes, Evidence
     from bistochastic_survey.audit.pairing import Pairs
+    from bistochastic_survey.checks import Array
 
 ORDER = "the order of the rows"
 ALL = "all unprotected columns together"

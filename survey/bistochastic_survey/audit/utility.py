@@ -11,9 +11,9 @@ from bistochastic_survey.analysis.request import digits, levels_of
 from bistochastic_survey.audit.results import Marginal
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.request import Coded
     from bistochastic_survey.audit.codes import Protected
+    from bistochastic_survey.checks import Array
 
 # Larger tables are left out.
 _CELLS = 1 << 16

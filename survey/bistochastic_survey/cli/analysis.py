@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from click import option
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
-from bistochastic.progress import steps
 from bistochastic_survey.cli.group import main, say
 from bistochastic_survey.cli.options import (
     columns_option,
@@ -27,11 +25,13 @@ from bistochastic_survey.cli.options import (
 from bistochastic_survey.cli.plans import read_law
 from bistochastic_survey.cli.typed import columns_named, conditions
 from bistochastic_survey.plan.labels import plain_integer
+from bistochastic_survey.progress import steps
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bistochastic.estimate import Quantity
+    from bistochastic_survey.analysis.quantities import Quantity
     from bistochastic_survey.files.csv_dialect import Dialect
     from bistochastic_survey.plan import Certificate, Plan
 
@@ -133,8 +133,8 @@ def estimate(
     bistochastic estimate protected.csv --mean age --weights w --fpc 12000
     bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
-    from bistochastic import arguments
     from bistochastic.estimate import METHODS
+    from bistochastic_survey import checks
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.estimates import people, told_in
     from bistochastic_survey.analysis.protected_table import shared_noise
@@ -146,7 +146,7 @@ def estimate(
     from bistochastic_survey.table.record_batches import gathered
 
     law, certificate = read_own(file, plan)
-    how = arguments.one_of("method", method, METHODS)
+    how = checks.one_of("method", method, METHODS)
     types = kinds(law, released=True)
     names = columns_in(file, dialect)
     asked_for = [bool(by), mean is not None, count, bool(ratio)]

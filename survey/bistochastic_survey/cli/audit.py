@@ -11,8 +11,6 @@ import click
 from click import argument, option
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
-from bistochastic.progress import steps
 from bistochastic_survey.cli.analysis import read_own
 from bistochastic_survey.cli.group import main, say, say_json
 from bistochastic_survey.cli.options import (
@@ -25,6 +23,8 @@ from bistochastic_survey.cli.options import (
 from bistochastic_survey.cli.plans import read_law
 from bistochastic_survey.cli.releases import read_key
 from bistochastic_survey.cli.typed import columns_named
+from bistochastic_survey.progress import steps
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

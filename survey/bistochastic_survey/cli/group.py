@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import prefix, visible_lines
+from bistochastic_survey.wording import prefix, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

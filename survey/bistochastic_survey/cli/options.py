@@ -65,15 +65,20 @@ def _collected(name: str, read: Callable[..., object], **options: _Option) -> _O
     return add
 
 
+SEPARATOR = option(
+    "--separator",
+    metavar="CHAR",
+    help="Separator of the columns of CSV files: a mark, or tab.  [default: ,]",
+)
+DECIMAL = option("--decimal", default=".", show_default=True, metavar="CHAR",
+                 help="Decimal mark of numbers in CSV files: . or a comma.")  # fmt: skip
 reads_csv = _collected(
     "dialect",
     Dialect.of,
-    separator=option("--separator", metavar="CHAR",
-                     help="Separator of the columns of CSV files: a mark, or tab.  [default: ,]"),
+    separator=SEPARATOR,
     encoding=option("--encoding", default="utf-8", show_default=True,
                     help="Encoding of a CSV file that is read, as latin-1, cp1252 or utf-16."),
-    decimal=option("--decimal", default=".", show_default=True, metavar="CHAR",
-                   help="Decimal mark of numbers in CSV files: . or a comma."),
+    decimal=DECIMAL,
     max_line_ends=option("--max-line-ends", default=0, show_default=True, metavar="N",
                          help="Line ends that a field of a CSV file may hold, in columns that are "
                          "neither protected nor ids nor groups."),

@@ -10,12 +10,12 @@ import click
 from click import argument, option
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
-from bistochastic.progress import watched
 from bistochastic_survey.cli.group import in_shell, main, say, say_json
 from bistochastic_survey.cli.options import FILE, columns_option, reads_csv
 from bistochastic_survey.cli.typed import columns_named
 from bistochastic_survey.files.atomic import in_file, new
+from bistochastic_survey.progress import watched
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,11 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
     help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
 @option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
-@option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
+@option(
+    "--epsilon",
+    type=float,
+    help="Largest epsilon of a column of categories; --beta is then for --numeric.",
+)
 @option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
 @option("--min-beta", type=float, help="Least beta of each column, if that is larger than --beta.")
 @option(
@@ -96,6 +100,7 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
     is_flag=True,
     help="Read the categories of text columns from the data. Plan and certificate then say so.",
 )
+@columns_option("--ordinal", "Columns of declared categories whose order matters.")
 @columns_option(
     "--numeric",
     "Columns of numbers to permute between records of similar rank; * for all undecided ones.",
@@ -121,6 +126,7 @@ def _plan(
     codebook: Path | None,
     out: Path | None,
     categories_from_data: bool,
+    ordinal: Sequence[str],
     numeric: Sequence[str],
     keep: Sequence[str],
     drop: Sequence[str],
@@ -188,6 +194,7 @@ def _plan(
         look=categories_from_data,
         beta=_BETA if beta is epsilon is options["truthfulness"] is None else beta,
         epsilon=epsilon,
+        ordinal=tuple(columns_named("ordinal", ordinal, known)),
         numeric=_star_or_columns("numeric", numeric, known),
         keep=_star_or_columns("keep", keep, known),
         drop=tuple(columns_named("drop", drop, known)),

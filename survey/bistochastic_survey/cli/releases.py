@@ -12,11 +12,11 @@ from click import argument, option
 
 from bistochastic import Key
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic.formatting import shown
-from bistochastic.progress import steps
 from bistochastic_survey.cli.group import main, say, warn
-from bistochastic_survey.cli.options import FILE, file_argument, reads_csv
+from bistochastic_survey.cli.options import DECIMAL, FILE, SEPARATOR, file_argument, reads_csv
 from bistochastic_survey.cli.plans import read_certificate, read_law, read_plan
+from bistochastic_survey.progress import steps
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.files.csv_dialect import Dialect
@@ -215,8 +215,9 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
 @file_argument
 @option("--certificate", type=FILE, help="The certificate, if it is stored elsewhere.")
 @option("--plan", type=FILE, help="A plan that must be the one that protected the file.")
-@reads_csv
-def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dialect) -> None:
+@SEPARATOR
+@DECIMAL
+def verify(file: Path, certificate: Path | None, plan: Path | None, **dialect: Any) -> None:
     """Check that FILE, a protected file, is the one that its certificate describes.
 
     The certificate is next to the file, under its name or with its SHA-256, or in its schema
@@ -227,19 +228,17 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, dialect: Dia
     bistochastic verify protected.csv
     bistochastic verify protected.parquet --plan plan.toml
     """
+    from bistochastic_survey.files import open as files
     from bistochastic_survey.files.formats import check_file
-    from bistochastic_survey.files.open import certified, check_contents, refuse_changed
-    from bistochastic_survey.release.embedded import refuse_other_plan
 
-    if certificate is None:
-        found = certified(file, "file")
-    else:
-        check_file(file, "file")
-        found = read_certificate(certificate, "certificate")
-        refuse_changed(file, found, "file")
-    check_contents(file, found, dialect)
-    if plan is not None:
-        refuse_other_plan(read_law(plan)[0], found.plan)
+    check_file(file, "file")
+    stored = None if certificate is None else read_certificate(certificate, "certificate")
+    wanted = None if plan is None else read_law(plan)[0]
+    try:
+        found = files.verify(file, certificate=stored, plan=wanted, **dialect)
+    except Refused as error:
+        error.name = "file" if error.name == "path" else error.name
+        raise
     say(f"{shown(file)}: {found._line.removeprefix('of ')}")
     say("The columns, categories and number of records are as certified.")
     if found.files:

@@ -12,12 +12,12 @@ import numpy as np
 from click import option
 
 from bistochastic.errors import Refused, SingularMatrixError
-from bistochastic.formatting import down, shown, table, up
 from bistochastic_survey.cli.group import main, say
 from bistochastic_survey.cli.options import FILE
 from bistochastic_survey.files.atomic import new
 from bistochastic_survey.plan import Categorical, Plan, Release
 from bistochastic_survey.samples import COUNTS, TITANIC, titanic
+from bistochastic_survey.wording import down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

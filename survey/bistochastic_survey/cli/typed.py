@@ -13,7 +13,7 @@ import numpy as np
 
 from bistochastic import build, dense
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

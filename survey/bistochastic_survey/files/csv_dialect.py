@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
+from bistochastic_survey.wording import shown
 
 _TABS = ("tab", "\\t")
 _UTF8 = ("utf-8", "utf-8-sig")

@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.formats import Sink, Source
 from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

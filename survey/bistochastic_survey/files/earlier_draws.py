@@ -10,8 +10,8 @@ import itertools
 import os
 from typing import TYPE_CHECKING
 
-from bistochastic.formatting import shown, up
 from bistochastic_survey.release.certificate import Certificate
+from bistochastic_survey.wording import shown, up
 
 if TYPE_CHECKING:
     from pathlib import Path

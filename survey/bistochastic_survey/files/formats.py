@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.table.schemas import MOST_LEVELS, columns_of, levels_among
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping

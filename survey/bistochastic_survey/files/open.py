@@ -1,4 +1,4 @@
-"""``sv.open`` and ``bistochastic verify``: a protected file and the certificate that belongs to it.
+"""``sv.open`` and ``sv.verify``: a protected file and the certificate that belongs to it.
 
 The certificate is next to the file, under its name or with its SHA-256, or in the schema of a
 Parquet or Arrow file.
@@ -9,17 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
-from bistochastic.errors import Refused
-from bistochastic.formatting import shown
+from bistochastic.errors import Refused, RefusedType
+from bistochastic_survey import checks
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
 from bistochastic_survey.files.formats import check_file, opened, said, whole
 from bistochastic_survey.files.protect import digest, kinds
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import embedded
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,11 +57,62 @@ def open(
     >>> release.estimate("sex").records
     3
     """
-    file = Path(_core.as_path("path", path))
+    file = Path(checks.path("path", path))
     certificate = certified(file, "path")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
     table = whole(file, "path", types_of(certificate), dialect=dialect)
     return Release(embedded.noted(table, certificate), certificate)
+
+
+def verify(
+    path: str | PathLike[str],
+    *,
+    certificate: Certificate | None = None,
+    plan: Plan | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+) -> Certificate:
+    """Check that a protected file is the one that its certificate describes, and return it.
+
+    The certificate is found as :func:`open` finds it, unless you pass it. Compared are
+
+    1. the SHA-256 of the file, if the certificate lists files;
+    2. the columns;
+    3. the categories of protected columns;
+    4. the number of records.
+
+    If ``plan`` is given, it must have the matrices that protected the file. What differs raises
+    ``ValueError``. ``certificate.files`` is empty if nothing says which bytes the file had: then it
+    was not checked that cells are unchanged. The file is read in batches, so it can be larger than
+    memory. ``separator`` and ``decimal`` are the CSV options that the file was protected with.
+
+    >>> import bistochastic_survey as sv, pathlib, pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "protected.parquet"
+    >>> table = plan.protect(pa.table({"sex": ["F", "M", "M"]})).data
+    >>> pq.write_table(table, file)
+    >>> sv.verify(file, plan=plan)
+    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6>
+    >>> pq.write_table(table.slice(1), file)
+    >>> sv.verify(file)
+    Traceback (most recent call last):
+        ...
+    bistochastic.errors.Refused: `path` must have the 3 records of its certificate; got 2
+    """
+    file = Path(checks.path("path", path))
+    for name, given, kind in (("certificate", certificate, Certificate), ("plan", plan, Plan)):
+        if given is not None and not isinstance(given, kind):
+            raise RefusedType(name, f"be a {kind.__name__}", type(given).__name__)
+    dialect = Dialect.of(separator, "utf-8", decimal, LINES)
+    if certificate is None:
+        certificate = certified(file, "path")
+    else:
+        check_file(file, "path")
+        refuse_changed(file, certificate, "path")
+    _check_contents(file, certificate, dialect)
+    if plan is not None:
+        embedded.refuse_other_plan(plan, certificate.plan)
+    return certificate
 
 
 def certified(file: Path, name: str) -> Certificate:
@@ -123,14 +175,14 @@ def types_of(certificate: Certificate) -> dict[str, str]:
     return {**{name: "text" for name in named if name}, **kinds(certificate.plan, released=True)}
 
 
-def check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
+def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
     """Raise an error if a file has other columns, categories or records than were certified."""
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.protected_table import read
     from bistochastic_survey.analysis.request import Question
 
     plan, ids = certificate.plan, certificate.ids
-    source = opened(file, "file", types_of(certificate), dialect=dialect)
+    source = opened(file, "path", types_of(certificate), dialect=dialect)
     try:
         found = set(source.schema.names)
         wanted = {column for attribute in plan.attributes for column in attribute.columns}
@@ -140,16 +192,16 @@ def check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> No
         for column in sorted(found ^ wanted):
             got = "one more" if column in found else "none of that name"
             must = "have the columns of its certificate"
-            raise Refused("file", must, f"{got}: `{shown(column)}`")
+            raise Refused("path", must, f"{got}: `{shown(column)}`")
         questions = [Question(plan, tuple(attribute.columns)) for attribute in plan._coded]
         rows = 0
-        with said("file"):
+        with said("path"):
             for batch in source.batches():
                 for question in questions:
                     read(question, batch, Design(), first=rows, empty=True)
                 rows += batch.num_rows
         if rows != certificate.records:
             must = f"have the {certificate.records} records of its certificate"
-            raise Refused("file", must, rows)
+            raise Refused("path", must, rows)
     finally:
         source.close()

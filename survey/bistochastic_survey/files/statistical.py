@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.files import child as apart
 from bistochastic_survey.files.formats import Sink, Source, opened
 from bistochastic_survey.files.parquet_file import ROWS, cast, plain
 from bistochastic_survey.table.arrow_cells import is_string
 from bistochastic_survey.table.schemas import Column, columns_of
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

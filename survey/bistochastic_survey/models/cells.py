@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.cached import cached
 from bistochastic_survey.analysis.request import invertible
+from bistochastic_survey.cached import cached
 from bistochastic_survey.models.fitting import Expanded, Fitted, fit_corrected
 from bistochastic_survey.models.records import UNPROTECTED
 from bistochastic_survey.plan.attributes import about
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.models.formula import Terms
     from bistochastic_survey.models.records import Records
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
     from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.checks import Array
 
 _STEPS = 60
 # A coefficient times the standard deviation of its column: beyond it, a probability is 0 or 1.

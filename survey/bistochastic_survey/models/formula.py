@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.analysis.responses import Function
 from bistochastic_survey.models.columns import Codes, Columns
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records
 from bistochastic_survey.plan.attributes import named
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
 
 # The most combinations of protected values for a factor of several axes.
 _MIXED = 64

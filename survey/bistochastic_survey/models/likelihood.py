@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.models.formula import Terms
     from bistochastic_survey.models.records import Records
 

@@ -14,8 +14,8 @@ from bistochastic.errors import Refused
 from bistochastic_survey.models.fitting import Expanded, Fitted
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
     from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.models.formula import Terms
     from bistochastic_survey.models.records import Records
 

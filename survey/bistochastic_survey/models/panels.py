@@ -18,30 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments, backend
-from bistochastic.cached import cached
+from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import (
-    Axis,
-    Factor,
-    Linear,
-    Map,
-    Patience,
-    Quantity,
-    Sample,
-    Stage,
-    of_linear,
-)
-from bistochastic.formatting import shown
-from bistochastic.progress import watched
+from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, Sample, Stage, of_linear
+from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.quantities import Quantity
 from bistochastic_survey.analysis.request import Question, ask, digits, invertible, levels_of
 from bistochastic_survey.analysis.responses import represented, respond
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.results import framed, levels, maker, opened
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic import Matrix
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.analysis.request import Coded
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.table.frames import Table
@@ -219,7 +211,7 @@ def transitions(
     """See :meth:`bistochastic_survey.Release.transitions`."""
     one, two, _ = _waves(release, later, id_column, pseudonym)
     given = [columns] if isinstance(columns, str) else columns
-    listed = arguments.items("columns", "be a list of columns", given, unordered=True)
+    listed = checks.items("columns", "be a list of columns", given, unordered=True)
     questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"

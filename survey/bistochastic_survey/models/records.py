@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
     from bistochastic.estimate import Sample
     from bistochastic_survey.analysis.protected_table import Axis, Sheet
     from bistochastic_survey.analysis.request import Coded
     from bistochastic_survey.analysis.responses import Function
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.release.release import Release
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.

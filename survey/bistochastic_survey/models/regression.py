@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
-from bistochastic.progress import watched
+from bistochastic_survey import checks
 from bistochastic_survey.analysis.responses import Function, numeric, represented
 from bistochastic_survey.models import cells, likelihood, linear
 from bistochastic_survey.models.formula import numbers_of, parse, terms_of
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, read_records
 from bistochastic_survey.models.result import Regression
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.results import maker
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.models.fitting import Fitted
     from bistochastic_survey.models.formula import Terms
     from bistochastic_survey.models.records import Records
@@ -62,8 +62,8 @@ def _regress(
     *,
     raw: bool,
 ) -> Regression:
-    kind = arguments.one_of("model", model, MODELS)
-    how = None if method is None else arguments.one_of("method", method, METHODS)
+    kind = checks.one_of("model", model, MODELS)
+    how = None if method is None else checks.one_of("method", method, METHODS)
     if how == "likelihood" and kind == "linear":
         raise Refused("method", "be corrected for a linear model", "likelihood")
     sides = parse(formula)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.formatting import shown, table, visible
 from bistochastic_survey.analysis.request import between
 from bistochastic_survey.table.results import framed
+from bistochastic_survey.wording import shown, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
     from bistochastic_survey.table.results import Maker
 
 

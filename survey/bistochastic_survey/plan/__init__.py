@@ -1,27 +1,52 @@
-"""Plans: a table in, a protected table and a certificate out.
+"""Plans: what happens to each column of a table.
 
 ``attributes``: what happens to a column; ``plan``: what happens to all columns; ``bins``: classes
-of numbers; ``units``: records that share one draw; ``rules``: combinations that never occur;
-``definitions``: their bits; ``exchange``: JSON and TOML; ``preview``: words and a table;
-``columns``: from categories to codes and back; ``options``: what a caller says about a release;
-``protect``: the draw; ``stream``: the same in batches; ``release``: a protected table and its
-analyses; ``waves``: one release after another; ``respond``: one record on a client;
-``requirement``: what a publisher requires; ``certificate``: facts about a release.
+of numbers; ``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all
+columns; ``plan_json`` and ``formats``: JSON and TOML; ``preview``: words and a table;
+``published``: what readers learn; ``draft``: a plan for a frame; ``allocate``: epsilon over the
+columns; ``requirement``: what a publisher requires; ``client``: plans for devices.
 """
 
-from bistochastic_survey.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
-from bistochastic_survey.plan.definitions import Bits, Measures
-from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.plan.preview import Preview
-from bistochastic_survey.release.batch_function import BatchFunction
-from bistochastic_survey.release.batches import ProtectedBatches
-from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.release import Release
-from bistochastic_survey.release.units import Unit
-from bistochastic_survey.release.waves import ByIds, Wave
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bistochastic_survey.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
+    from bistochastic_survey.plan.definitions import Bits, Measures
+    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.plan.preview import Preview
+    from bistochastic_survey.release.batch_function import BatchFunction
+    from bistochastic_survey.release.batches import ProtectedBatches
+    from bistochastic_survey.release.certificate import Certificate
+    from bistochastic_survey.release.release import Release
+    from bistochastic_survey.release.units import Unit
+    from bistochastic_survey.release.waves import ByIds, Wave
 
 __all__ = [
     "BatchFunction", "Binned", "Bits", "ByIds", "Categorical", "Certificate",
     "Groups", "Joint", "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release",
     "Unit", "Wave",
 ]  # fmt: skip
+
+# Each is imported at its first use: a release is made of files of this folder, and a plan of files
+# of that one.
+_HOMES = {
+    "plan.attributes": ("Binned", "Categorical", "Groups", "Joint", "Numeric"),
+    "plan.definitions": ("Bits", "Measures"),
+    "plan.plan": ("Plan",),
+    "plan.preview": ("Preview",),
+    "release.batch_function": ("BatchFunction",),
+    "release.batches": ("ProtectedBatches",),
+    "release.certificate": ("Certificate",),
+    "release.release": ("Release",),
+    "release.units": ("Unit",),
+    "release.waves": ("ByIds", "Wave"),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"bistochastic_survey.{home}"), name)
+    raise AttributeError(f"module 'bistochastic_survey.plan' has no attribute {name!r}")

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bistochastic import _core, arguments, randomized_response
+from bistochastic import randomized_response
 from bistochastic.errors import Refused
-from bistochastic.formatting import show_text
 from bistochastic.measures import log2_up
+from bistochastic_survey import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from bistochastic.arguments import Array
+    from bistochastic_survey.checks import Array
 
 # Steps of a total epsilon into which it is split first, how many times finer the next are, and how
 # often.
@@ -51,7 +51,7 @@ class Allocation(NamedTuple):
     bits: float
 
     def _repr_html_(self) -> str:
-        return show_text(self)
+        return f"<pre>{self}</pre>"
 
 
 def allocate(
@@ -86,8 +86,8 @@ def allocate(
     >>> sum(a.bits for a in found) / bs.uniform(9 * 16 * 2).max_bits >= 0.6
     True
     """
-    many = [_core.as_whole("sizes", size, 1) for size in
-            arguments.items("sizes", "list numbers of categories", sizes)]  # fmt: skip
+    many = [checks.whole("sizes", size, 1) for size in
+            checks.items("sizes", "list numbers of categories", sizes)]  # fmt: skip
     if not many:
         raise Refused("sizes", "hold at least one number of categories", "none")
     worth = _numbers("weights", weights, len(many), 1.0, math.inf)
@@ -98,8 +98,8 @@ def allocate(
     r = np.array(many, float)
     caps = np.array([_cap(size, floor) for size, floor in zip(many, floors.tolist(), strict=True)])
     if beta is not None:
-        return _by_bits(many, worth, caps, arguments.share("beta", beta))
-    total = arguments.limit("epsilon", epsilon)
+        return _by_bits(many, worth, caps, checks.limit("beta", beta))
+    total = checks.limit("epsilon", epsilon)
     best = np.zeros(len(r)) if total < _LEAST else caps
     if best.sum() > total:
         best = _by_epsilon(r, worth, caps, total)
@@ -124,10 +124,10 @@ def _numbers(name: str, given: object, count: int, default: float, most: float) 
         return np.full(count, default)
     listed = [given] * count
     if not isinstance(given, int | float):
-        listed = arguments.items(name, "hold one number per column", given)
+        listed = checks.items(name, "hold one number per column", given)
         if len(listed) != count:
             raise Refused(name, f"hold {count} numbers, one per column", len(listed))
-    found = [_core.as_real(name, must, x) for x in listed]
+    found = [checks.real(name, must, x) for x in listed]
     for i, x in enumerate(found):
         if not (0 <= x <= most and x < math.inf):
             got = "NaN" if math.isnan(x) else f"{x:g}"

@@ -10,19 +10,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 import bistochastic as bs
-from bistochastic import Matrix, _core, arguments, structure
-from bistochastic.cached import cached
+from bistochastic import Matrix, backend, build, structure
 from bistochastic.choose import by_suspicion, reach
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, about, down, prefix, row, shown
+from bistochastic_survey import checks
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.bins import Bins, clipped
 from bistochastic_survey.plan.labels import Label, Labels, padded
 from bistochastic_survey.release.columns import Coded, Missing, Whole, read_numbers
+from bistochastic_survey.wording import Shown, about, down, prefix, row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     ]
 
 MISSING = ("raise", "keep", "category")
+FAMILIES: tuple[str, ...] = get_args(backend.Family)
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
@@ -74,7 +76,7 @@ def names(
     """Read the names of columns, not a single name; a set is sorted, unless the order matters."""
     if isinstance(given, str | bytes):
         raise RefusedType(name, must, type(given).__name__)
-    listed = arguments.items(name, must, given, unordered=not ordered)
+    listed = checks.items(name, must, given, unordered=not ordered)
     return tuple(named(name, each) for each in listed)
 
 
@@ -82,9 +84,8 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     """Make the matrix of a family for this many categories."""
     if not isinstance(family, str):
         raise RefusedType("family", "be the name of one", type(family).__name__)
-    known = _core.families()
-    if family not in known:
-        raise Refused("family", f"be one of {', '.join(sorted(known))}", shown(family))
+    if family not in FAMILIES:
+        raise Refused("family", f"be one of {', '.join(FAMILIES)}", shown(family))
     given = dict(parameters)
     if "suspicion" in given:
         if "epsilon" in given:
@@ -97,7 +98,7 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     names = _list_parameters(family, given)
     if "size" in names:
         given = {"size": size, **given}
-    matrix = maker(**given) if names and maker is not None else _core.build(family, given)
+    matrix = maker(**given) if names and maker is not None else build(family, **given)
     return _check_size("matrix", matrix, size)
 
 
@@ -122,10 +123,10 @@ def _refuse_at_once(family: str, parameters: Given) -> None:
         make(family, 1, given)
     for name, value in given.items():
         if name == "k":
-            _core.as_whole("k", value, 1)
+            checks.whole("k", value, 1)
         elif name in ("beta", "keep", "epsilon", "temperature"):
             if not isinstance(value, list | tuple):
-                arguments.limit(name, value)
+                checks.limit(name, value)
         elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
 
@@ -199,7 +200,7 @@ def _check_fields(
     recode: object = None,
 ) -> Held:
     """Return the fields of an attribute, once all of them are checked."""
-    arguments.one_of("missing", missing, MISSING)
+    checks.one_of("missing", missing, MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     cells = _impossible(columns, axes, missing, impossible)
     size = math.prod(shape) - len(cells)
@@ -228,7 +229,7 @@ def _check_fields(
     if cells and any(map(_has_axes, every)):
         must = "go with one matrix over the remaining cells"
         raise Refused("impossible", must, "a product of matrices, which has all cells")
-    flag = _core.as_flag("categories_from_data", categories_from_data)
+    flag = checks.flag("categories_from_data", categories_from_data)
     by = None if unit is None else named("unit", unit)
     if by in columns:
         raise Refused("unit", "be an unprotected column", "the column itself")
@@ -284,7 +285,7 @@ def _impossible(columns: Names, axes: Axes, missing: str, given: object) -> Cell
         raise RefusedType("impossible", "be a list of cells", "str")
     places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
     # Cells are put in the order of their codes below.
-    for cell in arguments.items("impossible", "be a list of cells", given, unordered=True):
+    for cell in checks.items("impossible", "be a list of cells", given, unordered=True):
         if not isinstance(cell, tuple | list) or len(cell) != len(columns):
             must = f"hold cells of {len(columns)} categories"
             got = f"{len(cell)}" if isinstance(cell, tuple | list) else type(cell).__name__
@@ -419,7 +420,7 @@ class Joint(Coded):
             got = f"{len(listed)}, {len(set(listed))} of them different"
             raise Refused("columns", "be two or more different names", got)
         with about(listed):
-            lists = arguments.items("categories", "be a list for each column", categories)
+            lists = checks.items("categories", "be a list for each column", categories)
             if len(lists) != len(listed):
                 must = f"be a list for each of {len(listed)} columns"
                 raise Refused("categories", must, len(lists))
@@ -517,7 +518,7 @@ class Binned(Categorical, BinnedFields):
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, unit=unit,
             )  # fmt: skip
-            arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            checks.one_of("output", output, ("interval", "midpoint", "number"))
             if output != "interval" and bins.open:
                 must = 'be "interval" with open classes, which have no number'
                 raise Refused(
@@ -585,8 +586,8 @@ def _representatives(given: object, bins: Bins) -> tuple[float, ...] | None:
     if given is None:
         return None
     must = "hold a finite number inside each class, in order"
-    listed = arguments.items("representatives", must, given)
-    found = tuple(_core.as_real("representatives", must, x) for x in listed)
+    listed = checks.items("representatives", must, given)
+    found = tuple(checks.real("representatives", must, x) for x in listed)
     inside = len(found) == len(bins.names) and not bins.dated and all(map(math.isfinite, found))
     if inside:
         codes, outside = bins.codes(np.array(found))
@@ -606,7 +607,7 @@ def _step(given: object, output: str, bins: Bins) -> int | float | None:
         if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
             raise RefusedType("step", "be given, as the breaks are not integers", "none")
         return 1
-    step = _core.as_real("step", "be a positive number", given)
+    step = checks.real("step", "be a positive number", given)
     if not 0 < step < math.inf or (bins.dated and step != int(step)):
         days = ", of whole days" * bins.dated
         raise Refused("step", f"be a positive number{days}", f"{step:g}")
@@ -665,16 +666,16 @@ class Numeric(Whole):
                 if parameters:
                     other = next(iter(parameters))
                     raise RefusedType(shown(other), "come with a family", "none")
-            elif not isinstance(family, str) or family not in _core.families():
+            elif not isinstance(family, str) or family not in FAMILIES:
                 make(family, 1, {})  # type: ignore[arg-type] # says what is known
             else:
                 _refuse_at_once(family, parameters)
             if order is not None:
-                arguments.one_of("order", order, ("rank",))
-            arguments.one_of("how", how, ("permute", "average"))
-            arguments.one_of("missing", missing, ("raise", "keep"))
+                checks.one_of("order", order, ("rank",))
+            checks.one_of("how", how, ("permute", "average"))
+            checks.one_of("missing", missing, ("raise", "keep"))
             by = None if within is None else named("within", within)
-            least = _core.as_whole("min_group", min_group, 2)
+            least = checks.whole("min_group", min_group, 2)
             low, high = clipped(bottom, top)
             if by == name:
                 raise Refused("within", "be an unprotected column", "the column itself")
@@ -773,7 +774,7 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
     if family is None:
         raise RefusedType("matrix", "be given by a family for groups of any size", "a matrix")
     k = parameters.get("k")
-    if k is not None and not least >= _core.as_whole("k", k, 1):
+    if k is not None and not least >= checks.whole("k", k, 1):
         raise Refused("min_group", "be at least k", least)
     if k is None and structure.two_valued(make(family, least, parameters)) is None:
         must = "have k, or be randomized_response or uniform, for groups of any size"

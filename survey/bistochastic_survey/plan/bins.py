@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, arguments
-from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType
+from bistochastic_survey import checks
+from bistochastic_survey.cached import cached
 from bistochastic_survey.table.arrays import narrow
 
 if TYPE_CHECKING:
@@ -58,16 +58,16 @@ class Bins:
         if breaks is not None:
             if isinstance(breaks, str | bytes):
                 raise RefusedType("breaks", "be a list of numbers or dates", "str")
-            listed = arguments.items("breaks", "be a list of numbers or dates", breaks)
+            listed = checks.items("breaks", "be a list of numbers or dates", breaks)
             found = [_break("breaks", x) for x in listed]
         elif isinstance(width, str):
-            found = _periods(arguments.one_of("width", width, tuple(_MONTHS)), low, high)
+            found = _periods(checks.one_of("width", width, tuple(_MONTHS)), low, high)
         else:
             found = _steps(width, _break("low", low), _break("high", high))
         if len({isinstance(x, date) for x in found}) > 1:
             raise RefusedType("breaks", "be all numbers or all dates", "both")
         given = () if isinstance(open, str) else open
-        ends = tuple(arguments.items("open", "be ends", given, unordered=True))
+        ends = tuple(checks.items("open", "be ends", given, unordered=True))
         if isinstance(open, str) or not set(ends) <= {"low", "high"} or len(set(ends)) < len(ends):
             raise Refused("open", 'hold "low", "high" or both', "none of these")
         if len(found) + len(ends) < 2 or not found:
@@ -224,7 +224,7 @@ def _break(name: str, given: object) -> Break:
         raise RefusedType(name, must, "datetime")
     if isinstance(given, date):
         return given
-    number = _core.as_real(name, must, given)
+    number = checks.real(name, must, given)
     if not math.isfinite(number):
         raise Refused(name, must, f"{number:g}")
     whole = int(number)

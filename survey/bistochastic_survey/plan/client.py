@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import structure
 from bistochastic.errors import Refused
-from bistochastic.formatting import about, shown
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import Binned
 from bistochastic_survey.plan.labels import padded
+from bistochastic_survey.wording import about, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

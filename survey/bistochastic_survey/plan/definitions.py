@@ -1,12 +1,7 @@
-"""Definitions 1 to 3 for a data set: bits of attributes, and of all together.
+"""Definitions 1 to 3 for a plan: bits of attributes, and of all together.
 
-Given the true values, attributes are reported independently. So the matrix of a record is the
-Kronecker product of the attributes' matrices, its bits and epsilon are their sums, and Definition 2
-over the attributes is Definition 3 for that product.
-
-Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
-all attributes is a mean of their betas, weighted by log2 of their sizes. So it is never below the
-smallest of them, and 1 if all are.
+``bistochastic.guarantee`` has the rules. What a plan knows beyond the matrix of an attribute is
+here: groups, missing values that are published, and class means.
 """
 
 from __future__ import annotations
@@ -16,10 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bistochastic import Guarantee, guarantee
 from bistochastic.errors import Refused
-from bistochastic.formatting import Shown, down, shown, up
-from bistochastic.measures import column_beta, log2_up
+from bistochastic.measures import log2_up
 from bistochastic_survey.plan.attributes import Attribute, Numeric
+from bistochastic_survey.wording import Shown, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,12 +151,11 @@ def _numeric(attribute: Numeric) -> Measures:
     if attribute.grouped:
         # The least over all groups that there may be, of all records.
         bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
-        beta = _down(Fraction(bits) / Fraction(log2_up(law.size))) if law.size > 1 else 1.0
+        beta = _ratio(bits, log2_up(law.size)) if law.size > 1 else 1.0
         return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
-    # One permutation serves the whole column, so a mixture hides what its weakest part hides.
-    beta = 0.0 if average and law.size > 1 else column_beta(law)
-    bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
-    bits = 0.0 if average else min(bits, law.entropy_rate)
+    held = guarantee((), individuals=law)
+    beta = 0.0 if average and law.size > 1 else held.beta
+    bits = 0.0 if average else held.bits
     return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
 
 
@@ -177,18 +172,19 @@ def in_words(number: int) -> str:
     return f"Definition {number} ({_MEANING[number]})"
 
 
+def _held(part: Measures) -> Guarantee:
+    """State the guarantee of an attribute; without a number of records it hides no bits yet."""
+    most = log2_up(part.size or 1)
+    return Guarantee(1, part.bits or 0.0, most, part.beta or 0.0, part.epsilon)
+
+
 def together(parts: Iterable[Measures]) -> Bits | None:
     """Add the bits of the attributes whose size is known; None if none is."""
-    known = [part for part in parts if part.bits is not None]
+    known = [_held(part) for part in parts if part.bits is not None]
     if not known:
         return None
-    bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
-    most = sum((Fraction(log2_up(part.size or 1)) for part in known), Fraction(0))
-    betas = [part.beta or 0.0 for part in known]
-    mean = _down(bits / most) if most else 1.0
-    # A weighted mean of numbers that are all rounded down.
-    beta = min(max(mean, min(betas)), max(betas))
-    return Bits(_down(bits), float(most), beta, len(known))
+    total = guarantee(known)
+    return Bits(total.bits, total.max_bits, total.beta, len(known))
 
 
 def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
@@ -202,12 +198,8 @@ def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
 
 def epsilon(parts: Iterable[Measures]) -> float:
     """Add the epsilons of a whole record, rounded up."""
-    listed = [part.epsilon for part in parts]
-    if math.inf in listed:
-        return math.inf
-    total = sum((Fraction(x) for x in listed), Fraction(0))
-    found = float(total)
-    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+    listed = [_held(part) for part in parts]
+    return guarantee(listed).epsilon if listed else 0.0
 
 
 def pooled(plan: Plan, m: int) -> float:
@@ -222,6 +214,8 @@ def pooled(plan: Plan, m: int) -> float:
     )
 
 
-def _down(number: Fraction) -> float:
-    found = float(number)
-    return found if Fraction(found) <= number else math.nextafter(found, 0.0)
+def _ratio(bits: float, most: float) -> float:
+    """Divide, rounded down."""
+    exact = Fraction(bits) / Fraction(most)
+    found = float(exact)
+    return found if Fraction(found) <= exact else math.nextafter(found, 0.0)

@@ -1,12 +1,13 @@
 """``Plan.for_frame``: a first plan from names, types and declared categories.
 
-Categories get randomized response at the requested beta or epsilon: their order is not known, and
-it is the most truthful matrix at that beta. Numbers are undecided: nothing distinguishes an income
-from a household id, a weight or the code of a region, of which only the first can be permuted. If
-the caller names numbers to permute, they are exchanged inside classes of neighbouring ranks
-(``k_anonymous``), of the smallest size that reaches the beta at any number of records. So every
-column reaches the same beta, and every record gets a value of similar size. Free text is left out,
-and the draft says so.
+Categories get randomized response at the requested beta or epsilon: it needs no order, and it is
+the most truthful matrix at that beta. Categories whose order matters get a geometric matrix, which
+reports near categories more often than far ones. Numbers are undecided: nothing distinguishes an
+income from a household id, a weight or the code of a region, of which only the first can be
+permuted. If the caller names numbers to permute, they are exchanged inside classes of neighbouring
+ranks (``k_anonymous``), of the smallest size that reaches the beta at any number of records. So
+every column reaches the same beta, and every record gets a value of similar size. Free text is left
+out, and the draft says so.
 
 A codebook declares categories. A CSV file has a header with ``column`` and ``category`` and a line
 for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]`` for each column. A
@@ -22,10 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import prefix, shown
-from bistochastic.progress import watched
+from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL
 from bistochastic_survey.plan.attributes import (
     MISSING,
@@ -38,7 +37,9 @@ from bistochastic_survey.plan.attributes import (
 )
 from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
+from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
@@ -69,17 +70,19 @@ def draft(
     *,
     categories_from_data: bool = False,
     codebook: object = None,
+    ordinal: Iterable[str] = (),
     numeric: Iterable[str] | Literal["*"] = (),
     keep: Iterable[str] | Literal["*"] = (),
     drop: Iterable[str] = (),
     **options: Any,
 ) -> Draft:
     """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
-    look = _core.as_flag("categories_from_data", categories_from_data)
+    look = checks.flag("categories_from_data", categories_from_data)
     return of_columns(
         columns(schema, look=look),
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
+        ordinal=names("ordinal", ordinal),
         numeric=every("numeric", numeric),
         keep=every("keep", keep),
         drop=names("drop", drop),
@@ -114,6 +117,7 @@ def of_columns(
     min_beta: float | None = None,
     look: bool,
     book: Sequence[Column] = (),
+    ordinal: tuple[str, ...] = (),
     numeric: tuple[str, ...] | Literal["*"] = (),
     keep: tuple[str, ...] | Literal["*"] = (),
     drop: tuple[str, ...] = (),
@@ -121,17 +125,27 @@ def of_columns(
     name: str = "plan",
 ) -> Draft:
     """Make a plan for these columns; a codebook overrides their types."""
-    wanted = _read_target(min_beta, beta=beta, epsilon=epsilon, truthfulness=truthfulness)
+    both = beta is not None and epsilon is not None
+    if both and not numeric:
+        raise Refused("numeric", "name columns for beta if epsilon is given, too", "none")
+    wanted = _read_target(
+        min_beta, beta=None if both else beta, epsilon=epsilon, truthfulness=truthfulness
+    )
+    of_numbers = _read_target(None, beta=beta) if both else wanted
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
     permuted = () if numeric == "*" else numeric
     if numeric == keep == "*":
         raise Refused("numeric", 'name columns if keep="*"', '"*", too')
-    for each in [*permuted, *kept, *drop]:
+    for each in [*ordinal, *permuted, *kept, *drop]:
         if each not in known:
             cure = "a dict of categories may hold its type, as in {'name': str}"
             raise Refused("", "be in `schema`", f"none of that name: {cure}", column=each)
+    for option, listing in (("numeric", permuted), ("keep", kept), ("drop", drop)):
+        for each in ordinal:
+            if each in listing:
+                raise Refused("", "be named once", f"`ordinal` and `{option}`", column=each)
     policy = _policies(missing, known, (*kept, *drop))
     attributes: list[Attribute] = []
     undecided: list[str] = []
@@ -141,6 +155,11 @@ def of_columns(
             continue
         own = _in_its_type(column, declared.get(column.name))
         numbers = own.holds in ("numbers", "integers")
+        if column.name in ordinal:
+            own = _in_order(own, policy(column.name))
+        elif "epsilon" in wanted:
+            # At an epsilon, randomized response gives the better estimates: only if it is asked.
+            own = replace(own, ordered=False)
         if column.name in permuted and not numbers:
             got = "declared categories" if own.declared else shown(own.type)
             must = "hold numbers without declared categories to be in `numeric`"
@@ -150,10 +169,10 @@ def of_columns(
                 must = "be raise for numbers, as they are exchanged among all records"
                 raise Refused("missing", must, policy(column.name), column=column.name)
             if column.name in permuted or numeric == "*":
-                if "epsilon" in wanted:
+                if "epsilon" in of_numbers:
                     must = "be given if numbers are permuted, as their epsilon is infinite"
                     raise Refused("beta", must, "epsilon", column=column.name)
-                attributes.append(Numeric(column.name, "k_anonymous", **wanted))
+                attributes.append(Numeric(column.name, "k_anonymous", **of_numbers))
             else:
                 undecided.append(column.name)
         else:
@@ -190,9 +209,9 @@ def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
     if given == ["truthfulness"]:
         return {"truthfulness": asked["truthfulness"]}
     if given == ["epsilon"]:
-        return {"epsilon": arguments.limit("epsilon", asked["epsilon"])}
-    wanted = arguments.share("beta", asked["beta"])
-    least = 0.0 if min_beta is None else arguments.share("min_beta", min_beta)
+        return {"epsilon": checks.limit("epsilon", asked["epsilon"])}
+    wanted = checks.limit("beta", asked["beta"])
+    least = 0.0 if min_beta is None else checks.limit("min_beta", min_beta)
     return {"beta": max(wanted, least)}
 
 
@@ -202,7 +221,7 @@ def _policies(
     """Read what happens to missing values, by column; one word is for all columns."""
     must = "be one of raise, keep and category, or a dict of these by column"
     if isinstance(given, str):
-        word: Any = arguments.one_of("missing", given, MISSING)
+        word: Any = checks.one_of("missing", given, MISSING)
         return lambda _column: word
     if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
         raise RefusedType("missing", must, type(given).__name__)
@@ -213,7 +232,7 @@ def _policies(
             got = "one to keep or drop" if column in clear else "none of that name"
             raise Refused("missing", "be of a column that is protected", got, column=column)
         with about([column]):
-            found[column] = arguments.one_of("missing", given[key], MISSING)
+            found[column] = checks.one_of("missing", given[key], MISSING)
     return lambda column: found.get(column, "raise")
 
 
@@ -240,10 +259,12 @@ def _attribute(
         # Missing values are protected, too, if the file declares codes for them.
         if column.missing and missing == "raise":
             missing = "category"
+        # A missing category has no place in an order.
+        ordered = column.ordered and missing != "category"
         return Categorical(
             column.name,
             column.levels,
-            "randomized_response",
+            "geometric" if ordered else "randomized_response",
             missing=missing,
             categories_from_data=not column.declared,
             recode=dict.fromkeys(codes) or None,
@@ -260,6 +281,18 @@ def _attribute(
     return f"left out: no categories are declared; {cure}, and {more}"
 
 
+def _in_order(column: Column, missing: Missing) -> Column:
+    """Mark a column whose order matters; raise if its categories have none."""
+    if column.levels is None or not (column.declared or column.ordered):
+        must = "have declared categories, in their order, to be in `ordinal`"
+        raise Refused("", must, shown(column.type), column=column.name)
+    if column.missing or missing == "category":
+        must = "be raise or keep for a column in `ordinal`, as missing has no place in an order"
+        got = "codes for missing values" if column.missing else missing
+        raise Refused("missing", must, got, column=column.name)
+    return replace(column, ordered=True)
+
+
 def _in_its_type(column: Column, declared: Column | None) -> Column:
     """Give a column the categories of a codebook, as integers if the column holds integers."""
     if declared is None or declared.levels is None:
@@ -273,7 +306,10 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values
-    return replace(declared, type=column.type, holds="levels", levels=levels, declared=True)
+    return replace(
+        declared, type=column.type, holds="levels", levels=levels, declared=True,
+        ordered=column.ordered,
+    )  # fmt: skip
 
 
 def _read_codebook(path: str | Path) -> list[Column]:

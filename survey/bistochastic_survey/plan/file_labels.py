@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import about, shown
 from bistochastic_survey.plan.attributes import Attribute, named
 from bistochastic_survey.plan.labels import Label, Labels
+from bistochastic_survey.wording import about, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,10 +6,10 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from bistochastic.matrix_json import OLDER
+from bistochastic_survey.json_fields import OLDER
 
 if TYPE_CHECKING:
-    from bistochastic.matrix_json import Fields
+    from bistochastic_survey.json_fields import Fields
 
 # The version of plans that is written.
 VERSION = 1

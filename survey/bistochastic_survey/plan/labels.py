@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import _core, arguments
-from bistochastic.cached import cached
+from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, cut, shown
+from bistochastic_survey import checks
+from bistochastic_survey.cached import cached
+from bistochastic_survey.wording import Shown, cut, shown
 
 Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
@@ -48,7 +49,7 @@ class Labels(Shown):
         name = shown(name)
         if isinstance(given, str | bytes):
             raise RefusedType(name, must, type(given).__name__)
-        values = tuple(_plain(value) for value in arguments.items(name, must, given))
+        values = tuple(_plain(value) for value in checks.items(name, must, given))
         if not values:
             raise Refused(name, "hold at least one category", "none")
         kinds = {_KINDS.get(type(value)) for value in values}

@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
-from bistochastic import _core, arguments
-from bistochastic.cached import cached
+from bistochastic import Key
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic.formatting import prefix
+from bistochastic_survey import checks
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan import requirement as publisher
 from bistochastic_survey.plan.attributes import (
@@ -22,6 +22,7 @@ from bistochastic_survey.plan.attributes import (
     named,
     names,
 )
+from bistochastic_survey.wording import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic import KeySource
-    from bistochastic.progress import Progress
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.plan.attributes import Missing
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.file_labels import ColumnLabels, ValueLabels
     from bistochastic_survey.plan.preview import Preview
+    from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.options import EngineOptions
@@ -124,7 +125,7 @@ class Plan(_Fields):
         column_labels: Mapping[str, str] | None = None,
         value_labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> None:
-        listed = arguments.items("attributes", "be a list of attributes", attributes)
+        listed = checks.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "hold Categorical, Joint, Binned and Numeric"
@@ -199,6 +200,7 @@ class Plan(_Fields):
         min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
+        ordinal: Iterable[str] = (),
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
@@ -218,7 +220,15 @@ class Plan(_Fields):
 
         Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
         larger. Instead of beta you can request ``epsilon``, which no matrix then exceeds, or
-        ``truthfulness``, the probability that a reported value is the true one.
+        ``truthfulness``, the probability that a reported value is the true one. With both,
+        ``epsilon`` is for the categories and ``beta`` for the columns of ``numeric``.
+
+        If the order of categories matters, name the column in ``ordinal``: it gets a geometric
+        matrix, whose reported values are mostly near the true ones. Its categories must be declared
+        in their order. At the same epsilon, randomized response needs far fewer records: the
+        preview says so. So an ordered categorical of pandas and an ordered Arrow dictionary get a
+        geometric matrix without being named only if you do not request ``epsilon``, and if
+        ``missing`` adds no category, which has no place in an order.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. List columns to permute between records
@@ -250,6 +260,13 @@ class Plan(_Fields):
         >>> first = sv.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
+        >>> columns = {"sex": ["F", "M"], "income": float}
+        >>> sv.Plan.for_frame(columns, epsilon=1, beta=0.6, numeric=["income"]).attributes
+        (<Categorical `sex`, 2 categories: randomized_response, beta 0.839941>,
+         <Numeric `income`, permute by rank: k_anonymous, beta=0.6>)
+        >>> columns = {"health": ["bad", "fair", "good"]}
+        >>> sv.Plan.for_frame(columns, beta=0.6, ordinal=["health"]).attributes
+        (<Categorical `health`, 3 categories: geometric, beta 0.6>,)
         """
         import warnings
 
@@ -257,8 +274,8 @@ class Plan(_Fields):
 
         made = draft(
             schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness, min_beta=min_beta,
-            categories_from_data=categories_from_data, codebook=codebook, numeric=numeric,
-            keep=keep, drop=drop, missing=missing, name=name,
+            categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
+            numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
         for does, sentences in (
             ("leaves columns out", made.left_out),
@@ -367,7 +384,7 @@ class Plan(_Fields):
         >>> plan.has_records, round(plan.for_records(1000).beta, 6)
         (False, 0.23299)
         """
-        records = _core.as_whole("n", n, 1)
+        records = checks.whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
         return self._derived(bound)
 
@@ -496,7 +513,7 @@ class Plan(_Fields):
         self,
         frame: FrameT,
         *,
-        key: _core.Key | KeySource | None = None,
+        key: Key | KeySource | None = None,
         release_name: str | None = None,
         ids: Wave | str | None = None,
         shuffle: bool = False,
@@ -551,7 +568,7 @@ class Plan(_Fields):
         self,
         reader: object,
         *,
-        key: _core.Key | KeySource | None = None,
+        key: Key | KeySource | None = None,
         release_name: str | None = None,
         ids: Wave | str | None = None,
         unit_pseudonym: Mapping[str, str] | None = None,
@@ -686,7 +703,7 @@ class Plan(_Fields):
         self,
         record: Mapping[str, object],
         *,
-        key: _core.Key | KeySource,
+        key: Key | KeySource,
         id: int | str | bytes,
         allow_insecure: bool = False,
     ) -> dict[str, Any]:

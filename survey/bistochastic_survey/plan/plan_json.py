@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bistochastic import Matrix, _core, matrix_json
-from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
-from bistochastic.matrix_json import Here
+from bistochastic import Matrix, build
+from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
+from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import (
     Attribute,
@@ -34,11 +34,12 @@ from bistochastic_survey.plan.attributes import (
     make,
 )
 from bistochastic_survey.plan.bins import Bins
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bistochastic.matrix_json import Fields
+    from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.bins import Break
     from bistochastic_survey.plan.labels import Label
     from bistochastic_survey.plan.plan import Plan
@@ -49,8 +50,8 @@ VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
-# Each composite inside another adds three levels of JSON.
-_DEEPEST = 256
+# Up to here every double is an integer of its own.
+_EXACT = 2**53
 
 
 # From values to plain data.
@@ -59,17 +60,25 @@ _DEEPEST = 256
 def number(value: Any) -> Any:
     """Convert a parameter to plain data."""
     if isinstance(value, Matrix):
-        return matrix_json.plain(value)
+        return _matrix_data(value)
     if isinstance(value, list | tuple):
         return [number(item) for item in value]
-    numeric = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
-    return matrix_json.number(value) if numeric else value
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    beyond = type(value) is int and abs(value) > _EXACT
+    return (
+        str(value) if beyond or (isinstance(value, float) and not math.isfinite(value)) else value
+    )
+
+
+def _matrix_data(matrix: Matrix) -> Fields:
+    return dict(json.loads(matrix.to_json()))
 
 
 def _label(value: object) -> object:
     if value is None:
         return {"missing": True}
-    if type(value) is int and abs(value) > matrix_json.EXACT:
+    if type(value) is int and abs(value) > _EXACT:
         return {"integer": str(value)}
     return value
 
@@ -82,7 +91,7 @@ def attribute_data(attribute: Attribute) -> Fields:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
         if attribute.matrix is not None:
-            found["matrix"] = matrix_json.plain(attribute.matrix)
+            found["matrix"] = _matrix_data(attribute.matrix)
         found |= {"order": attribute.order or "none", "how": attribute.how}
         if attribute.grouped:
             if attribute.within is not None:
@@ -101,10 +110,10 @@ def attribute_data(attribute: Attribute) -> Fields:
         found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
     if attribute.groups is None:
         assert attribute.matrix is not None
-        found["matrix"] = matrix_json.plain(attribute.matrix)
+        found["matrix"] = _matrix_data(attribute.matrix)
     else:
         pairs = zip(attribute.groups.labels.values, attribute.groups.matrices, strict=True)
-        each = [{"value": _label(value), "matrix": matrix_json.plain(law)} for value, law in pairs]
+        each = [{"value": _label(value), "matrix": _matrix_data(law)} for value, law in pairs]
         found["groups"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
     if attribute.matrices[0].padding:
@@ -218,7 +227,7 @@ def _numbers(here: Here) -> Fields:
 def _matrix(here: Here, size: int | None) -> Matrix:
     """Read a matrix as :meth:`Matrix.to_json` writes it, or a family and a request."""
     if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
-        return matrix_json.read(here)
+        return _stored(here)
     here.keys(("family",), ("requested", "format", "version", "parameters", "parts"))
     for key in ("version", "parts"):
         if key in here:
@@ -226,8 +235,19 @@ def _matrix(here: Here, size: int | None) -> Matrix:
     family = here["family"].text()
     requested = _numbers(here["requested"]) if "requested" in here else {}
     if size is None:
-        size = _core.build(family, requested).size
+        size = build(family, **requested).size
     return make(family, size, requested)
+
+
+def _stored(here: Here) -> Matrix:
+    """Read a matrix as :meth:`Matrix.to_json` writes it; an error names its place in this file."""
+    try:
+        return Matrix.from_json(json.dumps(here.value, default=str))
+    except OutOfMemoryError:
+        raise
+    except Refused as error:
+        place = here.path if error.name == "text" else f"{here.path}.{error.name}"
+        raise Here(None, place).refuse(error.must, error.got) from None
 
 
 def _labels(here: Here) -> list[Any]:
@@ -413,11 +433,11 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
     return kind(attributes, name=name, keep=keep, **lists)
 
 
-def parse_json(text: object) -> Here:
+def parse_json(text: object) -> Any:
     """JSON as plain data: no name twice, no NaN, no other library's words."""
     if not isinstance(text, str):
         raise RefusedType("text", "be a string", type(text).__name__)
-    return Here(matrix_json.parsed(text, _DEEPEST)).plain()
+    return parsed(text)
 
 
 @cache
@@ -425,7 +445,8 @@ def schema() -> Fields:
     """Return the format as a JSON Schema (draft 2020-12), with the schema of a matrix inside it."""
     path = Path(__file__).parents[1] / "schemas" / "plan.json"
     found: Fields = json.loads(path.read_text(encoding="utf-8"))
-    found["$defs"]["matrix_file"] = matrix_json.schema()
+    matrix = resources.files("bistochastic") / "schemas" / "matrix.json"
+    found["$defs"]["matrix_file"] = json.loads(matrix.read_text(encoding="utf-8"))
     return found
 
 
@@ -433,7 +454,7 @@ def from_json(kind: type[P], text: str) -> P:
     """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    data = parse_json(text).value
+    data = parse_json(text)
     with _deep():
         return read(kind, data)
 

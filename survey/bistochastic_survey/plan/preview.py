@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import arguments, build, measures
-from bistochastic.formatting import down, prefix, shown, table, up
+from bistochastic import build, measures
+from bistochastic_survey import checks
 from bistochastic_survey.plan import published
 from bistochastic_survey.plan.definitions import epsilon as total
 from bistochastic_survey.plan.definitions import pooled, together
+from bistochastic_survey.wording import down, prefix, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -375,7 +376,7 @@ class Preview:
 
     def __init__(self, plan: Plan, records: int | None = None, design_effect: object = 1) -> None:
         self.plan, self.records = plan, records
-        self.design_effect = arguments.positive("design_effect", design_effect)
+        self.design_effect = checks.positive("design_effect", design_effect)
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import identity, kron, structure
-from bistochastic.formatting import cut, shown
 from bistochastic_survey.plan.attributes import Numeric
+from bistochastic_survey.wording import cut, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

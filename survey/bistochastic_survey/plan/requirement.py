@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic.formatting import down, exact, prefix, shown
+from bistochastic_survey import checks
 from bistochastic_survey.plan import definitions
+from bistochastic_survey.wording import down, exact, prefix, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
@@ -24,9 +24,9 @@ def limits(given: Mapping[str, object], must: str) -> dict[str, Any]:
     for name in [name for name in REQUIRED if name in given]:
         x = given[name]
         if name != "pooled":
-            found[name] = _core.as_real(name, must, x)
+            found[name] = checks.real(name, must, x)
         elif isinstance(x, tuple | list) and len(x) == 2:
-            found[name] = _core.as_whole(name, x[0], 1), _core.as_real(name, "be a number", x[1])
+            found[name] = checks.whole(name, x[0], 1), checks.real(name, "be a number", x[1])
         else:
             pair = "be (m, epsilon), a number of records and a bound"
             raise RefusedType("pooled", pair, type(x).__name__)

@@ -12,9 +12,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import Key, KeySource, _core
+from bistochastic import Key, KeySource
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, shown
+from bistochastic_survey import checks
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.release import waves
@@ -24,6 +24,7 @@ from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.units import drawn_by, replaced
 from bistochastic_survey.table.frames import opened
+from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,8 +153,8 @@ class BatchFunction(Shown):
         from bistochastic_survey.table.record_batches import id_kind
         from bistochastic_survey.table.schemas import declares
 
-        rows = _core.as_whole("records", records, 0)
-        most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
+        rows = checks.whole("records", records, 0)
+        most = None if rows_per_id is None else checks.whole("rows_per_id", rows_per_id, 1)
         for label, count in (("records", rows), ("rows_per_id", most or 0)):
             if count > MOST:
                 raise Refused(label, "be at most 2^53", shown(count))
@@ -214,7 +215,7 @@ def batch_function(
         twice = "none, so a row that is done twice gets two reported values"
         got = twice if key is None else type(key).__name__
         raise RefusedType("key", "be a KeySource", got)
-    if not _core.as_flag("allow_insecure", allow_insecure) and key.fingerprint == "insecure":
+    if not checks.flag("allow_insecure", allow_insecure) and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
     for attribute in plan._numeric:

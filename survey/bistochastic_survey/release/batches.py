@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.options import Options
     from bistochastic_survey.release.run import Piece
 from bistochastic.errors import Refused
-from bistochastic.formatting import Shown
+from bistochastic_survey.wording import Shown
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
 _TOGETHER = 8

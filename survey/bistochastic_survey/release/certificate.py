@@ -11,21 +11,21 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from bistochastic import measures
-from bistochastic.cached import cached
-from bistochastic.formatting import prefix, shown, table, visible, visible_lines
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import formats, plan_json, preview, published
 from bistochastic_survey.plan.attributes import Attribute, Numeric
 from bistochastic_survey.release import certificate_json
 from bistochastic_survey.release.units import Unit, drawn_by
 from bistochastic_survey.release.waves import ByIds
+from bistochastic_survey.wording import prefix, shown, table, visible, visible_lines
 
 if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
     from bistochastic import Matrix
-    from bistochastic.matrix_json import Fields
     from bistochastic.measures import Displacement
+    from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.definitions import Measures
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.report.html import Markup

@@ -12,17 +12,17 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
-from bistochastic.matrix_json import Here
 from bistochastic.measures import Displacement
+from bistochastic_survey.json_fields import Here
 from bistochastic_survey.plan import formats, plan_json
 from bistochastic_survey.release.units import Unit, drawn_by
 from bistochastic_survey.release.waves import ByIds
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bistochastic.matrix_json import Fields
+    from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
 
@@ -98,7 +98,7 @@ def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
 
 def read(cls: type[C], given: object) -> C:
     """Read the certificate of a string."""
-    data = plan_json.parse_json(given).value
+    data = plan_json.parse_json(given)
     must = "be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
         got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__

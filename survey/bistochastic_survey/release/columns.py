@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import cut, down, prefix, row, shown, up
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, recoded, solid
 from bistochastic_survey.table.frames import Undeclared, WrongType
 from bistochastic_survey.table.results import levels
+from bistochastic_survey.wording import cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
 from bistochastic_survey.plan import formats
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.frames import library
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

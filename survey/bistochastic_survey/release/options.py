@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Required, TypedDict
 
-from bistochastic import _core, backend
+from bistochastic import Key, backend
 from bistochastic.errors import Refused
-from bistochastic.formatting import shown
+from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release import units, waves
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ class Options:
     :class:`bistochastic_survey.release.batches.Stream` makes.
     """
 
-    key: _core.Key | None
+    key: Key | None
     release_name: str | None
     wave: waves.Wave | None
     shuffle: bool
@@ -64,7 +65,7 @@ class Options:
         """Read the options of ``protect``, under their names there."""
         plan._refuse_undecided()
         given = {"shuffle": shuffle, "allow_insecure": allow_insecure, "count_units": count_units}
-        flags = {name: _core.as_flag(name, value) for name, value in given.items()}
+        flags = {name: checks.flag(name, value) for name, value in given.items()}
         label = None if release_name is None else named("release_name", release_name)
         held = (
             None if key is None else backend.read_key(key, allow_insecure=flags["allow_insecure"])

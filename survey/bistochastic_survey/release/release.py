@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.embedded import certificate_of
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
     from os import PathLike
 
-    from bistochastic.estimate import Estimate, Quantity, Ratio
-    from bistochastic.progress import Progress
+    from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
     from bistochastic_survey.models.result import Regression
+    from bistochastic_survey.progress import Progress
 
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")

@@ -10,7 +10,6 @@ from bistochastic.backend import Ids as RecordIds
 from bistochastic.backend import read_key
 from bistochastic.backend import respond as respond_one
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import like
@@ -18,6 +17,7 @@ from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.waves import Ids
 from bistochastic_survey.table.arrays import Arrays
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

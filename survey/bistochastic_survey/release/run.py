@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import Key, backend, uniform
-from bistochastic.cached import cached
 from bistochastic.errors import Refused
+from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.attributes import Numeric, about
 from bistochastic_survey.release import waves
 from bistochastic_survey.release.certificate import BLOCK, Certificate

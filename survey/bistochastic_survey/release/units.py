@@ -14,9 +14,9 @@ import numpy as np
 
 from bistochastic import Key, backend
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, row, shown
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.waves import Ids, kind_of, kinds, read_ids
+from bistochastic_survey.wording import Shown, row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bistochastic import Key, _core, backend
+from bistochastic import Key, backend
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import Shown, prefix, row, shown, visible
+from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.table.frames import WrongType
+from bistochastic_survey.wording import Shown, prefix, row, shown, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,10 +215,10 @@ class Wave(Shown):
             raise Refused("after", must, "a string beyond these")
         read = {
             "column": named("column", self.column),
-            "redraw": _core.as_flag("redraw", self.redraw),
+            "redraw": checks.flag("redraw", self.redraw),
             "pseudonym": None if self.pseudonym is None else named("pseudonym", self.pseudonym),
-            "max_rows": _core.as_whole("max_rows", self.max_rows, 1),
-            "rerandomize_numeric": _core.as_flag("rerandomize_numeric", self.rerandomize_numeric),
+            "max_rows": checks.whole("max_rows", self.max_rows, 1),
+            "rerandomize_numeric": checks.flag("rerandomize_numeric", self.rerandomize_numeric),
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import structure
-from bistochastic.formatting import shown
 from bistochastic_survey.plan.attributes import Binned
 from bistochastic_survey.plan.published import certain, missing_is_seen
 from bistochastic_survey.report.sentences import category
 from bistochastic_survey.report.suspicion import percent, percent_down
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from bistochastic import Matrix

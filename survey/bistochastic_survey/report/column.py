@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bistochastic import measures
-from bistochastic.formatting import down, shown, spoken, up
 from bistochastic_survey.plan import preview
 from bistochastic_survey.plan.published import certain
 from bistochastic_survey.report.actions import truthful, weakest
@@ -16,6 +15,7 @@ from bistochastic_survey.report.html.pictures import LARGEST
 from bistochastic_survey.report.precision import Precision, precision
 from bistochastic_survey.report.sentences import becomes, categories, category, names, said
 from bistochastic_survey.report.suspicion import STATED, even_odds, odds
+from bistochastic_survey.wording import down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,13 +88,13 @@ class Column:
     def least(self) -> tuple[str, str]:
         """Name the family, and the smallest beta of a category with that category."""
         each = self.measured
-        family = each.family if self.attribute.groups is not None else spoken(each.family)
+        family = each.family if self.attribute.groups is not None else _spoken(each.family)
         found: list[tuple[float, str]] = []
         for matrix in () if self.law is None else self.coded.matrices:
             lines = measures.lines(matrix, [])
             if lines is None:
                 return family, "–"
-            beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
+            beta, _ = measures.line_betas(matrix, lines)
             same = beta >= matrix.beta * (1 - 2**-44)
             name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
             found.append((min(beta, matrix.beta), name))
@@ -159,7 +159,7 @@ class Column:
         strata = self.attribute.groups
         header = [shown(strata.column), "Family", "1% becomes", "10% becomes", "Beta", "Epsilon"]
         rows = [
-            [element("code", shown(value)), spoken(matrix.family),
+            [element("code", shown(value)), _spoken(matrix.family),
              *becomes(odds(matrix), TABLED), down(matrix.beta, 4), epsilon(matrix.epsilon)]
             for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
         ]  # fmt: skip
@@ -231,3 +231,15 @@ def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]
         together = " together" * (len(column.attribute.columns) > 1)
         found.setdefault(row, []).append(column.name + together)
     return [[said(", ".join(columns)), *map(said, row)] for row, columns in found.items()]
+
+
+# Families whose names are not words once the underscores are gone.
+_SPOKEN = {
+    "gibbs": "Gibbs", "k_anonymous": "k-anonymous", "kron": "Kronecker product",
+    "mix": "mixture", "t_transform": "T-transform",
+}  # fmt: skip
+
+
+def _spoken(family: str) -> str:
+    """Write the name of a family in words."""
+    return _SPOKEN.get(family, family.replace("_", " "))

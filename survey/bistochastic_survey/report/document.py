@@ -13,15 +13,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core, arguments
 from bistochastic.errors import Refused
-from bistochastic.formatting import down, exact, prefix, shown
-from bistochastic.progress import watched
+from bistochastic_survey import checks
 from bistochastic_survey.files import atomic
 from bistochastic_survey.plan import preview
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.definitions import in_words, pooled
 from bistochastic_survey.plan.published import certain, protected, unprotected
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.actions import attribute_deed
@@ -40,6 +39,7 @@ from bistochastic_survey.report.sentences import (
     said,
 )
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
+from bistochastic_survey.wording import down, exact, prefix, shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -82,13 +82,13 @@ def write_report(
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = validate_html_path(path)
-    effect = arguments.positive("design_effect", design_effect)
+    effect = checks.positive("design_effect", design_effect)
     if isinstance(date, datetime.date):
         date = date.isoformat()
     given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
     cover = {name: named(name, text) for name, text in given.items() if text is not None}
     if records is not None:
-        records = _core.as_whole("records", records, 1)
+        records = checks.whole("records", records, 1)
         plan = plan.for_records(records)
     with watched("writing the report"):
         text = Report(plan, certificate, records, effect, cover).page()
@@ -97,7 +97,7 @@ def write_report(
 
 def validate_html_path(path: str | PathLike[str]) -> Path:
     """Return a path to write a page to."""
-    target = Path(_core.as_path("path", path))
+    target = Path(checks.path("path", path))
     if target.suffix.lower() not in (".html", ".htm"):
         got = shown(target.suffix) if target.suffix else "no ending"
         raise Refused("path", "end in .html", got)

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from bistochastic import Matrix
-from bistochastic.formatting import down, up
 from bistochastic_survey.report.html import heat
 from bistochastic_survey.report.html.pictures import LARGEST
+from bistochastic_survey.wording import down, up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

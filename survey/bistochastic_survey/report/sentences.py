@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bistochastic.formatting import shown, up
 from bistochastic_survey.report.html import Markup, element, join
 from bistochastic_survey.report.suspicion import STATED, after, percent
+from bistochastic_survey.wording import shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan.labels import EXACT, spelled_as
 from bistochastic_survey.table.frames import Undeclared, WrongType, distinct
@@ -53,12 +52,11 @@ def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None
     """
     plain = values.dtype.newbyteorder("=")
     values = solid(values, plain)
-    if plain.itemsize == dtype.itemsize:
-        unsigned = values.view(f"u{plain.itemsize}")
-        # As unsigned, a negative number is larger than any size that its type counts.
-        good = not len(values) or int(unsigned.max()) < size
-        return values.view(dtype) if good else None
-    return _core.plan_recode(values, size, dtype)
+    # As unsigned, a negative number is larger than all that its type counts.
+    most = min(size - 1, int(np.iinfo(plain).max))
+    if len(values) and int(values.view(f"u{plain.itemsize}").max()) > most:
+        return None
+    return values.view(dtype) if plain.itemsize == dtype.itemsize else values.astype(dtype)
 
 
 def check(unknown: Mask, missing: Mask | None) -> None:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.errors import RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.table import arrays, arrow_cells
 from bistochastic_survey.table.arrow_cells import is_string, memory, nulls, value_type, whole
 from bistochastic_survey.table.frames import Frame
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

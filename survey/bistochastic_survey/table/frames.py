@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
+from bistochastic_survey.cached import cached
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bistochastic.errors import RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.table.arrow_cells import is_string, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable, PlacedTable
 from bistochastic_survey.table.frames import distinct, unchanged
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import shown
 from bistochastic_survey.table import frames
 from bistochastic_survey.table.frames import library
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

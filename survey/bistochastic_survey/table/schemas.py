@@ -26,8 +26,9 @@ class Column:
     """A column before any row of it is protected.
 
     ``levels`` are its categories, None if they are unknown. They are ``declared`` if the type lists
-    them, and otherwise happen to occur in the data. A statistical file also has a ``label`` of the
-    column, ``texts`` for values, and codes for ``missing`` values.
+    them, and otherwise happen to occur in the data. They are ``ordered`` if the type says so: an
+    ordered categorical of pandas, or an ordered dictionary of Arrow. A statistical file also has a
+    ``label`` of the column, ``texts`` for values, and codes for ``missing`` values.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column:
     type: str
     levels: tuple[Any, ...] | None = None
     declared: bool = False
+    ordered: bool = False
     label: str | None = field(default=None, repr=False)
     texts: tuple[tuple[Any, str], ...] = field(default=(), repr=False)
     missing: tuple[Any, ...] = field(default=(), repr=False)
@@ -67,7 +69,10 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
             declared = _enum_of_polars(native, name)
             levels = declared or (() if isinstance(frame, nw.LazyFrame) else
                                   _categories(frame[name]))  # fmt: skip
-            found.append(Column(name, "levels", word, levels or None, declared is not None))
+            # Narwhals reads an ordered categorical of pandas as an Enum.
+            ordered = isinstance(dtype, nw.Enum) if not declares else _is_ordered(native, name)
+            known = declared is not None
+            found.append(Column(name, "levels", word, levels or None, known, ordered and not known))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
             found.append(Column(name, "integers", word))
         elif dtype.is_float():
@@ -102,6 +107,13 @@ def declares(schema: pa.Schema, name: str) -> bool:
     from bistochastic_survey.table.arrow_cells import is_declared
 
     return is_declared(schema.field(name).type) or _enum_of_polars(schema, name) is not None
+
+
+def _is_ordered(native: Any, name: str) -> bool:
+    """Whether a column is an ordered dictionary of Arrow."""
+    if module_of(native) != "pyarrow":
+        return False
+    return bool(getattr(getattr(native, "schema", native).field(name).type, "ordered", False))
 
 
 def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:

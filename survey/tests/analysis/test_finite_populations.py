@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import bistochastic_survey as sv
-from bistochastic.estimate import Quantity
+from bistochastic_survey.analysis.quantities import Quantity
 from folded import designed
 
 CLEAR = sv.Plan([sv.Categorical("kind", ["E", "H", "M"], "identity")], keep="*", units=[])

@@ -489,7 +489,7 @@ def test_fieller_is_unbounded_where_the_denominator_may_be_zero() -> None:
 
 def test_fieller_covers_near_zero_denominators() -> None:
     # False alarm below 1e-6: a binomial of 2000 at 0.95 is below 0.92 with less than that.
-    from bistochastic.estimate.quantities import Ratio
+    from bistochastic_survey.analysis.quantities import Ratio
 
     rng = np.random.default_rng(7)
     for below in (0.0, 0.5, 1.0, 3.0, 10.0):

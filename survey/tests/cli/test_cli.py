@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import down
 from bistochastic_survey import __main__, cli
+from bistochastic_survey.wording import down
 
 
 def run(*arguments: str) -> str:
@@ -166,7 +166,7 @@ def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
     plan = sv.Plan([sv.Categorical("a", ["x", "y"], "uniform"), sv.Numeric("b", "uniform")])
     (tmp_path / "plan.toml").write_text(plan.to_toml())
     (tmp_path / "in.csv").write_text("a,b\nx,1\ny,2\n")
-    words = ["-m", "bistochastic", "protect", "in.csv", "out.csv", "--plan", "plan.toml"]
+    words = ["-m", "bistochastic_survey", "protect", "in.csv", "out.csv", "--plan", "plan.toml"]
     done = subprocess.run([sys.executable, "-X", "importtime", *words], cwd=tmp_path,
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert "pyarrow.lib" in done.stderr
@@ -229,7 +229,7 @@ sys.meta_path.insert(0, Finder())
 def test_ctrl_c_ends_the_command_quietly(tmp_path: Path, script: bool) -> None:
     # A command that runs imports it.
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
-    words = [sys.executable, "-m", "bistochastic"]
+    words = [sys.executable, "-m", "bistochastic_survey"]
     if script:
         words = [shutil.which("bistochastic", path=sysconfig.get_path("scripts")) or ""]
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])

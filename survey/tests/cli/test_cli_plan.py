@@ -178,4 +178,8 @@ def test_epsilon_in_the_place_of_beta(tmp_path: Path) -> None:
     assert all(0 <= 1.5 - each.epsilon < 1e-9 for each in plan.by_attribute.values())
     assert sv.Plan.from_toml(run(*words)) == sv.Plan.from_toml(run(*words, "--beta", "0.6"))
     done = invoke(*words, "--epsilon", "1", "--beta", "0.5")
-    assert "`beta` must be given, or epsilon or truthfulness; got beta and epsilon" in done.stderr
+    assert "`numeric` must name columns for beta if epsilon is given, too; got none" in done.stderr
+    plan = sv.Plan.from_toml(run(*words, "--epsilon", "1", "--ordinal", "town"))
+    assert [a.matrix.family for a in plan._coded if a.matrix] == [
+        "randomized_response", "geometric",
+    ]  # fmt: skip

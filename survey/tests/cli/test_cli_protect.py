@@ -361,7 +361,7 @@ def test_an_error_late_in_the_file_leaves_the_old_one(
 
 
 def started(folder: Folder, out: str, *more: str, **options: Any) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "bistochastic", "protect", "in.parquet", out]
+    words = [sys.executable, "-m", "bistochastic_survey", "protect", "in.parquet", out]
     return subprocess.Popen(
         [*words, "--plan", "plan.toml", *more],
         cwd=folder.path,

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import shown, table, visible
 from bistochastic_survey.cli import main
+from bistochastic_survey.wording import shown, table, visible
 from folded import tabulated
 
 # ESC, BEL, a backspace, a C1 control, marks of direction, an isolate, a zero-width space and
@@ -237,12 +237,16 @@ def test_a_foreign_certificate_is_shown_harmlessly(folder: Path) -> None:
         harmless(shown_as)
 
 
-def test_progress_is_harmless() -> None:
-    from bistochastic.progress import _Work
+def test_progress_of_the_toolkit_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bistochastic_survey import progress
 
-    work = _Work(EVIL)
-    work.note = EVIL
-    harmless(work.line)
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(progress, "_has_place", lambda _asked: True)
+    monkeypatch.setattr(progress, "_draw", lambda state, _over, _delay: drawn.append(state))
+    with progress.steps() as tell:
+        tell(EVIL, 0.5)
+    assert drawn[0]["completed"] == 0.5
+    harmless(drawn[0]["description"])
 
 
 def test_data_on_a_screen_are_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import up
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
+from bistochastic_survey.wording import up
 from cli.test_cli_protect import KEY, Folder, people, plan_of, write_csv
 
 
@@ -53,7 +53,7 @@ def test_a_file_of_any_name_has_a_certificate(tmp_path: Path) -> None:
 PAUSED = """
 import sys, time
 from pathlib import Path
-from bistochastic import cli
+from bistochastic_survey import cli
 from bistochastic_survey.files.atomic import Whole
 folder, own, rename = Path(sys.argv[1]), sys.argv[2], Whole.rename
 def slow(self, part):

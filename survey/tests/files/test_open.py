@@ -184,6 +184,38 @@ def test_verify_says_what_is_right(folder: Path, form: str) -> None:
     assert run("verify", path, "--certificate", own).exit_code == 0
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_verify_returns_the_certificate(folder: Path, form: str) -> None:
+    path = folder / form / f"out.{form}"
+    found = sv.verify(path, plan=plan_of())
+    assert found == sv.open(path).certificate
+    assert found.files
+    with pytest.raises(ValueError, match="got one whose matrix of `sex` differs"):
+        sv.verify(path, plan=plan_of(2.0))
+    # Elsewhere, the certificate is given.
+    path.with_name(f"{path.name}.certificate.json").unlink()
+    assert sv.verify(str(path), certificate=found) == found
+    with path.open("ab") as file:
+        file.write(b"F")
+    with pytest.raises(ValueError, match="`path` must be a file of its certificate; got one that"):
+        sv.verify(path, certificate=found)
+
+
+def test_verify_refuses_what_it_cannot_read(folder: Path) -> None:
+    path: Any = folder / "csv" / "out.csv"
+    bad: Any = {"records": 300}
+    with pytest.raises(ValueError, match="`path` must be a file; got none at "):
+        sv.verify(folder / "none.csv")
+    with pytest.raises(TypeError, match="`certificate` must be a Certificate; got dict"):
+        sv.verify(path, certificate=bad)
+    with pytest.raises(TypeError, match="`plan` must be a Plan; got dict"):
+        sv.verify(path, plan=bad)
+    with pytest.raises(ValueError, match=r"`decimal` must be \. or ,; got x"):
+        sv.verify(path, decimal="x")
+    with pytest.raises(TypeError, match="`path` must be"):
+        sv.verify(3)  # type: ignore[arg-type]
+
+
 def altered(change: str) -> pa.Table:
     table = plan_of().protect(people()).data
     if change == "rows":
@@ -212,6 +244,9 @@ def test_verify_reads_the_contents(tmp_path: Path, change: str, got: str) -> Non
     assert done.exit_code == 1
     assert got in done.stderr
     assert "Secret" not in done.output
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the sentence is compared
+        sv.verify(tmp_path / "out.parquet")
+    assert str(error.value).replace("`path`", "`file`") in done.stderr
 
 
 def test_verify_warns_if_bytes_were_not_compared(folder: Path) -> None:

@@ -172,7 +172,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "from_json.plan": lambda s: plans.SIMPLE,
     "allocate.sizes": _of("[2, 3, 12]", "[5]", "[1, 2]"),
     "allocate.weights": _of("[1, 2, 0.5]", "None", "[0, 1, 1]"),
-    **dict.fromkeys(("kron.matrices", "matrices"), lambda s: s.same()),
+    **dict.fromkeys(
+        ("kron.matrices", "matrices", "guarantee.individuals"), lambda s: s.same()
+    ),
     "text": lambda s: s.rng.choice(
         [files.exchanged(s.rng, f"{s.matrix()}.to_json()"), plans.text(s.rng)]
     ),
@@ -198,7 +200,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "classes": _of("True", "False", "np.True_"),
     **dict.fromkeys((
         "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
-        "categories_from_data", "allow_shift", "allow_invertible", "back",
+        "categories_from_data", "allow_shift", "allow_invertible", "back", "guarantee.joint",
     ), _of("True", "False")),
     "design_effect": _of("1", "2.5", "0.5", "1e-300", "1e300"),
     "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),
@@ -358,6 +360,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         "pa.schema({'sex': pa.bool_()})",
     ]),
     "for_frame.keep": _of("['region']", "[]", "'*'"),
+    "for_frame.ordinal": _of("[]", "[]", "['sex']", "['income']"),
     "for_frame.numeric": _of("['income']", "[]", "'*'", "['sex']"),
     "undecided": _of("[]", "['income']", "'*'"),
     "for_frame.name": _of("'survey'"),

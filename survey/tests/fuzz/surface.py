@@ -38,6 +38,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Entry": lambda s: (
         f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']"
     ),
+    "Guarantee": lambda s: f"bs.guarantee([{s.matrix()}], individuals={s.matrix()})",
     "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
     "TTransforms": lambda s: (
         "(lambda p: bs.theory.t_transforms(p, [Fraction(sum(p), len(p))] * len(p)))"

@@ -141,6 +141,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "min_beta": _one("0.1", "0"),
     "drop": _one("id", "x", "id,x"),
     "numeric": _one("age", "*", "x", "age,id"),
+    "ordinal": _one("sex", "age", "x", "sex,town"),
     "missing": _one("raise", "keep", "category", "x"),
     "name": _one("survey"),
     "release_name": _one("w"),

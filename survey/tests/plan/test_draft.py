@@ -378,6 +378,88 @@ def test_a_plan_by_epsilon(epsilon: float) -> None:
     assert plan.epsilon == pytest.approx(3 * epsilon)
 
 
+def test_epsilon_is_for_categories_and_beta_for_numbers() -> None:
+    schema = {"sex": ["F", "M"], "age": int, "income": float, "hh": int}
+    plan = sv.Plan.for_frame(schema, epsilon=1, beta=0.6, numeric=["age", "income"], drop=["hh"])
+    sex, age, income = plan.attributes
+    assert sex == sv.Plan.for_frame({"sex": ["F", "M"]}, epsilon=1).attributes[0]
+    assert age == sv.Plan.for_frame({"age": int}, beta=0.6, numeric="*").attributes[0]
+    assert isinstance(income, sv.Numeric)
+    bound = plan.for_records(1000)
+    assert bound.by_attribute["sex"].epsilon <= 1
+    assert bound.by_attribute["age"].beta is not None
+    assert bound.by_attribute["age"].beta >= 0.6
+    assert sv.Plan.from_toml(plan.to_toml()) == plan
+    starred = sv.Plan.for_frame(schema, epsilon=1, beta=0.6, numeric="*")
+    assert len(starred.attributes) == 4
+
+
+HEALTH = ["bad", "fair", "good", "best"]
+
+
+def families(plan: sv.Plan) -> dict[str, str]:
+    return {a.columns[0]: a.matrix.family for a in plan._coded if a.matrix is not None}
+
+
+@pytest.mark.parametrize("target", [{"beta": 0.6}, {"epsilon": 1}, {"truthfulness": 0.5}])
+def test_categories_whose_order_matters_get_a_geometric_matrix(target: dict[str, Any]) -> None:
+    schema = {"sex": ["F", "M"], "health": HEALTH}
+    plan = sv.Plan.for_frame(schema, ordinal=["health"], **target)
+    assert families(plan) == {"sex": "randomized_response", "health": "geometric"}
+    assert plan.attributes[1].categories == tuple(HEALTH)  # type: ignore[union-attr]
+    row = plan.attributes[1].matrix.row(0)  # type: ignore[union-attr]
+    assert (np.diff(row) < 0).all()
+    health = plan.by_attribute["health"]
+    assert health.beta is not None
+    assert health.beta >= target.get("beta", 0)
+    assert health.epsilon <= target.get("epsilon", np.inf)
+
+
+def test_a_codebook_gives_the_order_of_codes(tmp_path: Path) -> None:
+    book = tmp_path / "b.toml"
+    book.write_text("health = [3, 1, 2]\n")
+    schema = pa.schema({"health": pa.int8()})
+    plan = sv.Plan.for_frame(schema, beta=0.6, codebook=book, ordinal=["health"])
+    assert families(plan) == {"health": "geometric"}
+    assert plan.attributes[0].categories == (3, 1, 2)  # type: ignore[union-attr]
+
+
+def test_an_ordered_type_needs_no_name() -> None:
+    ordered = pd.DataFrame({"health": pd.Categorical(["bad", "good"] * 5, HEALTH, ordered=True)})
+    loose = pd.DataFrame({"health": pd.Categorical(["bad", "good"] * 5, HEALTH)})
+    options: Any = {"beta": 0.6, "categories_from_data": True}
+    plan = sv.Plan.for_frame(ordered, **options)
+    assert families(plan) == {"health": "geometric"}
+    assert plan.attributes[0].categories == tuple(HEALTH)  # type: ignore[union-attr]
+    assert plan == sv.Plan.for_frame(ordered, ordinal=["health"], **options)
+    assert families(sv.Plan.for_frame(loose, **options)) == {"health": "randomized_response"}
+    # Arrow has the same order; an Enum is often used without one.
+    for kind, family in ((True, "geometric"), (False, "randomized_response")):
+        column = pa.DictionaryArray.from_arrays([0, 2] * 5, HEALTH, ordered=kind)
+        table = pa.table({"health": column})
+        assert families(sv.Plan.for_frame(table, **options)) == {"health": family}
+    enum = polars_frame().select("degree")
+    assert families(sv.Plan.for_frame(enum, beta=0.6)) == {"degree": "randomized_response"}
+    named = sv.Plan.for_frame(enum, beta=0.6, ordinal=["degree"])
+    assert families(named) == {"degree": "geometric"}
+    # Missing has no place in an order, and at an epsilon the order costs too much.
+    plan = sv.Plan.for_frame(ordered, missing="category", **options)
+    assert families(plan) == {"health": "randomized_response"}
+    plan = sv.Plan.for_frame(ordered, epsilon=1, categories_from_data=True)
+    assert families(plan) == {"health": "randomized_response"}
+
+
+def test_the_order_of_values_that_occur_is_none() -> None:
+    must = "must have declared categories, in their order, to be in `ordinal`"
+    for frame in (
+        pd.DataFrame({"health": ["bad", "good", "fair"] * 5}),
+        pd.DataFrame({"health": pd.Categorical(["bad", "good"] * 5, HEALTH)}),
+        pl.DataFrame({"health": ["bad", "good"] * 5}, schema={"health": pl.Categorical}),
+    ):
+        with pytest.raises(ValueError, match=must):
+            sv.Plan.for_frame(frame, beta=0.6, categories_from_data=True, ordinal=["health"])
+
+
 def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,old\n")
     must = "must be integers, as the column holds integers"
@@ -395,12 +477,27 @@ def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) 
         ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
         ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
         ({"age": int}, {"min_beta": float("nan")}, "`min_beta` must be from 0 to 1; got NaN"),
-        ({"age": int}, {"epsilon": 1}, "or truthfulness; got beta and epsilon"),
+        ({"sex": ["F"]}, {"epsilon": 1},
+         "`numeric` must name columns for beta if epsilon is given, too; got none"),
+        ({"age": int}, {"truthfulness": 1}, "or truthfulness; got beta and truthfulness"),
+        ({"age": int}, {"epsilon": 1, "numeric": ["age"], "min_beta": 0.7},
+         "`min_beta` must be given with beta; got epsilon"),
+        ({"age": int}, {"ordinal": ["age"]},
+         "column `age`: must have declared categories, in their order, to be in `ordinal`; got "
+         "int"),
+        ({"name": str}, {"ordinal": ["name"]}, "to be in `ordinal`; got str"),
+        ({"sex": ["F"]}, {"ordinal": ["age"]}, "column `age`: must be in `schema`"),
+        ({"sex": ["F"]}, {"ordinal": "sex"}, "`ordinal` must be a list of names; got str"),
+        ({"sex": ["F"]}, {"ordinal": ["sex"], "drop": ["sex"]},
+         "column `sex`: must be named once; got `ordinal` and `drop`"),
+        ({"sex": ["F"]}, {"ordinal": ["sex"], "missing": "category"},
+         "column `sex`: `missing` must be raise or keep for a column in `ordinal`, as missing has "
+         "no place in an order; got category"),
         ({"age": int}, {"beta": None, "epsilon": float("nan")}, "must be at least 0; got NaN"),
         ({"name": str}, {"numeric": ["name"]}, "column `name`: must hold numbers without"),
         ({"sex": [1, 2]}, {"numeric": ["sex"]}, "`numeric`; got declared categories"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_first_plan_is_refused(
     schema: Any, options: dict[str, Any], sentence: str
 ) -> None:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.errors import GuaranteeError
-from bistochastic.formatting import up
 from bistochastic_survey.plan import plan_json
+from bistochastic_survey.wording import up
 
 loose: Any = bs
 jsonschema = pytest.importorskip("jsonschema")

@@ -202,7 +202,7 @@ def run_script(path: Path, *words: str, **changes: str) -> subprocess.CompletedP
 def test_spark_connect(options: dict[str, Any], release: Any, tmp_path: Path) -> None:
     pytest.importorskip("grpc")
     pq.write_table(people(world.ROWS), tmp_path / "in.parquet")
-    script = ROOT / "tests" / "engine_connect.py"
+    script = ROOT / "survey" / "tests" / "engine_connect.py"
     done = run_script(script, str(tmp_path), options["key"].place)
     assert world.rows_of(pq.read_table(tmp_path / "out")) == release
     records, caught = done.stdout.splitlines()[-2:]

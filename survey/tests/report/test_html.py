@@ -153,7 +153,11 @@ def test_every_picture_is_a_table_that_is_read_aloud() -> None:
         assert f'<th scope="col"><span>{name}</span></th>' in page
 
 
-def test_the_package_is_imported_without_it() -> None:
-    code = "import sys, bistochastic; print([m for m in sys.modules if 'bistochastic.markup' in m])"
+def test_a_table_is_protected_without_it() -> None:
+    code = (
+        "import sys, bistochastic_survey as sv\n"
+        "sv.Plan([sv.Categorical('x', ['a', 'b'], 'uniform')]).protect({'x': ['a']})\n"
+        "print([m for m in sys.modules if m.startswith('bistochastic_survey.report')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.formatting import down
 from bistochastic_survey import cli
 from bistochastic_survey.report import column, precision, suspicion
+from bistochastic_survey.wording import down
 
 SECRETS = ["Zebedee-7Q", "qxj-income-918273", "Plutonium Street 4"]
 NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>", "a&b"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bistochastic.estimate import quantiles
-from bistochastic.estimate.intervals import confidence_of, fieller, mean_bounds
+from bistochastic.estimate import fieller, mean_bounds
 from bistochastic.formatting import Shown
+from bistochastic_survey.analysis.request import between
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,12 +53,12 @@ class Quantity(Shown):
         """Return lower and upper bounds, cut to the possible values of the quantity.
 
         They are Student's with :attr:`degrees`. For counts without weights they are the bounds of
-        :meth:`Estimate.interval`, which hold for few records, too.
+        :meth:`bistochastic.estimate.Estimate.interval`, which hold for few records, too.
 
         >>> Quantity("mean", 2.5, 0.1, 400, "fixed").interval(0.9)
         (2.335..., 2.664...)
         """
-        low, high = self._bounds(1 - confidence_of(confidence))
+        low, high = self._bounds(1 - between("confidence", confidence))
         least, most = self._limits
         return min(max(low, least), most), max(min(high, most), least)
 
@@ -67,7 +67,7 @@ class Quantity(Shown):
             return self._counted(alpha, *self._ends)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
-        away = quantiles.student(alpha, self.degrees) * self.standard_error
+        away = _student(alpha, self.degrees) * self.standard_error
         return self.value - away, self.value + away
 
     def _counted(self, alpha: float, *ends: float) -> tuple[float, float]:
@@ -116,9 +116,9 @@ class Ratio(Quantity):
         >>> [tuple(round(x, 4) for x in part) for part in r.region()]
         [(0.438, 0.5636)]
         """
-        alpha = 1 - confidence_of(confidence)
+        alpha = 1 - between("confidence", confidence)
         if self.degrees >= 1 and all(math.isfinite(x) for x in self._variances):
-            t = quantiles.student(alpha, self.degrees)
+            t = _student(alpha, self.degrees)
             top, nn, nd = (np.array([x]) for x in (self.numerator, *self._variances[:2]))
             ends = fieller(top, self.denominator, nn, nd, self._variances[2], t)
             low, high, bounded = (each.item() for each in ends)
@@ -154,6 +154,15 @@ class Ratio(Quantity):
         if self.is_bounded():
             return super()._said()
         return "95% unbounded: what it is a share of may be 0"
+
+
+def _student(alpha: float, degrees: float) -> float:
+    """Return the distance from 0 that Student's t exceeds with probability ``alpha``."""
+    from scipy import special
+
+    if math.isinf(degrees):
+        return float(-special.ndtri(alpha / 2))
+    return float(-special.stdtrit(degrees, alpha / 2))
 
 
 def _described(value: str, found: Quantity) -> str:

@@ -1,0 +1,520 @@
+"""Records as categories: a column of N records permuted or averaged by a matrix over them.
+
+The matrix is never formed. An order is an array of rows: ``order[i]`` is the row at place ``i``.
+
+With ``order="rank"`` neighbours have similar values, so a beta in ``log2 N`` overstates what is
+hidden. :func:`displacement` says how far a value moves, from the matrix alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from bistochastic import _core, arguments, linear, structure
+from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
+from bistochastic.formatting import Shown, down, percent
+from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bistochastic.arguments import Array
+    from bistochastic.matrix import Matrix
+
+    Places = NDArray[np.int64]
+
+Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
+
+# Bytes of a row that the core moves as they are; other rows are moved by number.
+_WIDTHS = (1, 2, 4, 8)
+# Size up to which a rank is found by singular values.
+_SINGULAR_VALUES = 2048
+# Size up to which a matrix without a structure is looked at entry by entry.
+_DENSE = 4096
+# The most moves that are told apart: about half a GB and a second while they are counted.
+_MOVES = 1 << 24
+
+
+def permute(
+    matrix: Matrix,
+    values: object,
+    *,
+    order: Order,
+    key: _core.Key | None,
+    stream: str | None,
+    allow_shift: bool,
+) -> np.ndarray:
+    """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
+    size = matrix.size
+    values = _records(values, size)
+    rows = _order(matrix, values, order, key, stream)
+    # A row of a few bytes is moved without knowing what they are.
+    if values.dtype.kind not in "OT" and _width(values) in _WIDTHS:
+        if rows is None:
+            return _moved(matrix, values, key, stream, allow_shift)
+        out = np.empty(values.shape, _plain(values.dtype))
+        out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
+        return out
+    origins = _core.origins(matrix, allow_shift, key, stream)
+    places = origins
+    if rows is not None:
+        places = np.empty(size, dtype=np.int64)
+        places[rows] = rows[origins]
+    moved = np.empty(values.shape, _plain(values.dtype))
+    moved[...] = values[places]
+    _one_nan(moved)
+    return moved
+
+
+def _records(values: object, size: int) -> np.ndarray:
+    """Read values of any type, with a row for each of this many records."""
+    must = "be an array or a list with a row for each record"
+    found = arguments.array("values", must, values)
+    if not found.ndim:
+        got = "a single number" if isinstance(values, np.ndarray) else type(values).__name__
+        raise RefusedType("values", must, got)
+    if found.dtype.kind == "V":
+        raise RefusedType("values", must, "records with fields of their own")
+    if len(found) != size:
+        raise Refused("values", f"be one for each of the {size} individuals", len(found))
+    return found
+
+
+def _plain(dtype: np.dtype) -> np.dtype:
+    """Return the type without the notes that it may hold."""
+    return dtype if dtype.kind == "T" else np.dtype(dtype.str)
+
+
+def _one_nan(values: np.ndarray) -> None:
+    """Write every NaN in the same way: the bits of a NaN can hold something."""
+    if values.dtype.kind in "fc":
+        values[np.isnan(values)] = np.nan
+
+
+def _width(values: np.ndarray) -> int:
+    return int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
+
+
+def _moved(
+    matrix: Matrix,
+    values: np.ndarray,
+    key: _core.Key | None,
+    stream: str | None,
+    allow_shift: bool,
+) -> np.ndarray:
+    size = len(values)
+    packed = np.require(values, requirements=["C", "A"])
+    _core.require_memory("permute", 1, size, _width(values))
+    out = np.empty(packed.shape, dtype=packed.dtype.str)
+    # As unsigned integers, whatever they mean.
+    kind = f"u{_width(values)}"
+    given, made = (x.reshape(-1).view(np.uint8).view(kind) for x in (packed, out))
+    _core.permute_into(matrix, given, made, allow_shift, key, stream)
+    _one_nan(out)
+    return out
+
+
+def average(
+    matrix: Matrix,
+    values: object,
+    *,
+    order: Order,
+    allow_invertible: bool,
+    key: _core.Key | None,
+    stream: str | None,
+) -> Array:
+    """Compute ``P.T @ values``, with the records in ``order``."""
+    if not allow_invertible:
+        _refuse_invertible(matrix)
+    numbers = _numbers(_records(values, matrix.size))
+    rows = _order(matrix, numbers, order, key, stream)
+    if rows is None:
+        return _averaged(matrix, numbers)
+    out = np.empty_like(numbers)
+    out[rows] = _averaged(matrix, numbers[rows])
+    return out
+
+
+def _numbers(plain: np.ndarray) -> Array:
+    size, must = len(plain), "hold finite numbers, one column or several"
+    if plain.ndim not in (1, 2):
+        raise Refused("values", must, f"{plain.ndim} axes")
+    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
+    if _core.not_finite(np.require(numbers.reshape(size, -1), requirements=["C", "A"])) is not None:
+        _refuse_nan(numbers)
+        bad = np.isinf(numbers).reshape(size, -1).any(axis=1)
+        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
+        raise Refused("values", must, got)
+    return numbers
+
+
+def _averaged(matrix: Matrix, numbers: Array) -> Array:
+    if numbers.ndim == 2:
+        columns = [_averaged(matrix, column) for column in numbers.T]
+        return np.stack(columns, axis=1) if columns else numbers.copy()
+    packed = np.require(numbers, requirements=["C", "A"])
+    found = linear.apply(matrix, packed)
+    if np.isfinite(found).all():
+        return found
+    # The sum of a class passed the largest double; its mean cannot.
+    return linear.apply(matrix, packed * 2.0**-64) * 2.0**64
+
+
+def _refuse_invertible(matrix: Matrix) -> None:
+    """Anything but a projection onto the means of classes of two and more."""
+    secret = structure.classes(matrix)
+    alone = 0 if secret is None else int(secret.many[secret.sizes == 1].sum())
+    if secret is not None and not alone:
+        return
+    must = "be used with uniform or blocks with two or more in every class"
+    rank = _rank(matrix)
+    size = matrix.size
+    if alone and rank is not None and rank < size:
+        got = f"{alone} of {size} records in classes of one, whose values it would publish"
+    elif rank is None:
+        got = f"a matrix over {size} records that may be undone"
+    elif rank == size:
+        got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
+    else:
+        values = f"{size - rank} known value{'s' * (size - rank > 1)}"
+        got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
+    raise InvertibleReleaseError("average", f"{must} unless `allow_invertible` is True", got)
+
+
+def _rank(matrix: Matrix) -> int | None:
+    """Find the rank, if that is possible in a reasonable time."""
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        return spectrum[1]
+    made = composition(matrix)
+    if isinstance(made, Kron):
+        ranks = [_rank(factor) for factor in wide_factors(made)]
+        known = [rank for rank in ranks if rank is not None]
+        return math.prod(known) if len(known) == len(ranks) else None
+    if matrix.size <= _SINGULAR_VALUES:
+        return linear.dense_rank(matrix, linear.singular_values(matrix.to_dense()))
+    return None
+
+
+def _order(
+    matrix: Matrix, values: object, order: object, key: _core.Key | None, stream: str | None
+) -> Places | None:
+    """Find the row at each place; None if rows keep their order."""
+    if order is None:
+        return None
+    if isinstance(order, str):
+        if order != "rank":
+            raise Refused("order", 'be None, "rank" or rows by number', f"{order!r}")
+        return by_rank(matrix, values, key, stream)
+    return _given(order, matrix.size)
+
+
+def _given(order: object, size: int) -> Places:
+    """Read row numbers, each once."""
+    must = f"hold each row from 0 to {size - 1} once"
+    found = arguments.array("order", must, order)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        got = f"dtype {found.dtype}" if found.ndim == 1 else f"{found.ndim} axes"
+        raise RefusedType("order", must, got)
+    if len(found) != size:
+        raise Refused("order", must, f"{len(found)} numbers")
+    outside = (found < 0) | (found >= size)
+    if outside.any():
+        at = int(outside.argmax())
+        raise Refused("order", must, f"one outside at position {at}")
+    found = np.ascontiguousarray(found, dtype=np.int64)
+    first = np.full(size, size)
+    np.minimum.at(first, found, np.arange(size))
+    again = first[found] != np.arange(size)
+    if again.any():
+        at = int(again.argmax())
+        raise Refused("order", must, f"one twice at position {at}")
+    return found
+
+
+def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str | None) -> Places:
+    """Sort the rows from the smallest value to the largest, equal ones in random order.
+
+    In the order of the file, neighbours with equal values would stay neighbours. So ties are
+    shuffled, under a derivation label of their own.
+    """
+    must = "be one column of values that have an order"
+    plain = arguments.array("values", must, values)
+    if plain.ndim != 1:
+        raise Refused("values", f'{must} for order="rank"', f"{plain.ndim} axes")
+    if plain.dtype.kind not in "biufmMOSU":
+        raise RefusedType("values", must, f"dtype {plain.dtype}")
+    _refuse_nan(plain)
+    try:
+        order = np.argsort(plain, kind="stable")
+    except TypeError:
+        raise RefusedType("values", must, "objects that have none") from None
+    ranked = plain[order]
+    same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
+    # A run of equal values begins before the first value that equals the one before it.
+    edges = np.flatnonzero(same[1:] != same[:-1])
+    starts, ends = edges[::2], edges[1::2]
+    order, starts, lengths = (
+        np.ascontiguousarray(rows, dtype=np.int64) for rows in (order, starts, ends - starts + 1)
+    )
+    return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
+
+
+def _refuse_nan(plain: np.ndarray) -> None:
+    """NaN has no rank and no mean."""
+    match plain.dtype.kind:
+        case "f":
+            bad = np.isnan(plain)
+        case "m" | "M":
+            bad = np.isnat(plain)
+        case "O":
+            bad = np.array([item != item for item in plain.flat], dtype=bool).reshape(plain.shape)
+        case _:
+            return
+    if bad.any():
+        first = int(np.flatnonzero(bad.reshape(len(plain), -1).any(axis=1))[0])
+        raise Refused("values", "hold no NaN", f"{int(bad.sum())}, the first at position {first}")
+
+
+@dataclass(frozen=True, repr=False)
+class Displacement(Shown):
+    """The privacy of a permuted column, and the distances that values move.
+
+    * ``beta`` is the beta of the column. For a :func:`mix` it is the smallest beta of a component,
+      since one component is drawn for all records.
+    * ``joint_entropy`` is the bits of the whole permutation of a matrix of classes, and
+      ``joint_share`` the same divided by ``log2 N!``. Both are None for other matrices.
+    * ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over records and draws, and
+      ``furthest``, the bound of all moves, are fractions of N rows, or of N ranks if ``permute`` is
+      called with ``order="rank"``.
+    * ``unmoved`` is the expected fraction of records that do not move. More records may have the
+      same value as before, because equal values are exchanged without effect.
+
+    >>> import bistochastic as bs
+    >>> d = bs.blocks([2, 2]).displacement()
+    >>> d.mean, d.p90, d.furthest, d.unmoved, d.joint_entropy
+    (0.125, 0.25, 0.25, 0.5, 2.0)
+    """
+
+    size: int
+    beta: float
+    joint_entropy: float | None
+    joint_share: float | None
+    mean: float
+    p10: float
+    p50: float
+    p90: float
+    furthest: float
+    unmoved: float
+
+    def __str__(self) -> str:
+        joint = "not known"
+        if self.joint_entropy is not None and self.joint_share is not None:
+            joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
+        facts = {
+            "records": str(self.size),
+            "beta of the column": f"{math.floor(self.beta * 1e4) / 1e4:.4f}",
+            "joint entropy": joint,
+            "mean move": f"{self.mean:.4%} of all places",
+            "10% move at most": f"{self.p10:.4%}",
+            "50% move at most": f"{self.p50:.4%}",
+            "90% move at most": f"{self.p90:.4%}",
+            "all move at most": f"{self.furthest:.4%}",
+            "do not move": f"{self.unmoved:.4%} of the records",
+        }
+        width = max(map(len, facts)) + 2
+        return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
+            f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
+        )
+
+
+def displacement(matrix: Matrix) -> Displacement:
+    """Compute how far values move; see :meth:`bistochastic.Matrix.displacement`."""
+    size = matrix.size
+    both = by_parts(matrix, _moves)
+    reach = len(both) // 2
+    share = both[reach:].copy()
+    share[1:] += both[:reach][::-1]
+    below = np.cumsum(share)
+
+    def percentile(p: float) -> float:
+        # The first distance that this many do not exceed; sums of doubles fall short by a hair.
+        return float(np.searchsorted(below, p * below[-1] * (1 - 1e-12))) / size
+
+    bits = matrix.joint_entropy
+    most = math.lgamma(size + 1) / math.log(2)
+    return Displacement(
+        size=size,
+        beta=column_beta(matrix),
+        joint_entropy=bits,
+        joint_share=None if bits is None else (min(bits / most, 1.0) if most > 0 else 0.0),
+        mean=float(np.arange(reach + 1) @ share) / size,
+        p10=percentile(0.1),
+        p50=percentile(0.5),
+        p90=percentile(0.9),
+        furthest=float(np.flatnonzero(share > 0)[-1]) / size,
+        unmoved=float(share[0]),
+    )
+
+
+def column_beta(matrix: Matrix) -> float:
+    """Return beta if one permutation serves the whole column.
+
+    >>> import bistochastic as bs
+    >>> m = bs.mix([bs.identity(4), bs.uniform(4)], weights=[0.5, 0.5])
+    >>> bs.measures.column_beta(m) < m.beta
+    True
+    """
+    return by_parts(matrix, _column)[0]
+
+
+def _column(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tuple[float, bool]:
+    """Find that beta, and whether a component is drawn for everyone."""
+    made = composition(matrix)
+    parts = [] if made is None else [found(part) for part in made.parts]
+    drawn = isinstance(made, Mixture) or any(drawn for _, drawn in parts)
+    beta = matrix.beta
+    match made:
+        case Mixture():
+            beta = min(beta for beta, _ in parts)
+        case Product() if drawn:
+            # Knowing the other permutation leaves the bits of this one.
+            beta = max(beta for beta, _ in parts)
+        case Kron() if drawn and matrix.size > 1:
+            sizes = [factor.size for factor in made.parts]
+            bits = sum(beta * math.log2(n) for (beta, _), n in zip(parts, sizes, strict=True))
+            beta = bits / math.log2(matrix.size)
+    return beta, drawn
+
+
+def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
+    """Compute the share of records and draws by move, from the furthest down to the furthest up."""
+    match composition(matrix):
+        case Mixture() as mixture:
+            return _sum([weight * found(part) for weight, part in mixture])
+        case Kron() as kron:
+            return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
+        case Product():
+            return _of_entries(matrix)
+    n = matrix.size
+    if (runs := structure.classes(matrix)) is not None:
+        _refuse_wide(int(runs.sizes.max()))
+        return _of_classes(runs, n)
+    if (alphas := structure.steps(matrix)) is not None:
+        shares = alphas.shares()
+        moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
+        return np.array([moved, 1 - 2 * moved, moved])
+    if (exchange := structure.swap(matrix)) is not None:
+        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
+        _refuse_wide(reach)
+        out: Array = np.zeros(2 * reach + 1)
+        out[0] = out[-1] = moved
+        out[reach] += 1 - 2 * moved if reach else 1.0
+        return out
+    _refuse_wide(n)
+    if (pair := structure.two_valued(matrix)) is not None:
+        keep, off = pair
+        out = off * (n - np.abs(np.arange(1 - n, n))) / n
+        out[n - 1] = keep
+        return out
+    if (places := structure.targets(matrix)) is not None:
+        moves = places - np.arange(n)
+        reach = int(np.abs(moves).max(initial=0))
+        return np.bincount(moves + reach, minlength=2 * reach + 1) / n
+    if (kernel := structure.even_kernel(matrix)) is not None:
+        return _of_kernel(kernel.shares(), n)
+    if (row := structure.first_row(matrix)) is not None:
+        return _of_row(row.shares(), n)
+    return _of_entries(matrix)
+
+
+def _sum(parts: list[Array]) -> Array:
+    longest = max(len(part) for part in parts)
+    out = np.zeros(longest)
+    for part in parts:
+        short = (longest - len(part)) // 2
+        out[short : longest - short] += part
+    return out
+
+
+def _of_axes(axes: list[tuple[int, Array]]) -> Array:
+    """Combine the moves of the axes, which are independent for each record."""
+    # Along an axis of one place nothing moves, whatever its family allows for.
+    axes = [(size, moves) for size, moves in axes if size > 1]
+    reach = 0
+    for size, moves in axes:
+        reach = reach * size + len(moves) // 2
+    _refuse_wide(reach)
+    whole = np.ones(1)
+    for size, moves in axes:
+        more = len(moves) // 2
+        # A move along the axes before is one by `size`, so two of them meet in no more than one.
+        down, up = np.zeros(size), np.zeros(size)
+        down[size - more :], up[: more + 1] = moves[:more], moves[more:]
+        out = np.zeros((len(whole) + 1, size))
+        out[:-1] += whole[:, None] * down
+        out[1:] += whole[:, None] * up
+        whole = out.ravel()[size - more : len(out) * size - size + more + 1]
+    return whole
+
+
+def _refuse_wide(reach: int) -> None:
+    """Raise an error if there are too many different moves to be counted."""
+    if 2 * reach > _MOVES:
+        must = f"move values by at most {_MOVES // 2} places to be measured"
+        raise Refused("matrix", must, reach)
+
+
+def _of_classes(found: structure.ClassRuns, size: int) -> Array:
+    """Count the moves inside classes: in a class of n, n - d pairs are d apart, each with 1/n."""
+    reach = int(found.sizes.max()) - 1
+    out = np.zeros(2 * reach + 1)
+    sizes, inverse = np.unique(found.sizes, return_inverse=True)
+    counts = np.bincount(inverse, weights=found.many)
+    for n, number in zip(sizes.tolist(), counts.tolist(), strict=True):
+        d = np.abs(np.arange(1 - n, n))
+        out[reach + 1 - n : reach + n] += number * (n - d) / n
+    return out / size
+
+
+def _of_row(shares: Array, n: int) -> Array:
+    """Count the moves of shifts: a shift by j moves n - j up by j and j down by n - j."""
+    out = np.zeros(2 * n - 1)
+    j = np.arange(n)
+    out[n - 1 + j] += shares * (n - j) / n
+    out[j[1:] - 1] += shares[1:] * j[1:] / n
+    return out
+
+
+def _of_kernel(c: Array, n: int) -> Array:
+    """Sum ``c_{v-u} + c_{u+v+1}``; the second term over all sums of the parity of the move."""
+    cycle = np.concatenate([c, c[-2:0:-1]])
+    # cycle[s + 1] for the sums s = 0..2n-2, added up by parity from the front.
+    by_sum = cycle[np.arange(1, 2 * n) % (2 * n)]
+    ahead = np.zeros(2 * n + 1)
+    for parity in (0, 1):
+        ahead[2 + parity :: 2] = np.cumsum(by_sum[parity::2])[: len(ahead[2 + parity :: 2])]
+    d = np.arange(n)
+    # Sums from d to 2n - 2 - d, in steps of two: ahead[s + 2] holds all up to s.
+    folded = ahead[2 * n - d] - ahead[d]
+    half = (c[:n] * (n - d) + folded) / n
+    return np.concatenate([half[:0:-1], half])
+
+
+def _of_entries(matrix: Matrix) -> Array:
+    n = matrix.size
+    if n > _DENSE:
+        must = f"be at most {_DENSE} wide if it is a product or has no structure"
+        raise Refused("matrix", must, n)
+    dense = matrix.to_dense()
+    return np.array([np.trace(dense, offset=d) for d in range(1 - n, n)]) / n
