@@ -75,8 +75,8 @@ def describe_parameters(name: str, function: object) -> dict[str, str | None]:
 
 def has_parameters(what: str, name: str) -> bool:
     """Say whether users call it: results and exceptions are made by the package."""
-    made = ("Matrix", "Certificate", "KeySource")
-    called = name.startswith("backend.") or ("." not in name and name not in made)
+    made = ("Certificate", "Decomposition", "Estimate", "Guarantee", "KeySource", "Matrix")
+    called = name.startswith("backend.") or ("." not in name and name not in (*made, "Profile"))
     return what in ("function", "method") or (what == "class" and called)
 
 

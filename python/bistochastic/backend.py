@@ -45,8 +45,21 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 __all__ = [
-    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
-    "pseudonyms", "quiet", "read_key", "require_memory", "respond",
+    "Blocks",
+    "Column",
+    "Family",
+    "Ids",
+    "Rows",
+    "RowsPerId",
+    "Texts",
+    "count",
+    "derive",
+    "draw",
+    "pseudonyms",
+    "quiet",
+    "read_key",
+    "require_memory",
+    "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"
@@ -288,6 +301,42 @@ class Column:
 
 _NAMES = "be a string or several"
 _LAWS = "be a Matrix, or one for each group"
+
+
+class Texts:
+    """Categories that are strings, and the lookup of their codes in a column of string views.
+
+    A view is four 32-bit words, as Arrow lays out ``string_view``: the length, then the string, or
+    its first bytes, the number of its buffer and its offset there.
+
+    >>> import numpy as np
+    >>> from bistochastic import backend
+    >>> views = np.frombuffer(b"\\1\\0\\0\\0M" + b"\\0" * 11, np.uint64)
+    >>> backend.Texts(["F", "M"]).find_codes(views, [], None, np.uint8)
+    array([1], dtype=uint8)
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._held = _core.Texts(list(texts))
+
+    def find_codes(
+        self,
+        views: NDArray[np.uint64],
+        buffers: Sequence[NDArray[np.uint8]],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None:
+        """Find the code of each view, two 64-bit words long; None if one is no category.
+
+        >>> import numpy as np
+        >>> from bistochastic import backend
+        >>> views = np.frombuffer(b"\\1\\0\\0\\0X" + b"\\0" * 11, np.uint64)
+        >>> backend.Texts(["F", "M"]).find_codes(views, [], None, np.uint8) is None
+        True
+        """
+        return self._held.codes_of_views(views, list(buffers), missing, dtype)
 
 
 def draw(

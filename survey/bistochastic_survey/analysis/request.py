@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, backend
+from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
 from bistochastic_survey import checks
@@ -252,7 +252,7 @@ def invertible(what: str) -> Iterator[None]:
 def between(name: str, given: object) -> float:
     """Read a number between 0 and 1."""
     must = "be a number between 0 and 1"
-    found = _core.as_real(name, must, given)
+    found = checks.real(name, must, given)
     if not 0 < found < 1:
         raise Refused(name, must, "NaN" if math.isnan(found) else f"{found:g}")
     return found

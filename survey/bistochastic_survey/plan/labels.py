@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import _core
+from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
@@ -90,9 +90,9 @@ class Labels(Shown):
         return Labels(whole, "integer") if len(whole) == len(self) else None
 
     @cached
-    def _texts(self) -> _core.Texts:
+    def _texts(self) -> backend.Texts:
         """The categories as strings, to be looked up and written many at a time."""
-        return _core.Texts([str(value) for value in self.values])
+        return backend.Texts([str(value) for value in self.values])
 
     @cached
     def _bounds(self) -> tuple[int, int, bool]:
