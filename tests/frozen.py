@@ -1,7 +1,7 @@
 """What ``tests/golden`` holds: matrices by their realised parameters, and what each of them gives.
 
-``tools/golden.py`` writes what is missing there and changes nothing. ``test_golden.py`` computes
-all of it again. Arrays are kept as their first numbers and a digest of all.
+``tools/golden.py`` writes what is missing there and changes nothing. ``test_golden_matrices.py``
+computes all of it again. Arrays are kept as their first numbers and a digest of all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable
-from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
-import bistochastic_survey as sv
 from bistochastic import _core
-from folded import waved
 
 FOLDER = Path(__file__).with_name("golden")
 KEY = bs.Key.from_bytes(bytes(range(100, 132)))
@@ -266,75 +263,6 @@ def facts(m: bs.Matrix, without: Iterable[str] = ()) -> dict[str, Any]:
     return found
 
 
-# Plans.
-
-
-def _day(i: int) -> date:
-    return date(2019, 12, 20) + timedelta(days=i * 37 % 700)
-
-
-def table(rows: int) -> dict[str, Any]:
-    """A table with every kind of column."""
-    at = range(rows)
-    return {
-        "person": list(at),
-        "name": [f"é{i}" for i in at],
-        "home": [i // 3 for i in at],
-        "region": ["ns"[i // 3 % 2] for i in at],
-        "sex": ["FM"[i * i % 7 % 2] for i in at],
-        "age": [15 + i * 11 % 3 * 10 for i in at],
-        "smokes": [[True, False, None][i * 5 % 3] for i in at],
-        "a": [["x", "y", "y"][i % 3] for i in at],
-        "b": [["1", "1", "2"][i % 3] for i in at],
-        "job": [f"job {i * 13 % 20}" for i in at],
-        "town": [i * 101 % 300 for i in at],
-        "roof": [["tin", "clay", None][i // 3 % 3] for i in at],
-        "rent": [float(i // 3 * 70 % 1000) for i in at],
-        "height": [None if i % 9 == 0 else i * 7 % 23 / 10 for i in at],
-        "moved": [_day(i) for i in at],
-        "income": [float(i * 7 % 1000) for i in at],
-        "wage": [None if i % 50 == 5 else float(i * 37 % 211) for i in at],
-        "wealth": [i * i % 977 for i in at],
-        "debt": [i * 3 % 101 / 4 for i in at],
-    }
-
-
-def released(plan: sv.Plan, rows: int, options: dict[str, Any]) -> dict[str, str]:
-    """What a plan publishes of the table, column by column."""
-    given = dict(options)
-    used = {name for each in plan.attributes for name in columns_of(each)}
-    used |= {*plan.keep, *plan.drop, given.get("id_column", "person"), "home"}
-    frame = {name: column for name, column in table(rows).items() if name in used}
-    if "id_column" in given:
-        kind = given.pop("kind", "integer")
-        given["after"] = "first"
-        frame["person"] = [_id(kind, i) for i in frame["person"]]
-    data = plan.protect(frame, key=KEY, **waved(given)).data
-    if given.get("shuffle"):
-        # The order of the rows is of no key.
-        rows_of = sorted(zip(*(map(_cell, column) for column in data.values()), strict=True))
-        return {"rows in order": marked(map(" ".join, rows_of), 2)}
-    return {name: marked(map(_cell, column), 6) for name, column in data.items()}
-
-
-def columns_of(attribute: Any) -> tuple[str, ...]:
-    """The columns that an attribute reads."""
-    names = getattr(attribute, "columns", None) or (attribute.column,)
-    more = [getattr(attribute, "within", None), getattr(attribute, "unit", None)]
-    groups = getattr(attribute, "groups", None)
-    return (*names, *(name for name in more if name), *([groups.column] if groups else []))
-
-
-def _id(kind: str, i: int) -> Any:
-    return {"integer": i * 977 - 5, "text": f"person é{i}", "bytes": b"%d" % i}[kind]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.hex()
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
 # Requests.
 
 
@@ -347,6 +275,14 @@ def digest_of(family: str, asked: dict[str, Any]) -> str:
 
 
 # Comparison.
+
+
+def changes(path: str, there: Any, found: Any) -> list[str]:
+    """The places where something is not as it was."""
+    if isinstance(there, dict) and isinstance(found, dict):
+        inside = ((name, there.get(name), found.get(name)) for name in {**there, **found})
+        return [each for name, x, y in inside for each in changes(f"{path} / {name}", x, y)]
+    return [] if same(path, there, found) else [f"{path}: {there} became {found}"]
 
 
 def same(path: str, there: Any, found: Any) -> bool:

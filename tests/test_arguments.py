@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from others import NAS, pa, pd, pl
 
 loose: Any = bs
 KEY = bs.Key.insecure(5)
@@ -218,16 +216,17 @@ def test_tables_are_read_from_any_frame(make: Callable[[np.ndarray[Any, Any]], A
     assert np.array_equal(m.randomize(make(counts), key=KEY, stream="a", start=0), want)
 
 
-MISSING: dict[str, Any] = {
-    "masked": np.ma.array([0, 1, 2, 3], mask=[False, False, True, True]),
-    "masked items": [0, 1, np.ma.masked, np.ma.masked],
-    "pandas nullable": pd.Series([0, 1, None, None], dtype=object),
-    "pandas objects": pd.Series([0, 1, None, pd.NA], dtype=object),
+MISSING: dict[str, Callable[[], Any]] = {
+    "masked": lambda: np.ma.array([0, 1, 2, 3], mask=[False, False, True, True]),
+    "masked items": lambda: [0, 1, np.ma.masked, np.ma.masked],
+    "pandas nullable": lambda: pd.Series([0, 1, None, None], dtype=object),
+    "pandas objects": lambda: pd.Series([0, 1, None, *NAS], dtype=object),
 }
 
 
-@pytest.mark.parametrize("given", MISSING.values(), ids=MISSING)
-def test_missing_values_are_refused_with_their_number(given: Any) -> None:
+@pytest.mark.parametrize("make", MISSING.values(), ids=MISSING)
+def test_missing_values_are_refused_with_their_number(make: Callable[[], Any]) -> None:
+    given = make()
     named: dict[str, Callable[[Any], Any]] = {
         "codes": lambda x: M.randomize(x),
         "first_row": lambda x: loose.circulant(x),
@@ -314,7 +313,7 @@ def test_only_true_and_false_are_true_and_false(tmp_path: Path) -> None:
         "classes": lambda x: bs.blocks([2]).estimate([0], classes=x) if x is not False else None,
         "raw": lambda x: loose.Key.from_file(path, raw=x) if x is not True else None,
     }
-    nones: list[Any] = ["no", "", 0, 1, [], np.array([True]), np.array([]), pd.NA, np.ma.masked]
+    nones: list[Any] = ["no", "", 0, 1, [], np.array([True]), np.array([]), *NAS, np.ma.masked]
     for name, call in calls.items():
         call(True)
         call(False)

@@ -239,7 +239,7 @@ def test_estimates_leave_codes_out_that_are_never_true() -> None:
 
 
 def test_likelihood_is_that_of_a_general_solver() -> None:
-    from scipy.optimize import minimize
+    minimize = pytest.importorskip("scipy.optimize").minimize
 
     m = bs.difference_set(9, epsilon=1, set=(13, [0, 1, 3, 9]))
     seen = np.array([9, 4, 17, 3, 8, 11, 2, 5, 7, 6, 12, 1, 10])

@@ -1,7 +1,7 @@
 """Write what is missing in ``tests/golden``, and refuse to change what is there.
 
 The requests below are made once: the files hold the realised parameters, from which
-``survey/tests/test_golden.py`` makes the matrices. A new case gets a new name.
+``tests/test_golden_matrices.py`` makes the matrices. A new case gets a new name.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import bistochastic as bs  # noqa: E402
 import bistochastic_survey as sv  # noqa: E402
 import cases  # noqa: E402
 import frozen  # noqa: E402
+import frozen_plans  # noqa: E402
 
 RR: Final = "randomized_response"
 LARGE = 2**24 + 3
@@ -291,7 +292,8 @@ def main() -> None:
         text = there[name]["plan"] if name in there else json.loads(made_plan.to_json())
         plan = sv.Plan.from_json(json.dumps(text))
         released[name] = {"plan": text, "digest": plan.digest, "runs": {
-            run: {"rows": rows, "options": options, "data": frozen.released(plan, rows, options)}
+            run: {"rows": rows, "options": options,
+                  "data": frozen_plans.released(plan, rows, options)}
             for run, (rows, options) in runs.items()
         }}  # fmt: skip
     write("plans", released)

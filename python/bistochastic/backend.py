@@ -32,7 +32,7 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family
-from bistochastic.formatting import about
+from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
 from bistochastic.progress import quiet
 
@@ -105,7 +105,13 @@ class Ids:
         >>> backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
         ['ann', 'bob']
         """
-        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pieces]
+        must = "hold pairs of offsets and data"
+        listed = arguments.items("pieces", must, pieces)
+        pairs = [arguments.items("pieces", must, piece) for piece in listed]
+        for pair in pairs:
+            if len(pair) != 2:
+                raise Refused("pieces", must, f"{len(pair)} in a row")
+        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pairs]
         return Ids._of(_core.spelled_ids(_core.as_flag("text", text), read))
 
     @staticmethod
@@ -117,7 +123,8 @@ class Ids:
         >>> one == two
         False
         """
-        return Ids._of(_core.joined_ids([Ids(part)._held for part in parts]))
+        listed = arguments.items("parts", "be columns of ids", parts)
+        return Ids._of(_core.joined_ids([Ids(part)._held for part in listed]))
 
     def __len__(self) -> int:
         return len(self._held)
@@ -160,7 +167,12 @@ class Ids:
         >>> backend.Ids([7, 8, 9]).take([1]).tolist()
         [8]
         """
-        places = np.asarray(rows, dtype=np.int64)
+        places = _integers("rows", rows)
+        if places.dtype.kind == "b":
+            raise RefusedType("rows", "be an array of integers", "dtype bool")
+        if len(places) and not 0 <= places.min() <= places.max() < len(self):
+            raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
+        places = places.astype(np.int64, copy=False)
         if isinstance(self._held, _core.SpelledIds):
             return Ids._of(self._held.take(places))
         if isinstance(self._held, np.ndarray):
@@ -195,7 +207,7 @@ class Blocks:
     last: bool = True
 
     def __post_init__(self) -> None:
-        _core.as_whole("first", self.first, 0)
+        _number("first", self.first, 0)
         _core.as_flag("last", self.last)
 
 
@@ -215,7 +227,7 @@ class Rows:
     start: int = 0
 
     def __post_init__(self) -> None:
-        _core.as_whole("start", self.start, 0)
+        _number("start", self.start, 0)
 
 
 class Column:
@@ -270,8 +282,6 @@ class Column:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        from bistochastic.formatting import prefix
-
         words = prefix(self.names).removeprefix("column").lstrip("s").strip()
         return f"<Column {words} {len(self):,} records, {self.matrices[0].size:,} categories>"
 
@@ -309,17 +319,21 @@ def draw(
     """
     _text("plan", plan)
     _text("release", release)
+    must = "hold a Column each"
+    columns = arguments.items("columns", must, columns)
     for column in columns:
         if not isinstance(column, Column):
-            raise RefusedType("columns", "hold a Column each", type(column).__name__)
+            raise RefusedType("columns", must, type(column).__name__)
         if len(column) != len(columns[0]):
             raise Refused("columns", f"have {len(columns[0])} records each", len(column))
     if isinstance(address, Blocks):
         return _by_blocks(columns, key, plan, release, address)
     if isinstance(address, Rows):
         key = _core.plan_row_key(key, plan, release)
-        rows = len(columns[0]) if columns else 0
-        ids = Ids(np.arange(address.start, address.start + rows))
+        end = address.start + (len(columns[0]) if columns else 0)
+        if end >= 2**63:
+            raise Refused("address", "have all rows below 2^63", "more")
+        ids = Ids(np.arange(address.start, end))
         return [_by_ids(column, key, plan, ids) for column in columns]
     if not isinstance(address, Ids):
         raise RefusedType("address", "be Ids, Blocks or Rows", type(address).__name__)
@@ -367,14 +381,19 @@ def respond(
     """
     try:
         return _core.plan_respond(key, plan, names, matrix, code, id)  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
+    except (TypeError, OverflowError, UnicodeError):
         # Sentences about what the core cannot read at all.
         listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
         if isinstance(names, str):
             raise RefusedType("names", "be a list of strings", "str") from None
         if not isinstance(matrix, _core.Law):
             raise RefusedType("matrix", "be a Matrix", type(matrix).__name__) from None
-        whole = _core.as_code("code", code, matrix.size)
+        try:
+            whole = _core.as_code("code", code, matrix.size)
+        except IndexError:
+            # The core shows the number, which is a value of a person.
+            must = f"be an integer from 0 to {matrix.size - 1}"
+            raise Refused("code", must, "a number outside") from None
         return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
 
 
@@ -436,7 +455,7 @@ _PURPOSES = {
 
 def _label(name: str, given: Any) -> Any:
     if name == "place":
-        return _core.as_whole(name, given, 0)
+        return _number(name, given, 0)
     if name == "columns":
         return [_text(name, each) for each in arguments.items(name, _NAMES, given)]
     return _plain(name, given, np.uint64) if name == "words" else _text(name, given)
@@ -472,7 +491,7 @@ class RowsPerId:
     __slots__ = ("_tally",)
 
     def __init__(self, limit: int) -> None:
-        self._tally = _core.Tally(_core.as_whole("limit", limit, 0))
+        self._tally = _core.Tally(_number("limit", limit, 0))
 
     def add(self, hashes: NDArray[np.uint8]) -> int | None:
         """Count records by 16 bytes each; return the position of the first one too many, if any.
@@ -482,10 +501,11 @@ class RowsPerId:
         >>> backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
         2
         """
-        plain = np.asarray(hashes)
+        must = "be 16 bytes for each record"
+        plain = arguments.array("hashes", must, hashes)
         if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
             got = f"shape {plain.shape} of {plain.dtype}"
-            raise Refused("hashes", "be 16 bytes for each record", got)
+            raise Refused("hashes", must, got)
         return self._tally.add(np.ascontiguousarray(plain))
 
     @property
@@ -506,7 +526,8 @@ def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
     >>> backend.count([0, 3, 1, 3], 4).tolist()
     [1, 1, 0, 2]
     """
-    many = _core.as_whole("size", size, 1)
+    many = _number("size", size, 1)
+    _core.require_memory("size", many, 1, 8)
     return _core.count(np.require(_codes(codes, 1), requirements=["C", "A"]), many)
 
 
@@ -518,35 +539,49 @@ def require_memory(what: str, rows: int, columns: int, each: int) -> None:
     >>> from bistochastic import backend
     >>> backend.require_memory("columns", 1000, 1000, 8)
     """
-    many, width = _core.as_whole("rows", rows, 0), _core.as_whole("columns", columns, 0)
-    _core.require_memory(_text("what", what), many, width, _core.as_whole("each", each, 0))
+    many, width = _number("rows", rows, 0), _number("columns", columns, 0)
+    _core.require_memory(_text("what", what), many, width, _number("each", each, 0))
+
+
+def _number(name: str, given: object, least: int) -> int:
+    found = _core.as_whole(name, given, least)
+    if found >= 2**63:
+        raise Refused(name, "be below 2^63", "more")
+    return found
 
 
 def _text(name: str, given: object) -> str:
-    if isinstance(given, str):
-        return given
-    raise RefusedType(name, "be a string", type(given).__name__)
+    if not isinstance(given, str):
+        raise RefusedType(name, "be a string", type(given).__name__)
+    if not given.isascii() and any("\ud800" <= each <= "\udfff" for each in given):
+        raise Refused(name, "be a string", "one with half a surrogate pair")
+    return given
 
 
 def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     """Return an array of one axis and this type, one number after the other."""
-    array = np.asarray(given)
+    must = f"be an array of {np.dtype(dtype)} with one axis"
+    array = arguments.array(name, must, given)
     if array.dtype != dtype or array.ndim != 1:
-        must = f"be an array of {np.dtype(dtype)} with one axis"
         raise RefusedType(name, must, f"shape {array.shape} of {array.dtype}")
     return np.require(array, requirements=["C", "A"])
 
 
-def _codes(given: object, size: int) -> NDArray[Any]:
-    """Read codes, of a type that has room for all of them."""
+def _integers(name: str, given: object) -> NDArray[Any]:
     must = "be an array of integers"
-    found = arguments.array("codes", must, given)
+    found = arguments.array(name, must, given)
     if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
         found = found.astype(np.int64)
     if found.dtype.kind not in "iub":
-        raise RefusedType("codes", must, f"dtype {found.dtype}")
+        raise RefusedType(name, must, f"dtype {found.dtype}")
     if found.ndim != 1:
-        raise Refused("codes", f"{must} with one axis", found.ndim)
+        raise Refused(name, f"{must} with one axis", found.ndim)
+    return found
+
+
+def _codes(given: object, size: int) -> NDArray[Any]:
+    """Read codes, of a type that has room for all of them."""
+    found = _integers("codes", given)
     if size - 1 > (1 if found.dtype.kind == "b" else np.iinfo(found.dtype).max):
         must = f"have a dtype that holds {size - 1}"
         raise Refused("codes", must, found.dtype)

@@ -6,7 +6,7 @@ Every exception that callers act on is a :class:`Refused`, and so a ``ValueError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
 
@@ -14,14 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "GuaranteeError",
-    "InvertibleReleaseError",
-    "OutOfMemoryError",
-    "OutOfReachError",
-    "Refused",
-    "RefusedType",
-    "SingularMatrixError",
-]
+    "GuaranteeError", "InvertibleReleaseError", "OutOfMemoryError", "OutOfReachError", "Refused",
+    "RefusedType", "SingularMatrixError",
+]  # fmt: skip
 
 
 class _Fields(Exception):  # noqa: N818
@@ -132,19 +127,10 @@ class OutOfReachError(Refused):
     """
 
     def __init__(
-        self,
-        name: str = "",
-        must: str = "",
-        got: object = "",
-        *,
-        column: str | Iterable[str] = (),
-        row: int | None = None,
-        most: float | None = None,
-        least: float | None = None,
+        self, *fields: Any, most: float | None = None, least: float | None = None, **more: Any
     ) -> None:
-        super().__init__(name, must, got, column=column, row=row)
-        self.most = most
-        self.least = least
+        super().__init__(*fields, **more)
+        self.most, self.least = most, least
 
 
 class SingularMatrixError(Refused):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
+    Key = _core.Key | None
     Places = NDArray[np.int64]
 
 Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
@@ -42,13 +43,7 @@ _MOVES = 1 << 24
 
 
 def permute(
-    matrix: Matrix,
-    values: object,
-    *,
-    order: Order,
-    key: _core.Key | None,
-    stream: str | None,
-    allow_shift: bool,
+    matrix: Matrix, values: object, order: Order, key: Key, stream: str | None, allow_shift: bool
 ) -> np.ndarray:
     """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
     size = matrix.size
@@ -102,11 +97,7 @@ def _width(values: np.ndarray) -> int:
 
 
 def _moved(
-    matrix: Matrix,
-    values: np.ndarray,
-    key: _core.Key | None,
-    stream: str | None,
-    allow_shift: bool,
+    matrix: Matrix, values: np.ndarray, key: Key, stream: str | None, allow_shift: bool
 ) -> np.ndarray:
     size = len(values)
     packed = np.require(values, requirements=["C", "A"])
@@ -121,16 +112,10 @@ def _moved(
 
 
 def average(
-    matrix: Matrix,
-    values: object,
-    *,
-    order: Order,
-    allow_invertible: bool,
-    key: _core.Key | None,
-    stream: str | None,
+    matrix: Matrix, values: object, order: Order, key: Key, stream: str | None, invertible: bool
 ) -> Array:
     """Compute ``P.T @ values``, with the records in ``order``."""
-    if not allow_invertible:
+    if not invertible:
         _refuse_invertible(matrix)
     numbers = _numbers(_records(values, matrix.size))
     rows = _order(matrix, numbers, order, key, stream)
@@ -203,7 +188,7 @@ def _rank(matrix: Matrix) -> int | None:
 
 
 def _order(
-    matrix: Matrix, values: object, order: object, key: _core.Key | None, stream: str | None
+    matrix: Matrix, values: object, order: object, key: Key, stream: str | None
 ) -> Places | None:
     """Find the row at each place; None if rows keep their order."""
     if order is None:
@@ -229,16 +214,14 @@ def _given(order: object, size: int) -> Places:
         at = int(outside.argmax())
         raise Refused("order", must, f"one outside at position {at}")
     found = np.ascontiguousarray(found, dtype=np.int64)
-    first = np.full(size, size)
-    np.minimum.at(first, found, np.arange(size))
-    again = first[found] != np.arange(size)
-    if again.any():
-        at = int(again.argmax())
+    _, first = np.unique(found, return_index=True)
+    if len(first) < size:
+        at = int(np.setdiff1d(np.arange(size), first)[0])
         raise Refused("order", must, f"one twice at position {at}")
     return found
 
 
-def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str | None) -> Places:
+def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Places:
     """Sort the rows from the smallest value to the largest, equal ones in random order.
 
     In the order of the file, neighbours with equal values would stay neighbours. So ties are

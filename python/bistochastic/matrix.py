@@ -254,7 +254,7 @@ class Matrix(_core.Law):
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
         (0.0, 1.584963, 'exact')
         """
-        from bistochastic.measures.assemble import profile_of
+        from bistochastic.measures.profile import profile_of
 
         whole = _core.as_flag("full", full)
         return profile_of(self, cost=cost, prior=prior, full=whole, progress=progress)
@@ -521,7 +521,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import permute
 
         shift = _core.as_flag("allow_shift", allow_shift)
-        return permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
+        return permute(self, values, order, key, stream, shift)
 
     def average(
         self,
@@ -556,7 +556,7 @@ class Matrix(_core.Law):
         from bistochastic.individuals import average
 
         named = _core.as_flag("allow_invertible", allow_invertible)
-        return average(self, values, order=order, allow_invertible=named, key=key, stream=stream)
+        return average(self, values, order, key, stream, named)
 
     def displacement(self) -> Displacement:
         """Compute how far :meth:`permute` moves values, as fractions of all rows.

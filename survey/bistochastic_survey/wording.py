@@ -23,7 +23,7 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self: object) -> str:
         return f"<pre>{escape(visible_lines(str(self)))}</pre>"
 
 

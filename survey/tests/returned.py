@@ -1,4 +1,4 @@
-"""Every class that the package returns: those that the pages of the reference document."""
+"""Every class that both packages return: those that the pages of the reference document."""
 
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +14,7 @@ _NAMED = [
 ]
 HOMES = dict(reversed(name.rpartition(".")[::2]) for name in _NAMED)
 """The module of each class, by its name."""
+assert len(HOMES) == len(_NAMED), "two public classes share a name"
 CLASSES: dict[str, type] = {
     name: getattr(import_module(home), name) for name, home in sorted(HOMES.items())
 }

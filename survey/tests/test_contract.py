@@ -13,46 +13,19 @@ import pytest
 
 import bistochastic as bs
 
-PACKAGE = Path(__file__).parents[2] / "python" / "bistochastic"
+ROOT = Path(__file__).parents[2]
+TOOLKIT = ROOT / "survey" / "bistochastic_survey"
+LIBRARY = ROOT / "python" / "bistochastic"
 ALLOWED = Path(__file__).with_name("contract.txt")
-# What the toolkit is made of, below PACKAGE. Everything else there is the library.
-TOOLKIT = (
-    "__main__.py", "adapters", "audit", "choose/allocate.py", "cli", "files", "labels.py", "markup",
-    "models", "plan", "report", "samples.py", "tables",
-)  # fmt: skip
-LIBRARY_INSIDE = ("report/comparison.py",)
 # Modules whose ``__all__`` is public beside the package's own.
 MODULES = (
     "backend", "choose", "errors", "estimate", "masking", "measures", "plot", "structure", "theory",
 )  # fmt: skip
 
 
-def is_toolkit(module: str) -> bool:
-    """Whether a module, such as ``plan.run``, or a name in it belongs to the toolkit."""
-    path = module.replace(".", "/")
-    if any(path.startswith(each.removesuffix(".py")) for each in LIBRARY_INSIDE):
-        return False
-    homes = (each.removesuffix(".py") for each in TOOLKIT)
-    return any(path == home or path.startswith(f"{home}/") for home in homes)
-
-
 def is_module(name: str) -> bool:
-    path = PACKAGE / name.replace(".", "/")
+    path = LIBRARY / name.replace(".", "/")
     return path.is_dir() or path.with_suffix(".py").is_file() or name == "_core"
-
-
-def files() -> list[Path]:
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
-        if is_toolkit(name.removesuffix(".__init__")):
-            found.append(path)
-    return found
-
-
-def later() -> dict[str, str]:
-    """The names of the package itself that come from the toolkit."""
-    return {name: home for home, names in bs._LATER.items() for name in names} | {"audit": "audit"}
 
 
 def used(text: str) -> set[str]:
@@ -63,32 +36,33 @@ def used(text: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
-                if each.name.split(".")[0] == "bistochastic":
-                    held = each.name if each.asname else "bistochastic"
-                    modules[each.asname or "bistochastic"] = held.partition(".")[2]
+                first, _, rest = each.name.partition(".")
+                if first == "bistochastic":
+                    modules[each.asname or first] = rest if each.asname else ""
         elif isinstance(node, ast.ImportFrom) and node.module:
-            home = node.module.split(".")
-            if home[0] != "bistochastic":
-                continue
-            for each in node.names:
-                name = ".".join([*home[1:], each.name])
+            first, _, home = node.module.partition(".")
+            for each in node.names if first == "bistochastic" else ():
+                name = f"{home}.{each.name}".lstrip(".")
                 if is_module(name):
                     modules[each.asname or each.name] = name
                 else:
                     found.add(name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            parts = ast.unparse(node).split(".")
-            if parts[0] in modules and all(part.isidentifier() for part in parts):
-                before = modules[parts[0]]
-                name = ".".join([before, parts[1]] if before else parts[1:2])
-                if not is_module(name):
-                    found.add(name)
-    return {name for name in found if not is_toolkit(name) and name.split(".")[0] not in later()}
+            first, *parts = ast.unparse(node).split(".")
+            name = modules.get(first, "")
+            if first not in modules or not all(part.isidentifier() for part in parts):
+                continue
+            # The first name that is no module is the one that is used.
+            while parts and (not name or is_module(name)):
+                name = f"{name}.{parts.pop(0)}".lstrip(".")
+            if not is_module(name):
+                found.add(name)
+    return found
 
 
 def public() -> set[str]:
-    found = set(bs.__all__)
+    found = set(bs.__all__) | {"__version__"}
     for module in MODULES:
         held = importlib.import_module(f"bistochastic.{module}")
         found |= {f"{module}.{name}" for name in held.__all__}
@@ -99,11 +73,11 @@ def private(texts: list[str]) -> set[str]:
     return {name for text in texts for name in used(text)} - public()
 
 
-@pytest.mark.skipif(not PACKAGE.is_dir(), reason="runs in a checkout")
+@pytest.mark.skipif(not TOOLKIT.is_dir(), reason="runs in a checkout")
 def test_the_toolkit_uses_public_names_of_the_library() -> None:
     allowed = ALLOWED.read_text().split()
     assert allowed == sorted(set(allowed))
-    found = private([path.read_text() for path in files()])
+    found = private([path.read_text() for path in sorted(TOOLKIT.rglob("*.py"))])
     more, gone = sorted(found - set(allowed)), sorted(set(allowed) - found)
     assert not more, f"make these public, or do without: {more}"
     assert not gone, f"no longer used, remove them from {ALLOWED.name}: {gone}"
@@ -120,12 +94,15 @@ def test_every_public_name_exists() -> None:
 def test_the_test_would_see_a_private_name() -> None:
     for text, name in (
         ("from bistochastic import _core\n_core.count(x, 2)", "_core.count"),
-        ("from bistochastic.words import shown", "words.shown"),
-        ("from bistochastic import words as w\nw.shown(x)", "words.shown"),
-        ("def f():\n    import bistochastic.words as w\n    w.shown(x)", "words.shown"),
+        ("from bistochastic.formatting import shown", "formatting.shown"),
+        ("from bistochastic import formatting as f\nf.shown(x)", "formatting.shown"),
+        ("import bistochastic.formatting as f\nf.shown(x)", "formatting.shown"),
+        ("def f():\n    import bistochastic.formatting\n"
+         "    bistochastic.formatting.shown(x)", "formatting.shown"),
         ("import bistochastic as bs\nbs.nothing", "nothing"),
+        ("import bistochastic as bs\nbs._core.count(x, 2)", "_core.count"),
         ("from bistochastic import backend\nbackend._narrow(x)", "backend._narrow"),
-    ):
+    ):  # fmt: skip
         assert private([text]) == {name}, text
     for text in (
         "from bistochastic import Key, backend\nbackend.draw([], Key)",

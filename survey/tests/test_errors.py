@@ -21,6 +21,7 @@ NAN, INF = math.nan, math.inf
 
 # Types do not stop callers, so here they do not stop us.
 loose: Any = bs
+loose_survey: Any = sv
 
 
 class Odd:
@@ -151,7 +152,7 @@ BAD += [
         "sum to at most 67108864 to be decomposed; got 100663296",
     ),
     (
-        lambda: loose.Categorical("x", ["a", "b"], "k_anonymous", epsilon=2),
+        lambda: loose_survey.Categorical("x", ["a", "b"], "k_anonymous", epsilon=2),
         ValueError,
         "column `x`: `epsilon` must be inf for k_anonymous; got 2",
     ),

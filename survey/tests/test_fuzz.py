@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from bistochastic import _core
 from cases import LAWS
 from fuzz import case, judge, operations, oracle, parameters, surface, terminal
@@ -43,8 +44,9 @@ def test_every_class_has_a_maker() -> None:
 def test_every_public_name_is_called() -> None:
     called = {(target.owner, target.name) for target in surface.targets()}
     made = {target.owner for target in surface.targets()}
-    for name in bs.__all__:
-        assert ("bs", name) in called or name in made | {"errors"}, name
+    for owner, module in (("bs", bs), ("sv", sv)):
+        for name in module.__all__:
+            assert (owner, name) in called or name in made | {"errors"}, name
     for name in dir(bs.Matrix):
         assert name.startswith("_") or ("Matrix", name) in called, name
 

@@ -18,7 +18,9 @@ from bistochastic import _core, families
 from bistochastic_survey import cli
 from returned import CLASSES
 
-PACKAGE = Path(str(bs.__file__)).parent
+HOUSES = (bs, sv)
+PACKAGES = [Path(str(house.__file__)).parent for house in HOUSES]
+STUBS = PACKAGES[0] / "_core.pyi"
 # What a name is for where it is on the command line alone.
 SHELL = {
     "top": "how many terms are shown",
@@ -102,9 +104,9 @@ def test_measures_are_called_as_the_attributes_of_a_matrix() -> None:
 
 
 def written_classes() -> set[str]:
-    """The classes of the package that are not private."""
+    """The classes of both packages that are not private."""
     found = set()
-    for path in [*PACKAGE.rglob("*.py"), PACKAGE / "_core.pyi"]:
+    for path in [STUBS, *(path for package in PACKAGES for path in package.rglob("*.py"))]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.add(node.name)
@@ -114,12 +116,12 @@ def written_classes() -> set[str]:
 @functools.cache
 def core() -> ast.Module:
     """The signatures of the core."""
-    return ast.parse((PACKAGE / "_core.pyi").read_text())
+    return ast.parse(STUBS.read_text())
 
 
 def annotations_of(name: str) -> set[str]:
     """The classes that a public name returns or holds, by its annotations."""
-    member = getattr(bs, name, None) or CLASSES[name]
+    member = next((getattr(h, name) for h in HOUSES if name in h.__all__), None) or CLASSES[name]
     stubs = core()
     texts = []
     if inspect.isclass(member):
@@ -141,7 +143,7 @@ def annotations_of(name: str) -> set[str]:
 
 def test_every_class_that_is_returned_is_documented() -> None:
     classes = written_classes()
-    named = {*bs.__all__, *CLASSES}
+    named = {*bs.__all__, *sv.__all__, *CLASSES}
     returned = {word for name in named for word in annotations_of(name)} & classes
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
     assert {"Tradeoff", "Key"} <= returned
@@ -152,9 +154,9 @@ def test_every_class_that_is_returned_is_documented() -> None:
 
 
 def test_every_public_name_is_there_and_is_found_by_dir() -> None:
-    for name in bs.__all__:
-        assert getattr(bs, name) is not None
-    assert set(bs.__all__) <= set(dir(bs))
+    for house in HOUSES:
+        assert all(getattr(house, name) is not None for name in house.__all__)
+        assert set(house.__all__) <= set(dir(house))
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = house.nothing
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", bs.__version__)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = bs.nothing

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_type
+from typing import Any, assert_type
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
@@ -22,9 +23,6 @@ from bistochastic.estimate import Estimate
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.plan import BatchFunction, ProtectedBatches, Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WAVE = sv.Wave("person", after="first")
 DESIGN = sv.Design(weights="w", strata="region")

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
 
 import bistochastic as bs
+
+pytest.importorskip("clarabel")
+optimize = pytest.importorskip("scipy.optimize")
 
 INF = math.inf
 
@@ -72,7 +74,9 @@ def by_linear_program(cost: np.ndarray, epsilon: float) -> float:
                     rows.append(row.ravel())
     sums = [np.kron(np.eye(r)[i], np.ones(r)) for i in range(r)]
     sums += [np.kron(np.ones(r), np.eye(r)[i]) for i in range(r)]
-    found = linprog(cost.ravel() / r, np.array(rows), np.zeros(len(rows)), sums, np.ones(2 * r))
+    found = optimize.linprog(
+        cost.ravel() / r, np.array(rows), np.zeros(len(rows)), sums, np.ones(2 * r)
+    )
     return float(found.fun)
 
 
@@ -100,12 +104,14 @@ def by_general_solver(cost: np.ndarray, asked: dict[str, float]) -> float:
         us, ws = (np.array(side) for side in zip(*pairs, strict=True))
         kept.append({"type": "ineq", "fun": lambda x: (
             most * x.reshape(r, r)[us] - x.reshape(r, r)[ws]).ravel()})  # fmt: skip
+    even, alike = bs.uniform(r), bs.identity(r)
+    starts = [bs.mix([alike, even], weights=[t, 1 - t]).to_dense() for t in (0.25, 0.5)]
     found = [
-        minimize(lambda x: float(x @ cost.ravel()) / r,
-                 bs.mix([bs.identity(r), bs.uniform(r)], weights=[t, 1 - t]).to_dense().ravel(),
-                 bounds=[(1e-9, 1)] * r * r, constraints=kept, method="SLSQP",
-                 options={"maxiter": 500, "ftol": 1e-12})
-        for t in (0.25, 0.5)
+        optimize.minimize(
+            lambda x: float(x @ cost.ravel()) / r, start.ravel(), bounds=[(1e-9, 1)] * r * r,
+            constraints=kept, method="SLSQP", options={"maxiter": 500, "ftol": 1e-12},
+        )
+        for start in starts
     ]  # fmt: skip
     return min(float(each.fun) for each in found if each.success)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from draw_cases import KEY, MATRICES, codes_for
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 SPECIAL = ["", "a", "person 7", "twelve bytes", "thirteen byte", "größe", "\U0001f600 z", "z\0z"]
 LONG = ["x" * 55, "x" * 56, "x" * 57, "é" * 28, "é" * 29, "y" * 1016, "y" * 1017, "z" * 5000]

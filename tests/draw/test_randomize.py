@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,8 +132,10 @@ def test_every_processor_gives_the_same_bits() -> None:
     """Keystream, inner loops, entropy and joint tables, with each level in its own process."""
     code = """if True:
         import sys, hashlib
-        sys.path.insert(0, "tests")
-        from test_randomize import *
+        import numpy as np
+        import bistochastic as bs
+        sys.path.insert(0, sys.argv[1])
+        from draw_cases import KEY, MATRICES, codes_for
 
         h = hashlib.sha256()
         for m in MATRICES.values():
@@ -151,7 +154,7 @@ def test_every_processor_gives_the_same_bits() -> None:
     want: list[str] = []
     for cpu, threads in (("plain", "1"), ("base", "2"), ("avx2", "2"), ("avx512", "3"), ("", "7")):
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", code, str(Path(__file__).parents[1])],
             env={**os.environ, "BISTOCHASTIC_CPU": cpu, "BISTOCHASTIC_THREADS": threads},
             capture_output=True,
             text=True,

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
-from scipy.stats import chi2, chi2_contingency
 
 import bistochastic as bs
 from cases import FAMILIES
 from draw_cases import MATRICES
+
+stats = pytest.importorskip("scipy.stats")
 
 ALARM = 1e-6
 
@@ -36,7 +37,7 @@ def surprise(counts: NDArray[Any], law: NDArray[np.float64]) -> float:
     if len(counts) < 2:
         return 1.0
     statistic = ((counts - expected) ** 2 / expected).sum()
-    return float(chi2.sf(statistic, len(counts) - 1))
+    return float(stats.chi2.sf(statistic, len(counts) - 1))
 
 
 SMALL = [name for name, m in MATRICES.items() if m.size <= 300]
@@ -87,7 +88,7 @@ def dependence(a: NDArray[Any], b: NDArray[Any]) -> float:
     table = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(table, (a, b), 1)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    return float(chi2_contingency(table).pvalue)
+    return float(stats.chi2_contingency(table).pvalue)
 
 
 @pytest.mark.parametrize("name", ["rr", "gibbs", "kron", "mix", "product"])

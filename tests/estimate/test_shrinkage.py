@@ -99,7 +99,7 @@ def objective(m: bs.Matrix, pi: Array, reports: Array, guess: Array, rho: float)
 )
 def test_the_maximum_is_that_of_a_generic_solver(m: bs.Matrix) -> None:
     """With the weight by its formula, from the dense matrix."""
-    from scipy.optimize import minimize
+    minimize = pytest.importorskip("scipy.optimize").minimize
 
     rng = np.random.default_rng(m.size)
     n, r = 4000, m.size

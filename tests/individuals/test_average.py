@@ -8,14 +8,12 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 
 import bistochastic as bs
 from bistochastic.errors import InvertibleReleaseError
+from others import pa, pd, pl
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 loose: Any = bs

@@ -7,13 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import bistochastic as bs
 from cases import child
+from others import pa, pd, pl
 from protocol import chacha, derive, response_digest
 
 KEY = bs.Key.from_bytes(bytes(range(32)))

@@ -6,14 +6,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
+from others import pa, pd, pl
 
 loose: Any = bs
 KEY = bs.Key.insecure(3)

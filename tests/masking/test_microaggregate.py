@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +18,7 @@ from numpy.typing import NDArray
 import bistochastic as bs
 from bistochastic.masking import Classes
 from cases import child
+from others import pa, pd, pl
 
 
 def data(name: str) -> tuple[list[str], list[list[str]]]:
@@ -268,7 +266,7 @@ def test_blocks_are_built_from_classes() -> None:
 # --- what is refused ------------------------------------------------------------------------
 
 NAN, INF = float("nan"), float("inf")
-HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
+HOLES = {"a": [1, None, 2], "b": [1, 2, 3]}
 
 
 @pytest.mark.parametrize(
@@ -279,14 +277,23 @@ HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
         ([1, NAN, 3, NAN], 2, "`X` must hold no NaN; got 2, the first at position 1"),
         ([[1, 2], [3, NAN]], 2, "`X` must hold no NaN; got 1, the first at (1, 1)"),
         ([1, 2, INF], 2, "`X` must hold no infinite numbers; got 1, the first at position 2"),
-        (HOLES, 2, "`X` must hold no missing values; got 1, the first at (1, 0)"),
-        (dict(HOLES), 2, "`X['a']` must hold no missing values; got 1, the first at position 1"),
+        (HOLES, 2, "`X['a']` must be an array of numbers; got NoneType"),
     ],
 )
 def test_bad_numbers_are_refused_in_a_sentence(x: Any, k: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:
         bs.masking.microaggregate(x, k=k)
     assert str(caught.value) == sentence
+
+
+def test_missing_numbers_of_a_frame_are_refused() -> None:
+    for frame, at in (
+        (pd.DataFrame(HOLES), r"`X` must hold no NaN; got 1, the first at \(1, 0\)"),
+        (dict(pd.DataFrame(HOLES)), r"`X\['a'\]` must hold no NaN; got 1, the first at position 1"),
+        (pd.DataFrame(HOLES, dtype=object), r"`X` must hold no missing values; got 1, the first"),
+    ):
+        with pytest.raises(ValueError, match=at):
+            bs.masking.microaggregate(frame, k=2)
 
 
 MAP = "`columns` must map names to columns"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
+from others import pa, pl
 
 pairs = st.integers(1, 30).flatmap(
     lambda n: st.tuples(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
     """Several matrices on one scale; see :func:`compare`.
 
@@ -25,18 +27,13 @@ class Comparison(Shown):
     [0.0, 1.0]
     """
 
-    def __init__(self, profiles: tuple[Profile, ...]) -> None:
-        self._profiles = profiles
-
-    @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """The profile of each matrix, in order."""
-        return self._profiles
+    profiles: tuple[Profile, ...]
+    """The profile of each matrix, in order."""
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
         """The matrices compared, in order."""
-        return tuple(profile.matrix for profile in self._profiles)
+        return tuple(profile.matrix for profile in self.profiles)
 
     @property
     def header(self) -> list[str]:

@@ -15,8 +15,8 @@ from, :class:`Linear` puts both together, and an :class:`Estimate` is what users
 array([ 1.25, -0.25])
 """
 
-from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.intervals import fieller, mean_bounds
+from bistochastic.estimate.likelihood import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map
 from bistochastic.estimate.methods import METHODS, POPULATIONS, fit_shares, of_counts, of_linear
 from bistochastic.estimate.planning import largest_variance, mean_standard_error

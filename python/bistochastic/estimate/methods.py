@@ -12,7 +12,7 @@ from bistochastic import _core, arguments, families, structure
 from bistochastic import linear as operators
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
-from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.likelihood import Patience
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
@@ -237,17 +237,13 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
         raise RefusedType("weights", "be given with codes", "counts")
     array = np.ascontiguousarray(code_array(codes).reshape(-1))
     given = weight_array("weights", weights, len(array))
-    low = array < 0
-    if low.any():
-        must = f"hold integers from 0 to {matrix.size - 1}"
-        raise Refused("codes", must, f"one outside at position {int(low.argmax())}")
-    unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
     if matrix.size >= 2**32:
         raise Refused("weights", "go with less than 2^32 categories", matrix.size)
-    # Also says which code is out of range.
-    _core.count(unsigned, matrix.size)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    # Says which code is out of range.
+    _core.count(native, matrix.size)
     _core.require_memory("weights", 2, matrix.size, 8)
-    plain = unsigned.astype(np.int64)
+    plain = native.astype(np.int64)
     sums, squares = (summed(plain, each, matrix.size) for each in (given, given**2))
     told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
     return Map.back_from(matrix), told

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bistochastic.arguments import Array
-    from bistochastic.estimate.effort import Patience
+    from bistochastic.estimate.likelihood import Patience
     from bistochastic.matrix import Matrix
 
 # Size up to which the information of a reported value is computed exactly, and probes beyond.

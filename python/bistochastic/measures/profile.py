@@ -1,16 +1,26 @@
-"""``Profile`` and ``Entry``: each number exact, a bound, or not computed, with the reason."""
+"""``Profile`` and ``Entry``: which measures there are, and how each of them is known.
+
+Each number is exact, a bound, or not computed, with the reason.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from bistochastic import _core, linear, structure
+from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
+from bistochastic.measures import bits, channel, costs, priors, survey
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
 
+    from bistochastic.arguments import Array
     from bistochastic.matrix import Matrix
 
     Status = Literal["exact", "bound", "not computed"]
@@ -42,6 +52,16 @@ WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
+# Multiply-adds up to which costs between all pairs of rows are compared.
+_TRIPLES = 1200**3
+_TOO_LARGE = "too many entries; full=True computes it anyway"
+# Size up to which singular values need a second or two, and that of a composite.
+_SINGULAR_VALUES, _WRITTEN = 1500, 1024
+# Which true values a reported value leaves deniable.
+_EXPLAINS = {
+    "deniability_1": "explain the reported value exactly as well",
+    "deniability_2": "explain the reported value half to twice as well",
+}
 _HEADER = ["Measure", "Value", "Status", "Note"]
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
@@ -164,3 +184,240 @@ def status_of(exact: bool) -> Status:
 def missing(name: str, why: str) -> Entry:
     """Make a measure that was not computed, with the reason."""
     return Entry(name, None, "not computed", why)
+
+
+def profile_of(
+    matrix: Matrix,
+    *,
+    cost: object = None,
+    prior: object = None,
+    full: bool = False,
+    progress: object = None,
+) -> Profile:
+    """See :meth:`bistochastic.Matrix.profile`."""
+    with watched("measuring", progress) as tell:
+        if cost is not None and matrix.padding:
+            must = "be given for a matrix whose codes can all be true"
+            raise Refused("cost", must, f"{matrix.padding} that are never true")
+        table = None if cost is None else costs.cost_table(matrix.size, cost)
+        belief = None if prior is None else priors.prior_of(matrix, prior)
+        gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
+        found = survey.lines(matrix, gammas, full=full)
+        parts: list[Callable[[], list[Entry]]] = [
+            lambda: _average(matrix),
+            lambda: _lines(matrix, found),
+            lambda: _attacker(matrix, found, full=full),
+            lambda: [_epsilon(matrix, found)],
+            lambda: [] if table is None else _cost(matrix, table, belief, full=full),
+            lambda: _deniability(matrix, found),
+            lambda: _analyst(matrix, found, full=full),
+            lambda: [] if belief is None else _belief(matrix, found, belief),
+            lambda: [],
+        ]
+        entries: list[Entry] = []
+        # The first of nine parts is the work above: all single lines.
+        for done, part in enumerate(parts, start=1):
+            if tell is not None:
+                tell(done / len(parts))
+            entries += part()
+        return Profile(matrix, tuple(entries))
+
+
+def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
+    """Make a measure, not computed if there is no value."""
+    if value is None:
+        return missing(name, _TOO_LARGE)
+    return Entry(name, value, status_of(exact), note)
+
+
+def _average(matrix: Matrix) -> list[Entry]:
+    known = status_of(matrix.is_exact)
+    return [
+        Entry("entropy_rate", matrix.entropy_rate, known, f"of {matrix.max_bits:.6g}"),
+        Entry("beta", matrix.beta, known, "an average over the categories"),
+    ]
+
+
+def _lines(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
+    if found is None:
+        return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
+    betas = survey.line_betas(matrix, found)
+    pairs = [("row", found.worst_row), ("column", found.worst_column)]
+    known = status_of(found.worst_exact)
+    return [
+        Entry(f"worst_{line}", beta, known, f"matrix {line} {place}: {down(held)} bits")
+        for (line, (place, held)), beta in zip(pairs, betas, strict=True)
+    ]
+
+
+def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
+    told = channel.mutual_information(matrix)
+    best = channel.capacity(matrix, found, full=full)
+    size = matrix.size - matrix.padding
+    allowed = bits.guaranteed_max_leakage(matrix.beta, size)
+    if found is None:
+        why = "by beta only"
+        guess = [
+            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", why, 1 / size),
+            Entry("max_leakage", allowed, "bound", why),
+        ]
+    else:
+        known = status_of(found.peaks_exact)
+        chance = found.peaks / size
+        guess = [
+            Entry("guessing_probability", min(1.0, _up(chance)), known, before=1 / size),
+            Entry("max_leakage", bits.log2_up(found.peaks), known),
+        ]
+    return [
+        Entry("mutual_information", told, status_of(matrix.is_exact and not matrix.padding)),
+        Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
+        *guess,
+        Entry("guaranteed_max_leakage", allowed, status_of(matrix.is_exact), "whatever the matrix"),
+    ]
+
+
+def _up(x: Fraction) -> float:
+    """Return the smallest double not below a fraction."""
+    near = float(x)
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def _epsilon(matrix: Matrix, found: survey.Lines | None) -> Entry:
+    known = status_of(matrix.is_exact)
+    witness = None if found is None else found.witness
+    u, w, v = (0, 0, 0) if witness is None else witness
+    if math.isinf(matrix.epsilon):
+        where = "" if witness is None else f": {v} is reported for true {u}, never for true {w}"
+        may = "rules out" if known == "exact" or where else "may rule out"
+        return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
+    favours = witness is not None and matrix.epsilon > 0
+    note = f"reported {v} favours true {u} over true {w}" if favours else ""
+    return Entry("epsilon", matrix.epsilon, known, note)
+
+
+def _cost(
+    matrix: Matrix, cost: Array | Literal["ordinal"], belief: Array | None, *, full: bool
+) -> list[Entry]:
+    size = matrix.size
+    ordinal = isinstance(cost, str)
+    if size <= survey.TABLE or full:
+        dense = matrix.to_dense()
+        mean = Entry("expected_cost", costs.expected_cost(dense, cost, belief), "exact")
+        if ordinal or size**3 <= _TRIPLES or full:
+            return [Entry("metric_epsilon", costs.metric_epsilon(dense, cost), "exact"), mean]
+        why = "too many pairs of rows to compare; full=True compares them"
+        return [missing("metric_epsilon", why), mean]
+    if not ordinal:
+        return [missing(name, _TOO_LARGE) for name in ("metric_epsilon", "expected_cost")]
+    metric, exact = costs.ordinal_epsilon(matrix) or (None, True)
+    walk = None if belief is not None else costs.ordinal_cost(matrix)
+    return [_known("metric_epsilon", metric, exact=exact), _known("expected_cost", walk)]
+
+
+def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
+    names = ["deniability_1", "deniability_2", "deniability_epsilon"]
+    if found is None:
+        entries = [missing(name, _TOO_LARGE) for name in names]
+    else:
+        pairs = zip(names, found.deniability, strict=False)
+        entries = [
+            Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
+        ]
+    if math.isfinite(matrix.epsilon):
+        # By its definition epsilon is the gamma at which all true values are alike.
+        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
+    elif found is not None:
+        entries[2] = replace(entries[2], note="true values that stay possible")
+    return entries
+
+
+def _analyst(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
+    return [
+        _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
+        _known("is_ergodic", matrix.is_ergodic),
+        *structure.by_parts(matrix, partial(_conditioning, full=full)),
+        _varah(found),
+    ]
+
+
+def _conditioning(
+    matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
+) -> list[Entry]:
+    size = matrix.size
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        counted = spectrum[1] == size or structure.counts_rank(matrix)
+        return [_rank(spectrum[1], counted), _condition(linear.condition(matrix), counted)]
+    made = structure.composition(matrix)
+    if isinstance(made, structure.Kron):
+        each = [known_of(factor) for factor in structure.wide_factors(made)]
+        pairs = [[part.value for part in parts] for parts in each]
+        if all(value is not None for pair in pairs for value in pair):
+            known = status_of(all(e.status == "exact" for pair in each for e in pair))
+            rank = math.prod(int(pair[0] or 0) for pair in pairs)
+            product = math.prod(float(pair[1] or 0) for pair in pairs)
+            return [Entry("rank", rank, known), Entry("condition", product, known)]
+        return [missing(name, "a factor is too large") for name in ("rank", "condition")]
+    composite = made is not None
+    if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
+        values_of = linear.singular_values(matrix.to_dense())
+        rank = linear.dense_rank(matrix, values_of)
+        least = float(values_of.min()) if rank == size else 0.0
+        _core.keep_condition(matrix, linear.inverse(least))
+        counted = rank == size
+        return [_rank(rank, counted), _condition(linear.condition(matrix), counted)]
+    # The rank and condition of a very large product: from its factors or by iteration.
+    why = "too large for singular values; full=True takes them"
+    factors = made.parts if isinstance(made, structure.Product) else ()
+    conditions = [known_of(factor)[1] for factor in factors]
+    values = [entry.value for entry in conditions if entry.value is not None]
+    if not values or len(values) < len(conditions):
+        return [missing("rank", why), missing("condition", why)]
+    exact = all(entry.status == "exact" for entry in conditions)
+    if max(values) > linear.MOST:
+        return [missing("rank", why), _condition(math.inf, exact)]
+    if min(values) == 1:
+        # A permutation before or after changes no singular value.
+        return [_rank(matrix.size, exact), _condition(max(values), exact)]
+    note = "found by iteration through the factors, may be higher"
+    found = linear.by_iteration(matrix)
+    return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
+
+
+def _rank(value: int, counted: bool) -> Entry:
+    note = "" if counted else "at least: singular values above 2^-50"
+    return Entry("rank", value, status_of(counted), note)
+
+
+def _condition(value: float, counted: bool) -> Entry:
+    note = "singular: some true values cannot be distinguished" if value > linear.MOST else ""
+    if note and not counted:
+        note = "beyond 2^50, too close to singular"
+    return Entry("condition", value, status_of(counted), note)
+
+
+def _varah(found: survey.Lines | None) -> Entry:
+    if found is None:
+        return missing("varah_bound", _TOO_LARGE)
+    spare = 2 * found.least_diagonal - 1
+    if spare <= 0:
+        return missing("varah_bound", "some true value is reported with probability at most 1/2")
+    return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
+
+
+def _belief(matrix: Matrix, found: survey.Lines | None, prior: Array) -> list[Entry]:
+    guess, exact = priors.best_guess(matrix, prior, None if found is None else found.peaks)
+    blind = float(prior.max())
+    note = f"{up(blind)} without a reported value"
+    entry = Entry("best_guess", guess, status_of(exact), note, before=blind)
+    if found is None or found.row_bits is None:
+        names = ("remaining_uncertainty", "effective_alternatives")
+        return [*(missing(name, _TOO_LARGE) for name in names), entry]
+    left = priors.remaining_uncertainty(matrix, found.row_bits, prior)
+    before = bits.entropy(prior)
+    note = f"{before:.6g} bits without a reported value"
+    return [
+        Entry("remaining_uncertainty", left, "exact", note, before=before),
+        Entry("effective_alternatives", 2**left, "exact"),
+        entry,
+    ]

@@ -43,22 +43,19 @@ class _Cells(Shown):
 class Counts(_Cells):
     """The number of records that report each combination of categories, in the declared order.
 
-    :meth:`Collector.counts` returns them. You can also make them by hand, e.g. to add up the counts
-    of several workers. They are checked in the same way: one non-negative integer per combination.
+    Tools that collect reports return them. You can also make them by hand, e.g. to add up the
+    counts of several workers. They are checked in the same way: one non-negative integer per
+    combination.
 
     Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in any order
     of rows. They have no hash, because the array can be written to.
 
-    >>> import bistochastic_survey as sv
-    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-    >>> collector = plan.collector("sex")
-    >>> collector.add_counts([{"sex": "M", "count": 40}, {"sex": "F", "count": 60}])
-    >>> table = collector.counts("sex")
+    >>> import numpy as np
+    >>> from bistochastic.estimate import Axis, Counts
+    >>> table = Counts(("sex",), (Axis("sex", ("F", "M")),), np.array([60, 40]))
     >>> table.counts, table.records
     (array([60, 40]), 100)
-    >>> table.axes
-    (Axis(name='sex', categories=('F', 'M')),)
-    >>> Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    >>> Counts(table.columns, table.axes, 2 * table.counts).records
     200
     >>> Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):

@@ -7,6 +7,7 @@ columns; ``plan_json`` and ``formats``: JSON and TOML; ``preview``: words and a 
 columns; ``requirement``: what a publisher requires; ``client``: plans for devices.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"bistochastic_survey.{home}"), name)

@@ -21,6 +21,7 @@ from bistochastic import randomized_response
 from bistochastic.errors import Refused
 from bistochastic.measures import log2_up
 from bistochastic_survey import checks
+from bistochastic_survey.wording import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ class Allocation(NamedTuple):
     bits: float
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
+        return Shown._repr_html_(self)
 
 
 def allocate(

@@ -42,7 +42,7 @@ class Case:
         calls = {
             "terminal": "cli",
             "chain": "chain",
-            "function": f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}",
+            "function": t.words if t.owner in ("bs", "sv") else f"bs.{t.words}",
             "static": f"CLASSES[{t.owner!r}].{t.name}",
             "operation": f"operations.{t.name}",
         }

@@ -50,6 +50,22 @@ def _respond(run: Run) -> None:
         hold(run.it.respond(**run.given) == run.result, "the same call twice gives two answers")
 
 
+def _draw(run: Run) -> None:
+    columns, key, given = run.given["columns"], run.given["key"], run.given
+    for column, new in zip(columns, run.result, strict=True):
+        hold(new.shape == column.codes.shape, "another number of records")
+        hold(new.dtype == column.codes.dtype, f"dtype {new.dtype} from {column.codes.dtype}")
+        hold(new.size == 0 or int(new.max()) < column.matrices[0].size, "a report out of range")
+    options = {name: given[name] for name in ("plan", "address", "release") if name in given}
+    again = bs.backend.draw(columns, key, **options)
+    hold(all(map(np.array_equal, again, run.result)), "the same call twice gives two answers")
+
+
+def _count(run: Run) -> None:
+    codes, counts = np.asarray(run.given["codes"]), run.result
+    hold(int(counts.sum()) == codes.size and len(counts) == run.given["size"], "other counts")
+
+
 def _require(run: Run) -> None:
     # What passed was kept, compared as exact numbers.
     for name, ahead in (("beta", 1), ("epsilon", -1)):
@@ -114,13 +130,15 @@ def _plan_respond(run: Run) -> None:
 OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.randomize": _randomize,
     "Matrix.respond": _respond,
+    "backend.draw": _draw,
+    "backend.count": _count,
     "Matrix.require": _require,
     "Plan.require": _require,
     "Plan.protect": _protect,
     "Plan.respond": _plan_respond,
     "Decomposition.sample": _sample,
-    "bs.theory.t_transforms": _transforms,
-    "bs.theory.majorizes": lambda run: hold(isinstance(run.result, bool), "majorizes is no bool"),
+    "theory.t_transforms": _transforms,
+    "theory.majorizes": lambda run: hold(isinstance(run.result, bool), "majorizes is no bool"),
     "Matrix.apply": lambda run: hold(
         run.result.dtype == np.float64 and run.result.shape == np.shape(run.given["x"]),
         "shape of apply",

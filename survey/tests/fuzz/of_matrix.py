@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from html import escape
 from random import Random
 from typing import Any
 
@@ -104,7 +105,7 @@ def requests_are_kept(m: Any, rng: Random) -> None:
 
 
 def can_be_shown(m: Any, rng: Random) -> None:
-    hold(m.family in repr(m) and "<table" in m._repr_html_(), "repr")
+    hold(m.family in repr(m) and m._repr_html_() == f"<pre>{escape(repr(m))}</pre>", "repr")
 
 
 def draws_do_not_depend_on_threads_or_pieces(m: Any, rng: Random) -> None:

@@ -61,6 +61,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 USUAL = "shown as_html equals pickled"
 OF = {
     "Matrix": f"{USUAL} item subscript differs hashed then after copied deep_copied as_array",
+    **dict.fromkeys(("Blocks", "Rows"), "shown equals hashed pickled"),
+    **dict.fromkeys(("Column", "Ids"), "shown length"),
+    "RowsPerId": "shown",
     "Key": "equals differs shown as_html",
     "Decomposition": "subscript shown as_html length walked",
     "Estimate": "shown as_html pickled deep_copied",

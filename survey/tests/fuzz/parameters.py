@@ -77,6 +77,45 @@ def one_id(s: Scene) -> str:
     return s.rng.choice(some)
 
 
+def column(s: Scene) -> str:
+    """A column of the backend, by one matrix or by one of two for each record."""
+    size = min(s.size, 2**31)
+    plain = [s.rng.randrange(size) for _ in range(s.records)]
+    dtype = s.rng.choice(["u4", "i8"])
+    given = f"np.array({plain}, dtype='{dtype}')"
+    name = s.rng.choice(["'age'", "['age', 'town']"])
+    if s.rng.random() < 0.7 or s.size > 10_000:
+        return f"bs.backend.Column({name}, {given}, {s.matrix()})"
+    groups = [s.rng.randrange(2) for _ in range(s.records)]
+    laws = f"[bs.uniform({s.size}), bs.identity({s.size})]"
+    missing = [s.rng.random() < 0.2 for _ in range(s.records)]
+    return f"bs.backend.Column({name}, {given}, {laws}, {groups}, {missing})"
+
+
+def address(s: Scene) -> str:
+    """Where records are drawn."""
+    return "bs.backend." + s.rng.choice(
+        [f"Ids({ids(s)})", "Blocks()", "Blocks(2, False)", "Rows()", "Rows(2**40)"]
+    )
+
+
+def labels(s: Scene) -> list[str]:
+    """What `derive` takes after the purpose that was drawn."""
+    names, words = "['age', 'town']", "np.arange(5, dtype=np.uint64)"
+    wanted = {
+        "'rows'": ["'survey'", "'2026'"],
+        "'units'": ["'survey'", "'home'"],
+        "'numbers'": ["'survey'", names, "3"],
+        "'column'": ["'survey'", "'2026'", "'age'", "'float64'", words],
+    }
+    return wanted.get(s.drawn.get("purpose", ""), ["'survey'"])
+
+
+def purpose(s: Scene) -> str:
+    s.drawn["purpose"] = s.rng.choice(["'rows'", "'units'", "'numbers'", "'column'", "'x'"])
+    return s.drawn["purpose"]
+
+
 def counts(s: Scene) -> str:
     n = min(s.size, 600)
     if s.rng.random() < 0.3:
@@ -168,6 +207,35 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "false_records": _of("0", "1", "5", "10**6"),
     "max_cells": _of("4", "100", "0"),
     "level": _of("0.01", "0.5", "0", "1", "2"),
+    "draw.columns": lambda s: f"[{', '.join(column(s) for _ in range(s.many))}]",
+    **dict.fromkeys((
+        "draw.plan", "respond.plan", "pseudonyms.plan",
+    ), _of("'survey'", "''", "'\\u00e9'", "'a\\0'")),
+    "draw.release": _of("''", "'2026'"),
+    "address": address,
+    **dict.fromkeys(("respond.names", "Column.names"), _of("['age']", "['age', 'town']", "[]")),
+    "purpose": purpose,
+    "pseudonyms.ids": lambda s: s.rng.choice([f"bs.backend.Ids({ids(s)})", ids(s)]),
+    "what": _of("'columns'", "''"),
+    **dict.fromkeys((
+        "require_memory.rows", "require_memory.columns",
+    ), _of("0", "1000", "2**30", "2**62")),
+    "each": _of("0", "1", "8"),
+    "Column.matrices": lambda s: s.matrix(),
+    "Column.groups": lambda s: s.rng.choice(["None", f"[0] * {s.records}"]),
+    "Column.missing": lambda s: s.rng.choice(["None", f"[False] * {s.records}"]),
+    "Ids.values": ids,
+    "first": _of("0", "1", "2**40"),
+    **dict.fromkeys(("last", "of_buffers.text"), _of("True", "False")),
+    "limit": _of("0", "1", "2**40"),
+    "hashes": _of("np.zeros((3, 16), np.uint8)", "np.zeros((0, 16), np.uint8)"),
+    "pieces": _of(
+        "[(np.array([0, 3, 6]), np.frombuffer(b'annbob', np.uint8))]", "[]",
+        "[(np.array([0]), np.zeros(0, np.uint8))]", "[(np.array([0, 9]), np.zeros(3, np.uint8))]",
+        "[(np.array([0, 2, 1]), np.full(3, 255, np.uint8))]", "[(np.array([-1, 2]), np.zeros(3))]",
+    ),
+    "parts": lambda s: f"[{ids(s)}, {ids(s)}]",
+    "take.rows": _of("[]", "[0]", "np.array([1, 0])", "[-1]", "[99]"),
     "cluster.release": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE})",
     "from_json.plan": lambda s: plans.SIMPLE,
     "allocate.sizes": _of("[2, 3, 12]", "[5]", "[1, 2]"),
@@ -224,9 +292,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     ),
     "path": path,
     **dict.fromkeys(("report.path",), page),
-    "size_or_categories": lambda s: s.rng.choice(
-        [str(s.size), "6", "32", "['a', 'b', '<b>']", "range(3)", "[]", "'ab'"]
-    ),
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "open.path": _of("path('protected.csv')", "path('key')", "'no.parquet'", "path('.')"),
     "open.separator": _of("None", "','", "';'", "'ab'", "7"),
@@ -240,7 +305,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "q": smoothed,
     "permutation.j": _of("0", "1", "-1", "10**6"),
     "name": _of("'beta'", "'capacity'", "'no such measure'"),
-    "profile.profile": lambda s: f"{s.matrix()}.profile()",
     **dict.fromkeys(("heatmap.categories", "estimate.categories"), lambda s: s.rng.choice(
         [f"list(map(str, range({s.size})))", "['a', 'b']", "None"]
     )),
@@ -270,8 +334,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "reader": lambda s: s.rng.choice(["pa.table", "pl.DataFrame"]) + "(" + repr(
         {"sex": ["F", "M"], "town": ["A", "B"], "year": [1999, 2000], "region": ["n", "s"]}
     ) + ")",
-    **dict.fromkeys(("regress.frame", "predict.frame", "wave1", "wave2"),
-                    lambda s: s.rng.choice([plans.wave(s.rng), plans.frame(s.rng)])),
     "formula": _of(
         "'z ~ a + sex'", "'y ~ a'", "'sex ~ town'", "'y ~ np.log(z)'", "'y ~'", "'x'",
         "'y ~ nobody'", "'income ~ year * region'", "'y ~ center(a)'", "'~'",
@@ -321,8 +383,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         "None", "sv.Design()", "sv.Design(weights='income')", "sv.Design(strata='region')", "7",
         "sv.Design(cluster='town', fpc=5000)", "sv.Design(weights='income', replicates=['a', 'z'])",
     ),
-    "keys": _of("['sex']", "['sex', 'town']", "[]", "'sex'", "['x']", "7"),
-    "household": _of("None", "'region'", "'x'", "7"),
     "knows": _of("None", "['sex']", "{'year': 1}", "[['sex'], []]", "'sex'", "['x']", "7"),
     "wants": _of("None", "['town']", "['sex']", "'x'", "[]"),
     "also": _of("()", "[]", "7", "[7]"),
@@ -371,14 +431,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     ),
     "row_columns": _of("['id']", "None", "[]"),
     **dict.fromkeys(("batch", "table"), lambda s: plans.arrow(s.rng)),
-    "batches": lambda s: f"[{plans.arrow(s.rng)}]",
     "schema": lambda s: f"{plans.arrow(s.rng)}.schema",
     "engine": _of("'spark 4.3'", "'x'"),
     "obj": lambda s: s.rng.choice([f"pl.LazyFrame({plans.TABLE})", "7", "None", "pa.table({})"]),
     "add_counts.rows": lambda s: plans.counts(s.rng),
     "add_counts.count": _of("'count'", "'n'", "'sex'"),
     "rows_per_id": _of("1", "2", "None", "0"),
-    **dict.fromkeys(("function.function", "call.function"), _of("'no_such:key'", "'x'")),
+    "call.function": _of("'no_such:key'", "'x'"),
     "fingerprint": _of("'0' * 16", "None", "'x'"),
     "directory": lambda s: "folder('keys')",
     "env.name": _of("'NO_SUCH_VARIABLE'", "''"),
@@ -469,7 +528,9 @@ def arguments(scene: Scene, call: str, signature: inspect.Signature) -> list[tup
         if name == "self":
             continue
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            out += [("", scene.matrix()) for _ in range(scene.many)]
+            laws = [scene.matrix() for _ in range(scene.many)]
+            several = labels(scene) if call == "derive" else laws
+            out += [("", source) for source in several]
             continue
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             # The parameters of a family.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
+import bistochastic_survey as sv
 
 
 class BrokenLawError(Exception):
@@ -171,6 +172,7 @@ def names(home: Path) -> dict[str, Any]:
     return {
         **{tool.__name__: tool for tool in tools},
         "bs": bs,
+        "sv": sv,
         "np": np,
         "math": math,
         "os": os,

@@ -11,9 +11,10 @@ from itertools import accumulate
 from typing import Any
 
 import bistochastic as bs
+import bistochastic_survey as sv
 from bistochastic_survey.plan.labels import Labels
 from fuzz import operations, plans
-from fuzz.parameters import Scene, counts, people
+from fuzz.parameters import Scene, column, counts, ids, people
 from returned import CLASSES
 
 _COST = "cost='ordinal'"
@@ -27,6 +28,11 @@ _PARTS = {name: f"{name.lower()}s[0]" for name in _PLURALS} | {
 # One valid object of each class that has methods, as source code.
 MAKERS: dict[str, Callable[[Scene], str]] = {
     "Matrix": lambda s: s.matrix(),
+    "Blocks": lambda s: "bs.backend.Blocks(2, False)",
+    "Column": column,
+    "Ids": lambda s: f"bs.backend.Ids({ids(s)})",
+    "Rows": lambda s: "bs.backend.Rows(7)",
+    "RowsPerId": lambda s: "bs.backend.RowsPerId(1)",
     "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
     "Decomposition": lambda s: (
         f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5'])})"
@@ -112,10 +118,13 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),
 }
-# Classes that callers make.
-MADE = (
-    "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
-)  # fmt: skip
+# Classes that callers make, by the module that they call.
+MADE = {
+    "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
+    "sv": (
+        "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
+    ),
+}  # fmt: skip
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
@@ -149,10 +158,12 @@ class Target:
 
     @property
     def weight(self) -> float:
-        more = 2.5 if self.owner == "bs" else 0.4 if self.kind == "property" else 1.0
+        more = 2.5 if self.owner in ("bs", "sv") else 0.4 if self.kind == "property" else 1.0
         part = 0.04 if self.owner in _OF_AUDITS else 0.4
         return (
-            _SELDOM.get(self.name, 1.0) * more * (1.0 if self.owner in ("bs", "Matrix") else part)
+            _SELDOM.get(self.name, 1.0)
+            * more
+            * (1.0 if self.owner in ("bs", "sv", "Matrix") else part)
         )
 
 
@@ -160,7 +171,7 @@ _NOTHING = inspect.Signature()
 
 
 def classes() -> dict[str, type]:
-    """Every class of the package, results among them, and what attributes hold categories in."""
+    """Every class of both packages, results among them, and what attributes hold categories in."""
     return {"Labels": Labels} | CLASSES
 
 
@@ -199,12 +210,15 @@ def _functions(owner: str, module: Any) -> list[Target]:
 @cache
 def targets() -> tuple[Target, ...]:
     """Everything that is called, in an order that does not change."""
-    found = _functions("bs", bs)
+    found = _functions("bs", bs) + _functions("sv", sv)
     for owner, cls in classes().items():
         found += _members(owner, cls)
-    found += [Target("bs", name, "function", inspect.signature(getattr(bs, name))) for name in MADE]
-    found.append(Target("bs", "cli", "terminal", _NOTHING))
-    found.append(Target("bs", "chain", "chain", _NOTHING))
+    for owner, names in MADE.items():
+        module = sv if owner == "sv" else getattr(bs, owner)
+        made = [(name, inspect.signature(getattr(module, name))) for name in names]
+        found += [Target(owner, name, "function", signature) for name, signature in made]
+    found.append(Target("sv", "cli", "terminal", _NOTHING))
+    found.append(Target("sv", "chain", "chain", _NOTHING))
     return tuple(sorted(found, key=lambda t: (t.owner, t.name, t.kind)))
 
 

@@ -22,7 +22,7 @@ from bistochastic.errors import GuaranteeError
 from bistochastic_survey.plan import plan_json
 from bistochastic_survey.wording import up
 
-loose: Any = bs
+loose: Any = sv
 jsonschema = pytest.importorskip("jsonschema")
 
 RACES = ["A", "B", "C"]
@@ -509,7 +509,8 @@ def test_a_plan_alone_imports_no_frame_library() -> None:
     code = (
         "import bistochastic_survey as sv, sys\n"
         "plan = sv.Plan([sv.Categorical('x', [0, 1], 'randomized_response', beta=0.5)])\n"
-        "plan.estimate({'x': [0, 1]}, 'x'); plan.count({'x': [0, 1]}, {'x': 1})\n"
+        "release = sv.Release({'x': [0, 1]}, plan)\n"
+        "release.estimate('x'); release.count({'x': 1})\n"
         "plan.protect({'x': [0, 1]}); plan.to_json(); plan.to_toml(); str(plan.preview())\n"
         "print(sorted({m.split('.')[0] for m in sys.modules}))"
     )
