@@ -5,13 +5,11 @@ from __future__ import annotations
 import inspect
 import io
 import os
-import re
 import select
 import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,31 +35,16 @@ PLAN = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 SEARCHED = sv.Plan([sv.Categorical("x", [0, 1, 2], matrix=M)])
 TABLE = {"sex": ["F", "M", "M"] * 100}
 RELEASE = PLAN.protect(TABLE)
-AGES = {"age": [30, 61, 31, 60], "ill": ["a", "b", "a", "b"]}
-MEANS = [1.0, 9.0, 2.0, 8.0]
 # Every call that takes `progress`, on something small.
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "Matrix.decompose": lambda p: M.decompose(progress=p),
-    "decompose_all": lambda p: bs.decompose_all([M, M], progress=p),
-    "Matrix.profile": lambda p: M.profile(full=True, progress=p),
-    "compare": lambda p: bs.compare(M, bs.uniform(3), progress=p),
-    "tradeoff": lambda p: bs.tradeoff(4, betas=[0.3, 0.5], progress=p),
     "Plan.protect": lambda p: PLAN.protect(TABLE, progress=p),
-    "microaggregate": lambda p: bs.masking.microaggregate(MEANS, k=2, progress=p),
-    "k_anonymous_classes": lambda p: bs.masking.k_anonymous_classes(
-        AGES, quasi_identifiers=["age"], k=2, progress=p
-    ),
-    "anatomize": lambda p: bs.masking.anatomize(
-        AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
-    ),
     "audit": lambda p: sv.audit(TABLE, RELEASE, progress=p),
-    "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
     "Release.estimate": lambda p: sv.Release({"x": [0] * 5 + [1] * 3 + [2]}, SEARCHED).estimate(
         "x", method="mle", progress=p
     ),
 }
 # These are told the gap of a likelihood rather than a share.
-GAPS = ("Matrix.estimate", "Release.estimate")
+GAPS = ("Release.estimate",)
 every_call = pytest.mark.parametrize("name", CALLS)
 
 
@@ -102,16 +85,14 @@ class Place:
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
-    """One place for the bars of the library and of the toolkit."""
+    """A place for the bars of the toolkit."""
     found = Place()
-    monkeypatch.setattr(progress, "_place", found)
     monkeypatch.setattr(bars, "_has_place", found.is_here)
     monkeypatch.setattr(bars, "_draw", found.draw)
     return found
 
 
-# Both have the same function for work that is watched.
-both = pytest.mark.parametrize("house", [progress, bars], ids=["library", "toolkit"])
+both = pytest.mark.parametrize("house", [bars], ids=["toolkit"])
 
 
 def parameters(owner: Any, name: str) -> list[str]:
@@ -120,13 +101,13 @@ def parameters(owner: Any, name: str) -> list[str]:
 
 def test_the_calls_are_all_that_take_progress() -> None:
     taken = set()
-    for owner, name in [(o, n) for o in (bs, sv, bs.masking, bs.theory) for n in o.__all__]:
+    for owner, name in [(o, n) for o in (sv,) for n in o.__all__]:
         thing = getattr(owner, name)
         if isinstance(thing, type):
             members = [
                 m for m in dir(thing) if not m.startswith("_") and callable(getattr(thing, m))
             ]
-            if issubclass(thing, bs.Matrix | sv.Plan | sv.Release):
+            if issubclass(thing, sv.Plan | sv.Release):
                 taken |= {f"{name}.{m}" for m in members if "progress" in parameters(thing, m)}
         elif callable(thing) and "progress" in parameters(owner, name):
             taken.add(name)
@@ -149,7 +130,7 @@ def test_a_function_is_told_and_nothing_is_shown(name: str, place: Place) -> Non
 def test_the_result_is_the_same_with_a_bar_and_without(name: str, place: Place) -> None:
     results = [CALLS[name](progress) for progress in (None, True, False, lambda _share: None)]
     # Asked for by None and True.
-    assert place.asked == 2
+    assert place.asked == (0 if name in GAPS else 2)
     assert len({repr(result) for result in results}) == 1
 
 
@@ -168,13 +149,6 @@ def test_a_function_may_stop_the_work() -> None:
         with pytest.raises(RuntimeError, match="enough"):
             call(stop)
         assert not progress._INSIDE.get(), name
-
-
-def test_a_bar_of_the_inverse_is_silent_but_a_function_has_no_gap_to_hear() -> None:
-    for said in (None, True, False):
-        M.estimate(counts=[5, 3, 1], progress=said)
-    with pytest.raises(ValueError, match="`progress` must go with the method mle or shrunk"):
-        M.estimate(counts=[5, 3, 1], progress=lambda _gap: None)
 
 
 @both
@@ -204,22 +178,6 @@ def test_work_inside_of_work_has_no_bar_of_its_own(house: Any, inner: Any, place
         with house.watched("outer", outer), inner.watched("inner", True) as tell:
             assert tell is None
         assert place.asked - before == (outer is None or outer is True)
-
-
-def test_a_terminal_that_goes_away_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = threading.Event()
-
-    @contextmanager
-    def broken() -> Iterator[Any]:
-        gone.set()
-        raise OSError("gone")
-        yield
-
-    monkeypatch.setattr(progress, "_place", lambda: broken)
-    with progress.watched("working", True):
-        assert gone.wait(60)
-    with progress.watched("working", True) as tell:
-        assert tell is not None
 
 
 def test_a_screen_that_goes_away_ends_no_work_of_the_toolkit(
@@ -293,19 +251,6 @@ def notebook(monkeypatch: pytest.MonkeyPatch, kernel: object) -> list[str]:
     return shown
 
 
-def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = notebook(monkeypatch, object())
-    with progress.watched("<b>working", True) as tell:
-        assert tell is not None
-        tell(0.5)
-        end = time.monotonic() + 60
-        while not any("50%" in html for html in shown) and time.monotonic() < end:
-            time.sleep(0.01)
-    bar = next(html for html in shown if "50%" in html)
-    assert re.match(r'<progress max="1" value="0.500"></progress> &lt;b&gt;working 50%', bar)
-    assert shown[0] == shown[-1] == ""
-
-
 # Real terminals, pipes and signals.
 
 WORK = """
@@ -351,7 +296,7 @@ def in_terminal(code: str, *, interrupt: bytes | None = None, **env: str) -> tup
     return written.decode(), said.decode(), process.returncode
 
 
-@pytest.mark.parametrize("house", ["bistochastic", "bistochastic_survey"])
+@pytest.mark.parametrize("house", ["bistochastic_survey"])
 def test_a_terminal_has_a_bar_that_goes_away(house: str) -> None:
     written, said, code = in_terminal(WORK.format(before="", house=house, seconds=1.0))
     assert code == 0
@@ -360,23 +305,6 @@ def test_a_terminal_has_a_bar_that_goes_away(house: str) -> None:
     # The last that is written clears the line, and shows the cursor where it was hidden.
     assert written.rindex("\x1b[2K") > written.rindex("decomposing")
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
-
-
-def test_long_calls_of_the_core_are_shown_and_stopped() -> None:
-    """A real one: a decomposition that would take minutes."""
-    code = (
-        "import numpy as np, bistochastic as bs\n"
-        "from bistochastic import progress\n"
-        "progress.DELAY = 0.05\n"
-        "counts = np.random.default_rng(1).integers(1, 10**6, (150, 150)).astype(float)\n"
-        "try:\n"
-        "    bs.balance(counts).decompose(restarts=10_000)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    written, said, status = in_terminal(code, interrupt=b"decomposing")
-    assert (said, status) == ("stopped\n", 0)
-    assert "decomposing" in written
 
 
 # Whoever presses Ctrl-C finds the old file, or none, and nothing else.
