@@ -40,7 +40,7 @@ def test_whatever_makes_a_matrix_makes_one_of_this_class(make: Callable[[], obje
 @pytest.mark.parametrize("cls", [bs.Matrix, Decomposition])
 def test_classes_are_neither_called_nor_inherited_from(cls: Any) -> None:
     core, name = cls.__base__, cls.__name__
-    home = "bistochastic" if name in bs.__all__ else "bistochastic.birkhoff"
+    home = "bistochastic" if name == "Matrix" else "bistochastic.birkhoff"
     assert (cls.__module__, cls.__qualname__) == (home, name)
     refused = f"^cannot create 'bistochastic.{name}' instances$"
     for call in (cls, core, lambda: cls(1), lambda: cls(a=1), lambda: core.__new__(cls)):

@@ -306,37 +306,42 @@ _LAWS = "be a Matrix, or one for each group"
 class Texts:
     """Categories that are strings, and the lookup of their codes in a column of string views.
 
-    A view is four 32-bit words, as Arrow lays out ``string_view``: the length, then the string, or
+    A view is two 64-bit words, as Arrow lays out ``string_view``: the length, then the string, or
     its first bytes, the number of its buffer and its offset there.
 
     >>> import numpy as np
     >>> from bistochastic import backend
     >>> views = np.frombuffer(b"\\1\\0\\0\\0M" + b"\\0" * 11, np.uint64)
-    >>> backend.Texts(["F", "M"]).find_codes(views, [], None, np.uint8)
+    >>> backend.Texts(["F", "M"]).find_codes(views, [])
     array([1], dtype=uint8)
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ("_held", "_type")
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._held = _core.Texts(list(texts))
+        listed = [_text("texts", each) for each in arguments.items("texts", _NAMES, texts)]
+        self._held = _core.Texts(listed)
+        self._type = np.min_scalar_type(max(len(listed) - 1, 0))
 
     def find_codes(
         self,
         views: NDArray[np.uint64],
         buffers: Sequence[NDArray[np.uint8]],
-        missing: NDArray[np.bool_] | None,
-        dtype: Any,
+        missing: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any] | None:
-        """Find the code of each view, two 64-bit words long; None if one is no category.
+        """Find the code of each view that is not missing; None if one is no category.
 
         >>> import numpy as np
         >>> from bistochastic import backend
         >>> views = np.frombuffer(b"\\1\\0\\0\\0X" + b"\\0" * 11, np.uint64)
-        >>> backend.Texts(["F", "M"]).find_codes(views, [], None, np.uint8) is None
+        >>> backend.Texts(["F", "M"]).find_codes(views, []) is None
         True
         """
-        return self._held.codes_of_views(views, list(buffers), missing, dtype)
+        words = _plain("views", views, np.uint64)
+        held = arguments.items("buffers", "hold an array of uint8 each", buffers)
+        data = [_plain("buffers", each, np.uint8) for each in held]
+        none = None if missing is None else _plain("missing", missing, np.bool_)
+        return self._held.codes_of_views(words, data, none, self._type)
 
 
 def draw(

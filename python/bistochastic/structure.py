@@ -2,6 +2,10 @@
 
 Every function returns None if the matrix has another structure. Two families of the same structure
 give the same answers, so a new family gets every closed form of its structure.
+
+>>> import bistochastic as bs
+>>> bs.structure.is_uniform(bs.uniform(3))
+True
 """
 
 from __future__ import annotations

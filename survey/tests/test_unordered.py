@@ -64,6 +64,7 @@ REFUSED = {
     "guarantee.individuals": f"bs.guarantee((), individuals={MATRICES})",
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
+    "backend.Texts.texts": "bs.backend.Texts({'a', 'b'})",
     "backend.Column.names": "bs.backend.Column({'a', 'b'}, [0, 1], bs.uniform(2))",
     "backend.Column.matrices": f"bs.backend.Column('a', [0, 1], {MATRICES}, [0, 1])",
     "backend.Ids.joined.parts": "bs.backend.Ids.joined({('a', 'b'), ('c', 'd')})",
@@ -158,8 +159,8 @@ LIKE = {
 OTHER = re.compile(
     r".*\.(frame|data|later|original|release|rows|record|obj|observation|reader|X|x|y|"
     r"values|order|codes|counts|weights|cost|prior|width|low|high|top|bottom|axes|parameters|"
-    r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores)"
-    r"|Certificate\..*|masking\.([A-Z].*|\w+\.columns)|theory\.[A-Z].*"
+    r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores|views|buffers)"
+    r"|(Certificate|Estimate|Profile|backend\.read_key)\..*|masking\.([A-Z].*|\w+\.columns)|theory\.[A-Z].*"
 )
 SEEDS = ("1", "2", "3", "4")
 TRY = """

@@ -2,6 +2,10 @@
 
 A kron is measured by its components. Numbers are rounded so that privacy is never overstated: up
 what an attacker gains, down what remains hidden.
+
+>>> import bistochastic as bs
+>>> bs.measures.column_beta(bs.uniform(4))
+1.0
 """
 
 from bistochastic.individuals import Displacement, column_beta

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 _TABS = ("tab", "\\t")
@@ -36,6 +36,12 @@ class Dialect:
         max_line_ends: int = 0,
     ) -> Dialect:
         """Read and check a caller's options."""
+        for name, given in (
+            ("separator", "" if separator is None else separator),
+            ("decimal", decimal),
+        ):
+            if not isinstance(given, str):
+                raise RefusedType(name, "be a string", type(given).__name__)
         if separator in _TABS:
             separator = "\t"
         if separator is not None:

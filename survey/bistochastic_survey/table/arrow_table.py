@@ -235,7 +235,7 @@ def codes_of_views(
         views = memory(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
         none = None if missing is None else missing[start : start + len(chunk)]
         data = [memory(buffer, "u1") for buffer in rest]
-        codes = labels._texts.find_codes(views, data, none, dtype)
+        codes = labels._texts.find_codes(views, data, none)
         if codes is None:
             return None
         parts.append(codes)

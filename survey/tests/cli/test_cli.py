@@ -233,9 +233,9 @@ def test_ctrl_c_ends_the_command_quietly(tmp_path: Path, script: bool) -> None:
     if script:
         words = [shutil.which("bistochastic", path=sysconfig.get_path("scripts")) or ""]
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": "bistochastic.measures.profile"}
+    env = {**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": "bistochastic_survey.release.run"}
     done = subprocess.run(
-        [*words, "inspect", "uniform", "--size", "3"],
+        [*words, "demo"],
         env=env,
         capture_output=True,
         text=True,

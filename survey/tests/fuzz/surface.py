@@ -33,6 +33,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Ids": lambda s: f"bs.backend.Ids({ids(s)})",
     "Rows": lambda s: "bs.backend.Rows(7)",
     "RowsPerId": lambda s: "bs.backend.RowsPerId(1)",
+    "Texts": lambda s: "bs.backend.Texts(['F', 'M'])",
     "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
     "Decomposition": lambda s: (
         f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5'])})"
@@ -118,9 +119,11 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),
 }
+# Their functions take results of each other, not what users type.
+FOR_TOOLS = ("choose", "estimate", "measures", "structure")
 # Classes that callers make, by the module that they call.
 MADE = {
-    "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
+    "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId", "Texts"),
     "sv": (
         "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
     ),
@@ -200,9 +203,9 @@ def _functions(owner: str, module: Any) -> list[Target]:
     for name in module.__all__:
         member = getattr(module, name)
         if isinstance(member, types.ModuleType):
-            if hasattr(member, "__all__"):
+            if hasattr(member, "__all__") and name not in FOR_TOOLS:
                 out += _functions(name, member)
-        elif not isinstance(member, type):
+        elif inspect.isroutine(member):
             out.append(Target(owner, name, "function", inspect.signature(member)))
     return out
 
