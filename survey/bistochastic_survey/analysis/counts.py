@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis
-from bistochastic.formatting import Shown, shown
+from bistochastic_survey import checks
+from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Counts(_Cells):
     ) -> None:
         names = tuple(_listed("columns", "be a tuple of names", columns, str))
         known = _check_axes(axes, names)
-        cells, none = _cells(counts, known), _core.as_whole("unanswered", unanswered, 0)
+        cells, none = _cells(counts, known), checks.whole("unanswered", unanswered, 0)
         if digest is not None:
             must = "be the 64 hexadecimal digits of a plan's digest"
             if not isinstance(digest, str):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bistochastic.estimate import fieller, mean_bounds
-from bistochastic.formatting import Shown
 from bistochastic_survey.analysis.request import between
+from bistochastic_survey.wording import Shown
 
 
 @dataclass(frozen=True, repr=False)
