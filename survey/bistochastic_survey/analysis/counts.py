@@ -51,7 +51,8 @@ class Counts(_Cells):
     of rows. They have no hash, because the array can be written to.
 
     >>> import numpy as np
-    >>> from bistochastic.estimate import Axis, Counts
+    >>> from bistochastic.estimate import Axis
+    >>> from bistochastic_survey.analysis.counts import Counts
     >>> table = Counts(("sex",), (Axis("sex", ("F", "M")),), np.array([60, 40]))
     >>> table.counts, table.records
     (array([60, 40]), 100)
