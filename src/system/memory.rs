@@ -268,7 +268,10 @@ mod tests {
                 panic!("{stop:?}");
             };
             let text = shortage.to_string();
-            assert!(text.ends_with(" bytes") || text.starts_with("a refusal"), "{text}");
+            assert!(
+                text.ends_with(" bytes") || text.starts_with("a refusal"),
+                "{text}"
+            );
         }
     }
 
