@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from bistochastic_survey.files.open import open, verify
     from bistochastic_survey.ledger import Ledger
     from bistochastic_survey.plan.allocate import allocate
-    from bistochastic_survey.plan.attributes import Binned, Categorical, Joint, Numeric
+    from bistochastic_survey.plan.attributes import Categorical, Joint
+    from bistochastic_survey.plan.binned import Binned
+    from bistochastic_survey.plan.numeric import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.release import Release
@@ -45,12 +47,9 @@ _HOMES = {
     "files.open": ("open", "verify"),
     "ledger": ("Ledger",),
     "plan.allocate": ("allocate",),
-    "plan.attributes": (
-        "Binned",
-        "Categorical",
-        "Joint",
-        "Numeric",
-    ),
+    "plan.attributes": ("Categorical", "Joint"),
+    "plan.binned": ("Binned",),
+    "plan.numeric": ("Numeric",),
     "plan.plan": ("Plan",),
     "release.certificate": ("Certificate",),
     "release.release": ("Release",),

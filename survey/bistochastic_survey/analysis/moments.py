@@ -27,7 +27,8 @@ from bistochastic_survey.analysis.responses import (
     respond,
     slope,
 )
-from bistochastic_survey.plan.attributes import Binned, named, names
+from bistochastic_survey.plan.attributes import named, names
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import shown
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Sample
     from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.attributes import Numeric
+    from bistochastic_survey.plan.numeric import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.release import Release
 

@@ -31,8 +31,9 @@ from bistochastic_survey.analysis.request import (
     refuse_absent,
     refuse_undecided,
 )
-from bistochastic_survey.plan.attributes import Binned, Numeric
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.labels import key
+from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import shown
 

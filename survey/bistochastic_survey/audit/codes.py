@@ -14,8 +14,8 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis.request import digits
-from bistochastic_survey.plan.attributes import Numeric
 from bistochastic_survey.plan.labels import key
+from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.table.results import levels
 from bistochastic_survey.wording import prefix, shown
 

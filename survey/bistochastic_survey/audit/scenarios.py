@@ -26,7 +26,7 @@ from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.linkage import FEW, numbered, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
-from bistochastic_survey.plan.attributes import Binned
+from bistochastic_survey.plan.binned import Binned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

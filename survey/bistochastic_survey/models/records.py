@@ -26,7 +26,7 @@ from bistochastic_survey.analysis.responses import (
     score_row,
 )
 from bistochastic_survey.models.columns import Codes, Columns
-from bistochastic_survey.plan.attributes import Binned
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.table.results import opened
 
 if TYPE_CHECKING:

@@ -1,18 +1,20 @@
 """Plans: what happens to each column of a table.
 
-``attributes``: what happens to a column; ``plan``: what happens to all columns; ``bins``: classes
-of numbers; ``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all
-columns; ``plan_json`` and ``formats``: JSON and TOML; ``preview``: words and a table;
-``published``: what readers learn; ``draft``: a plan for a frame; ``allocate``: epsilon over the
-columns; ``requirement``: what a publisher requires; ``client``: plans for devices.
+``attributes``, ``binned`` and ``numeric``: what happens to a column; ``plan``: what happens to all
+columns; ``bins``: classes of numbers; ``labels``: categories and their codes; ``definitions``: bits,
+beta and epsilon of all columns; ``plan_json`` and ``formats``: JSON and TOML; ``preview``: words and
+a table; ``published``: what readers learn; ``draft``: a plan for a frame; ``allocate``: epsilon over
+the columns; ``requirement``: what a publisher requires; ``client``: plans for devices.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bistochastic_survey.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
+    from bistochastic_survey.plan.attributes import Categorical, Groups, Joint
+    from bistochastic_survey.plan.binned import Binned
     from bistochastic_survey.plan.definitions import Bits, Measures
+    from bistochastic_survey.plan.numeric import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.plan.preview import Preview
     from bistochastic_survey.release.batch_function import BatchFunction
@@ -31,7 +33,9 @@ __all__ = [
 # Each is imported at its first use: a release is made of files of this folder, and a plan of files
 # of that one.
 _HOMES = {
-    "plan.attributes": ("Binned", "Categorical", "Groups", "Joint", "Numeric"),
+    "plan.attributes": ("Categorical", "Groups", "Joint"),
+    "plan.binned": ("Binned",),
+    "plan.numeric": ("Numeric",),
     "plan.definitions": ("Bits", "Measures"),
     "plan.plan": ("Plan",),
     "plan.preview": ("Preview",),

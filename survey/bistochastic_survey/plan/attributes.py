@@ -1,39 +1,30 @@
-"""``Categorical``, ``Joint`` and ``Numeric``: what a plan does to one column, or to several.
+"""``Categorical`` and ``Joint``: what a plan does to a column of categories, or to several.
 
-An attribute is made without seeing any data: the categories are declared, and the number of records
-of a numeric column comes later. All are frozen, and equal if they do the same.
+An attribute is made without seeing any data: the categories are declared. All are frozen, and equal
+if they do the same.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, get_args
-
-import numpy as np
 
 import bistochastic as bs
 from bistochastic import Matrix, backend, build, structure
 from bistochastic.choose import by_suspicion, reach
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.bins import Bins, clipped
 from bistochastic_survey.plan.labels import Label, Labels, padded
-from bistochastic_survey.release.columns import Coded, Missing, Whole, read_numbers
-from bistochastic_survey.wording import Shown, about, down, prefix, row, shown
+from bistochastic_survey.release.columns import Coded, Missing
+from bistochastic_survey.wording import Shown, about, down, prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from bistochastic.backend import Family
-    from bistochastic_survey.plan.bins import Break
-    from bistochastic_survey.release.columns import Places
-    from bistochastic_survey.table.frames import Codes, Mask, Table
 
     Given = Mapping[str, object]
     Cells = tuple[tuple[Label | None, ...], ...]
@@ -114,7 +105,7 @@ def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
     return names
 
 
-def _refuse_at_once(family: str, parameters: Given) -> None:
+def refuse_at_once(family: str, parameters: Given) -> None:
     """Raise an error for what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
     names = _list_parameters(family, given)
@@ -177,7 +168,7 @@ def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix
     return matrix
 
 
-def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
+def refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
     """Raise an error for codes that are never true if every code has a meaning of its own."""
     for matrix in matrices:
         if matrix.padding:
@@ -185,7 +176,7 @@ def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
             raise Refused("matrix", must, f"{matrix.padding} that are never true")
 
 
-def _check_fields(
+def check_fields(
     columns: Names,
     axes: Axes,
     family: str | None,
@@ -223,7 +214,7 @@ def _check_fields(
         law = matrix if family is None else make(family, size, parameters)
         every = (_check_size("matrix", law, size),)
     if len(columns) > 1:
-        _refuse_padding("several columns", every)
+        refuse_padding("several columns", every)
     elif every[0].padding:
         padded(axes[0], every[0].padding)
     if cells and any(map(_has_axes, every)):
@@ -360,7 +351,7 @@ class Categorical(Coded):
     ) -> None:
         name = named("column", column)
         with about([name]):
-            held = _check_fields(
+            held = check_fields(
                 (name,), (Labels.of("categories", categories),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, categories_from_data=categories_from_data,
                 unit=unit, recode=None if recode is None else {name: recode},
@@ -425,7 +416,7 @@ class Joint(Coded):
                 must = f"be a list for each of {len(listed)} columns"
                 raise Refused("categories", must, len(lists))
             axes = tuple(Labels.of("categories", each) for each in lists)
-            held = _check_fields(
+            held = check_fields(
                 listed, axes, family, parameters, matrix=matrix, missing=missing, groups=groups,
                 impossible=impossible, categories_from_data=categories_from_data, unit=unit,
                 recode=recode,
@@ -438,365 +429,4 @@ class Joint(Coded):
         return tuple(labels.values for labels in self.axes)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class BinnedFields(Coded):
-    """The fields of ``Binned`` that a categorical column does not have."""
-
-    _noun = "classes"
-    _bins: Bins
-    output: Literal["interval", "midpoint", "number"]
-    step: int | float | None
-    bottom: Break | None
-    top: Break | None
-    representatives: tuple[float, ...] | None
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Binned(Categorical, BinnedFields):
-    """A column of numbers or dates in public classes, each reported with its own probabilities.
-
-    Unlike :class:`Numeric`, every record is randomized by itself: epsilon is finite, and a binned
-    column can be protected in batches, on engines, by ids and on clients.
-
-    ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
-    ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
-    ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
-    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise an
-    error. ``top`` and ``bottom`` replace larger and smaller values first. Give the matrix as for
-    :class:`Categorical`. At a given beta, ordinal families such as ``"geometric"`` prefer classes
-    that are near; at a given epsilon and few classes, ``"randomized_response"`` is nearer.
-
-    ``output`` says what is published for a reported class:
-
-    * ``"interval"``: its label, such as ``[18, 65)``;
-    * ``"midpoint"``: the middle of the class;
-    * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It
-      is drawn for every row of every release, also by ids and by unit, so it reveals only the
-      class. Open classes have none, nor has an answer without a row: ``respond``, clients, and
-      engines by ids raise an error.
-
-    ``representatives`` are public numbers, one for each class, such as class means. Means,
-    covariances and linear regressions use them in place of the middles; dates have none.
-
-    >>> import bistochastic_survey as sv
-    >>> age = sv.Binned("age", breaks=[0, 18, 65, 120], family="randomized_response", epsilon=2)
-    >>> age
-    <Binned `age`, 3 classes: randomized_response, beta 0.60583>
-    >>> age.categories
-    ('[0, 18)', '[18, 65)', '[65, 120]')
-    >>> sv.Binned("age", breaks=[0, 65, 18], family="randomized_response", epsilon=2)
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.Refused: column `age`: `breaks` must increase; got one that does not at 2
-    """
-
-    def __init__(
-        self,
-        column: str,
-        breaks: Iterable[object] | None = None,
-        family: Family | None = None,
-        *,
-        width: object = None,
-        low: object = None,
-        high: object = None,
-        open: Iterable[str] = (),
-        output: Literal["interval", "midpoint", "number"] = "interval",
-        step: float | None = None,
-        top: object = None,
-        bottom: object = None,
-        representatives: Iterable[float] | None = None,
-        matrix: Matrix | None = None,
-        missing: Missing = "raise",
-        groups: object = None,
-        unit: str | None = None,
-        **parameters: Any,
-    ) -> None:
-        name = named("column", column)
-        with about([name]):
-            bins = Bins.of(breaks, width, low, high, open)
-            held = _check_fields(
-                (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
-                missing=missing, groups=groups, unit=unit,
-            )  # fmt: skip
-            checks.one_of("output", output, ("interval", "midpoint", "number"))
-            if output != "interval" and bins.open:
-                must = 'be "interval" with open classes, which have no number'
-                raise Refused(
-                    "output", must, f"{output}: top and bottom code values beyond a break"
-                )
-            least, most = clipped(bottom, top, bins)
-            BinnedFields.__init__(
-                self, *held, _bins=bins, output=output, step=_step(step, output, bins),
-                bottom=least, top=most, representatives=_representatives(representatives, bins),
-            )  # fmt: skip
-            _refuse_padding("bins", self.matrices)
-            if output == "number":
-                _ = self._places
-
-    @property
-    def breaks(self) -> tuple[Any, ...]:
-        """The ends of the classes; infinite beyond open ones."""
-        return self._bins.ends
-
-    @cached
-    def _places(self) -> tuple[np.ndarray, NDArray[np.int64], NDArray[np.int64]]:
-        """All numbers that may be reported, and the first and the number of them per class."""
-        assert self.step is not None
-        return self._bins.numbers(self.step)
-
-    def _part(
-        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
-    ) -> tuple[Codes, Mask | None]:
-        if released and self.output == "interval":
-            return super()._part(at, table, first, narrowed=narrowed, released=released)
-        ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
-        codes, outside = self._bins.codes(values)
-        if outside is not None and missing is not None:
-            outside &= ~missing
-        if outside is not None and outside.any():
-            many, there = int(outside.sum()), row(int(outside.argmax()), first)
-            got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
-            raise Refused("", "lie within the breaks", got, column=self.columns)
-        return codes, missing
-
-    def _holds(self, released: bool) -> dict[str, str]:
-        if released and self.output == "interval":
-            return super()._holds(released)
-        return {self.column: "date" if self._bins.dated else "float"}
-
-    @property
-    def _has_numbers(self) -> bool:
-        return self.output == "number"
-
-    def _is_relabelled(self, name: str) -> bool:
-        return self.output == "interval"
-
-    def _made(
-        self, table: Table, name: str, codes: Codes, missing: Mask | None, places: Places | None
-    ) -> object:
-        if self.output == "interval":
-            return super()._made(table, name, codes, missing, places)
-        found = self._bins.midpoints[codes] if places is None else self._places[0][places]
-        return table.numbered(name, found, missing, own=not self._bins.dated)
-
-
-def _representatives(given: object, bins: Bins) -> tuple[float, ...] | None:
-    """Read a number inside each class."""
-    if given is None:
-        return None
-    must = "hold a finite number inside each class, in order"
-    listed = checks.items("representatives", must, given)
-    found = tuple(checks.real("representatives", must, x) for x in listed)
-    inside = len(found) == len(bins.names) and not bins.dated and all(map(math.isfinite, found))
-    if inside:
-        codes, outside = bins.codes(np.array(found))
-        inside = outside is None and codes.tolist() == list(range(len(found)))
-    if not inside:
-        raise Refused("representatives", must, f"{len(found)} that do not")
-    return found
-
-
-def _step(given: object, output: str, bins: Bins) -> int | float | None:
-    """Return the step between numbers inside a class, by default 1 for integers and days."""
-    if output != "number":
-        if given is not None:
-            raise RefusedType("step", 'be given with output="number" only', f'output="{output}"')
-        return None
-    if given is None:
-        if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
-            raise RefusedType("step", "be given, as the breaks are not integers", "none")
-        return 1
-    step = checks.real("step", "be a positive number", given)
-    if not 0 < step < math.inf or (bins.dated and step != int(step)):
-        days = ", of whole days" * bins.dated
-        raise Refused("step", f"be a positive number{days}", f"{step:g}")
-    return int(step) if step == int(step) and step < 2**53 else step
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Numeric(Whole):
-    """A column of numbers, permuted among the records or averaged in classes.
-
-    The matrix has one row per record, so it is made when their number is known: by
-    :meth:`Plan.for_records`, or with the data. With ``order="rank"`` neighbours are records of
-    neighbouring values, so a family of small steps exchanges similar values.
-
-    ``within="region"`` permutes inside the groups of an unprotected column: the mean of each group
-    is published, and stays exact. ``missing="keep"`` publishes missing numbers as missing. In both
-    cases a group with fewer than ``min_group`` numbers raises an error, and the stated bits are the
-    least for a group of this size or larger. Request ``k``, ``keep`` or ``epsilon`` then, not
-    ``beta``. ``top`` and ``bottom`` replace larger and smaller numbers first.
-
-    ``how="permute"`` moves values between records: the set of values is published unchanged, so
-    epsilon is infinite. ``how="average"`` gives class means; it is not random, so it hides no bits.
-
-    >>> import bistochastic_survey as sv
-    >>> income = sv.Numeric("income", "k_anonymous", k=5)
-    >>> income
-    <Numeric `income`, permute by rank: k_anonymous, k=5>
-    >>> income.for_records(1000).matrix
-    <Matrix k_anonymous 1000 x 1000: beta ...>
-    """
-
-    def __init__(
-        self,
-        column: str,
-        family: Family | None = None,
-        *,
-        matrix: Matrix | None = None,
-        order: Literal["rank"] | None = "rank",
-        how: Literal["permute", "average"] = "permute",
-        within: str | None = None,
-        min_group: int = 10,
-        missing: Literal["raise", "keep"] = "raise",
-        bottom: float | None = None,
-        top: float | None = None,
-        **parameters: Any,
-    ) -> None:
-        name = named("column", column)
-        with about([name]):
-            if (family is None) == (matrix is None):
-                got = "none" if family is None else "both"
-                raise Refused("matrix", "be given by one of family and matrix", got)
-            if matrix is not None:
-                if not isinstance(matrix, Matrix):
-                    raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
-                _refuse_padding("numbers", [matrix])
-                if parameters:
-                    other = next(iter(parameters))
-                    raise RefusedType(shown(other), "come with a family", "none")
-            elif not isinstance(family, str) or family not in FAMILIES:
-                make(family, 1, {})  # type: ignore[arg-type] # says what is known
-            else:
-                _refuse_at_once(family, parameters)
-            if order is not None:
-                checks.one_of("order", order, ("rank",))
-            checks.one_of("how", how, ("permute", "average"))
-            checks.one_of("missing", missing, ("raise", "keep"))
-            by = None if within is None else named("within", within)
-            least = checks.whole("min_group", min_group, 2)
-            low, high = clipped(bottom, top)
-            if by == name:
-                raise Refused("within", "be an unprotected column", "the column itself")
-            if by is not None or missing == "keep":
-                _check_grouped(family, parameters, least)
-        given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, how, by, least, missing, low, high)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column, as a tuple of one name."""
-        return (self.column,)
-
-    @property
-    def kind(self) -> str:
-        """The name of the class in a plan's file."""
-        return "numeric"
-
-    def for_records(self, n: int) -> Numeric:
-        """Return the same attribute with its matrix over ``n`` records."""
-        with about([self.column]):
-            if self.matrix is not None and self.matrix.size == n:
-                return self
-            if self.family is None and self.matrix is not None:
-                raise Refused("matrix", f"have a row for each of {n} records", self.matrix.size)
-            return bound_to(self, self._matrix_for(n))
-
-    def _matrix_for(self, n: int) -> Matrix:
-        """Build the matrix over ``n`` records."""
-        given = {key: list(value) if isinstance(value, tuple) else value
-                 for key, value in self.given}  # fmt: skip
-        matrix = make(self.family or "", n, given)
-        _refuse_padding("numbers", [matrix])
-        return matrix
-
-    @property
-    def _example(self) -> Matrix:
-        """A matrix of the family, over its own records or a few."""
-        return self.matrix or self._matrix_for(max(self.min_group, 100))
-
-    @property
-    def least_bits(self) -> float:
-        """The bits of the smallest group, or of any larger one: see :func:`_check_grouped`."""
-        k = dict(self.given).get("k")
-        if k is not None:
-            return bs.uniform(int(k)).entropy_rate
-        return self._matrix_for(self.min_group).entropy_rate
-
-    def _repr_html_(self) -> str:
-        from bistochastic_survey.plan.definitions import measures
-        from bistochastic_survey.plan.published import certain
-        from bistochastic_survey.report.html import facts, fragment
-
-        average, found = self.how == "average", measures(self).beta
-        beta = "needs a number of records: for_records(n)" if found is None else down(found)
-        moved = "values are exchanged between records"
-        if certain(self):
-            moved = "published unchanged: nothing is hidden"
-        pairs = [
-            ("how", "class means" if average else moved),
-            ("order", "as in the file" if self.order is None else "by rank"),
-            ("family", self._drawn),
-            ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
-            ("beta", "none, as class means hold no noise" if average else beta),
-            ("epsilon", "inf"),
-        ]
-        return fragment(facts(pairs, caption=f"Numeric {shown(self.column)}"))
-
-    @property
-    def _drawn(self) -> str:
-        """The family and its parameters."""
-        law = self.family or ("" if self.matrix is None else self.matrix.family)
-        return ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
-
-    def __repr__(self) -> str:
-        order = "" if self.order is None else f" by {self.order}"
-        order += "" if self.within is None else f" within `{shown(self.within)}`"
-        many = "" if self.matrix is None else f" of {self.matrix.size} records"
-        return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {self._drawn}{many}>"
-
-
-def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
-    """Raise an error for a family whose least bits over all sizes of groups are not known.
-
-    Classes of at least k records hide log2 k bits or more in a group of any size. For randomized
-    response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for
-    a fixed truthful probability p, and ``log2(e + n - 1) - p epsilon log2(exp 1)`` for a fixed
-    epsilon, with e its exponential and p = e / (e + n - 1), which falls. So the smallest group has
-    the least.
-    """
-    for name in ("beta", "share"):
-        if parameters.get(name) is not None:
-            must = "not be given if the sizes of groups come from the data"
-            cure = "use k, keep or epsilon"
-            raise RefusedType(name, f'{must}, as with within and missing="keep"', f"it: {cure}")
-    if family is None:
-        raise RefusedType("matrix", "be given by a family for groups of any size", "a matrix")
-    k = parameters.get("k")
-    if k is not None and not least >= checks.whole("k", k, 1):
-        raise Refused("min_group", "be at least k", least)
-    if k is None and structure.two_valued(make(family, least, parameters)) is None:
-        must = "have k, or be randomized_response or uniform, for groups of any size"
-        raise Refused("family", must, shown(family))
-
-
-def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
-    """Return the same attribute with this matrix over the records."""
-    bound = object.__new__(Numeric)
-    held = {each.name: getattr(attribute, each.name) for each in fields(Whole)}
-    Whole.__init__(bound, **{**held, "matrix": matrix})
-    return bound
-
-
-def _frozen(value: object) -> object:
-    listed = value.tolist() if hasattr(value, "tolist") else value
-    return tuple(listed) if isinstance(listed, list | tuple) else listed
-
-
-Attribute = Categorical | Joint | Numeric
-
-__all__ = [
-    "Attribute", "Binned", "Categorical", "Groups", "Joint", "Missing", "Numeric", "about", "make",
-    "named", "names", "prefix",
-]  # fmt: skip
+__all__ = ["Categorical", "Groups", "Joint", "Missing", "about", "make", "named", "names", "prefix"]

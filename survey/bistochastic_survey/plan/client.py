@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.plan import file_labels
-from bistochastic_survey.plan.attributes import Binned
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.labels import padded
 from bistochastic_survey.wording import about, shown
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bistochastic import Guarantee, guarantee
 from bistochastic.errors import Refused
 from bistochastic.measures import log2_up
-from bistochastic_survey.plan.attributes import Attribute, Numeric
+from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.wording import Shown, down, shown, up
 
 if TYPE_CHECKING:

@@ -26,16 +26,9 @@ from typing import TYPE_CHECKING, Any
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL
-from bistochastic_survey.plan.attributes import (
-    MISSING,
-    Categorical,
-    Numeric,
-    about,
-    every,
-    named,
-    names,
-)
+from bistochastic_survey.plan.attributes import MISSING, Categorical, about, every, named, names
 from bistochastic_survey.plan.labels import Labels, spelled_as
+from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
@@ -45,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
     from typing import Literal
 
-    from bistochastic_survey.plan.attributes import Attribute, Missing
+    from bistochastic_survey.plan.attributes import Missing
+    from bistochastic_survey.plan.numeric import Attribute
 
 ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}

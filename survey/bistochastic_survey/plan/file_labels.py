@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.plan.attributes import Attribute, named
+from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.labels import Label, Labels
+from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.wording import about, shown
 
 if TYPE_CHECKING:

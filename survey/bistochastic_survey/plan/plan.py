@@ -13,15 +13,8 @@ from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan import requirement as publisher
-from bistochastic_survey.plan.attributes import (
-    Attribute,
-    Categorical,
-    Joint,
-    Numeric,
-    every,
-    named,
-    names,
-)
+from bistochastic_survey.plan.attributes import Categorical, Joint, every, named, names
+from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.wording import prefix
 
 if TYPE_CHECKING:

@@ -23,17 +23,10 @@ from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan import formats
-from bistochastic_survey.plan.attributes import (
-    Attribute,
-    Binned,
-    Categorical,
-    Joint,
-    Numeric,
-    about,
-    bound_to,
-    make,
-)
+from bistochastic_survey.plan.attributes import Categorical, Joint, about, make
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.bins import Bins
+from bistochastic_survey.plan.numeric import Attribute, Numeric, bound_to
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from bistochastic import Matrix
-    from bistochastic_survey.plan.attributes import Attribute
     from bistochastic_survey.plan.definitions import Bits, Measures
+    from bistochastic_survey.plan.numeric import Attribute
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import Coded
     from bistochastic_survey.report.html import Markup

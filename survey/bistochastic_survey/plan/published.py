@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import identity, kron, structure
-from bistochastic_survey.plan.attributes import Numeric
+from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.wording import cut, shown
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic import Matrix
-    from bistochastic_survey.plan.attributes import Attribute
     from bistochastic_survey.plan.labels import Label
+    from bistochastic_survey.plan.numeric import Attribute
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import Coded
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bistochastic import measures
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import formats, plan_json, preview, published
-from bistochastic_survey.plan.attributes import Attribute, Numeric
+from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.release import certificate_json
 from bistochastic_survey.release.units import Unit, drawn_by
 from bistochastic_survey.release.waves import ByIds

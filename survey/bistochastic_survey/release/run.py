@@ -18,7 +18,8 @@ import numpy as np
 from bistochastic import Key, backend, uniform
 from bistochastic.errors import Refused
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import Numeric, about
+from bistochastic_survey.plan.attributes import about
+from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.release import waves
 from bistochastic_survey.release.certificate import BLOCK, Certificate
 from bistochastic_survey.release.columns import Numbers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import structure
-from bistochastic_survey.plan.attributes import Binned
+from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.published import certain, missing_is_seen
 from bistochastic_survey.report.sentences import category
 from bistochastic_survey.report.suspicion import percent, percent_down
@@ -16,7 +16,8 @@ from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from bistochastic import Matrix
-    from bistochastic_survey.plan.attributes import Attribute, Categorical, Joint, Numeric
+    from bistochastic_survey.plan.attributes import Categorical, Joint
+    from bistochastic_survey.plan.numeric import Attribute, Numeric
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic import Matrix
-    from bistochastic_survey.plan.attributes import Attribute, Categorical, Joint
+    from bistochastic_survey.plan.attributes import Categorical, Joint
     from bistochastic_survey.plan.definitions import Measures
+    from bistochastic_survey.plan.numeric import Attribute
 
 # The suspicions in the table of all columns.
 TABLED = STATED[:2]
