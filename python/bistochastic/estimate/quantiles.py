@@ -155,7 +155,7 @@ def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array,
     At the lower bound, this many or more have probability ``alpha / 2``; at the upper bound, this
     many or fewer have: quantiles of beta distributions.
     """
-    seen, where = np.unique(counts, return_inverse=True)
+    seen, where = np.unique(np.asarray(counts, dtype=np.float64), return_inverse=True)
     low, high = np.zeros_like(seen), np.ones_like(seen)
     some, lacking = seen > 0, seen < records
     a, b = seen[some], records - seen[some] + 1
