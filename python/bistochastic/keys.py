@@ -183,7 +183,7 @@ def _found(kind: str, place: str) -> _core.Key:
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
             raise ValueError(f"{must}; got a string that is not an absolute path")
         place = path
-    if not Path(place).is_file():
+    if not os.path.isfile(place):  # noqa: PTH113 - False if the name is too long
         # A variable may hold anything, so the message does not repeat its value.
         named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
