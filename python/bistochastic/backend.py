@@ -518,7 +518,7 @@ def _label(name: str, given: Any) -> Any:
 def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:
     """Compute a keyed hash of 16 bytes for each id, the same in every release of a plan.
 
-    Whoever has the key can find the pseudonym of an id; nobody else can.
+    Anyone with the key can find the pseudonym of an id. Without the key, no one can.
 
     >>> import bistochastic as bs
     >>> from bistochastic import backend
