@@ -91,11 +91,21 @@ def test_a_wheel_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["LICENSE-MIT", "py.typed", "schemas/plan.json", "schemas/client.json", "page.css"]
+    "name", ["LICENSE-MIT", "py.typed", "schemas/plan.json", "schemas/client.json", "page.html.j2"]
 )
 def test_a_wheel_of_the_toolkit_without_a_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(wheels.ReleaseError, match=f"must hold all of the package; got no .*{name}"):
         wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path, name))
+
+
+def test_the_wheel_of_the_toolkit_would_hold_every_template() -> None:
+    builders = pytest.importorskip("hatchling.builders.wheel")
+    files = builders.WheelBuilder(str(wheels.TOOLKIT)).recurse_included_files()
+    held = {Path(each.distribution_path).as_posix() for each in files}
+    found = sorted((wheels.TOOLKIT / "bistochastic_survey").rglob("*.j2"))
+    templates = {each.relative_to(wheels.TOOLKIT).as_posix() for each in found}
+    assert templates
+    assert templates <= held
 
 
 def test_a_wheel_without_the_list_of_its_crates_is_refused(tmp_path: Path) -> None:

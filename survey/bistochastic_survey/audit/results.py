@@ -27,9 +27,9 @@ class Part:
         return f"<{type(self).__name__}: {said}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.report.html import facts, fragment
+        from bistochastic_survey.pages import render
 
-        return fragment(facts(self._facts(), caption=NOT_FOR_RELEASE))
+        return render("notebook", caption=NOT_FOR_RELEASE, pairs=self._facts())
 
 
 def _said(value: object) -> str:

@@ -187,13 +187,11 @@ class Regression:
     __repr__ = summary
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.report import html
+        from bistochastic_survey.pages import render
 
         names, numbers = self._labels(), self._numbers()
         cells = [[f"{each:.4g}" for each in column] for column in numbers.values()]
-        rows = [list(row) for row in zip(*names.values(), *cells, strict=True)]
         caption, *facts = self._facts()
-        lines = [html.element("p", line) for line in (*facts, *self._remarks())]
-        header, left = [*names, *numbers], range(len(names))
-        made = html.table(header, rows, caption=caption, left=left, scroll=False)
-        return html.fragment(made, lines)
+        table = {"caption": caption, "header": [*names, *numbers], "left": range(len(names)),
+                 "rows": list(zip(*names.values(), *cells, strict=True))}  # fmt: skip
+        return render("notebook", tables=[table], lines=[*facts, *self._remarks()])

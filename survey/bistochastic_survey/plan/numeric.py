@@ -141,9 +141,9 @@ class Numeric(Whole):
         return self._matrix_for(self.min_group).entropy_rate
 
     def _repr_html_(self) -> str:
+        from bistochastic_survey.pages import render
         from bistochastic_survey.plan.definitions import measures
         from bistochastic_survey.plan.published import certain
-        from bistochastic_survey.report.html import facts, fragment
 
         average, found = self.how == "average", measures(self).beta
         beta = "needs a number of records: for_records(n)" if found is None else down(found)
@@ -158,7 +158,7 @@ class Numeric(Whole):
             ("beta", "none, as class means hold no noise" if average else beta),
             ("epsilon", "inf"),
         ]
-        return fragment(facts(pairs, caption=f"Numeric {shown(self.column)}"))
+        return render("notebook", caption=f"Numeric {shown(self.column)}", pairs=pairs)
 
     @property
     def _drawn(self) -> str:

@@ -16,14 +16,13 @@ from bistochastic_survey.plan.definitions import pooled, together
 from bistochastic_survey.wording import down, prefix, shown, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from bistochastic import Matrix
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.numeric import Attribute
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import Coded
-    from bistochastic_survey.report.html import Markup
 
 
 def published_unchanged(plan: Plan) -> list[str]:
@@ -442,40 +441,27 @@ class Preview:
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.report import html
+        from bistochastic_survey.pages import render
 
-        plan, expected = self.plan, self.expectations()
-        caption = f"To expect of {self.records or 0:,} records"
-        more = html.table(EXPECTED, expected, caption=caption, scroll=False) if expected else None
+        plan = self.plan
         left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
-        return html.fragment(
-            laws(plan, title(plan)),
-            more,
-            [html.element("p", line) for line in totals(plan)],
-            listed("Published unchanged", possibly_unchanged(plan)),
-            listed("Left out", left if plan.drop else []),
-            listed("Undecided, so nothing can be protected yet", undecided(plan)),
-            listed("Warnings", warnings(plan)),
-            listed("Notes", notes(plan)),
-        )
+        lists = {
+            "Published unchanged": possibly_unchanged(plan),
+            "Left out": left * bool(plan.drop),
+            "Undecided, so nothing can be protected yet": undecided(plan),
+            "Warnings": warnings(plan),
+            "Notes": notes(plan),
+        }
+        tables = [laws(plan, title(plan))]
+        if expected := self.expectations():
+            caption = f"To expect of {self.records or 0:,} records"
+            tables.append({"caption": caption, "header": EXPECTED, "rows": expected, "left": (0,)})
+        return render("notebook", tables=tables, lines=totals(plan), lists=lists)
 
 
-def laws(plan: Plan, caption: str) -> Markup:
-    """Tabulate what happens to each attribute."""
-    from bistochastic_survey.report.html import table
-
-    return table(HEADER, rows(plan), caption=caption, left=(0, 1, 2), scroll=False)
-
-
-def listed(heading: str, phrases: Sequence[str]) -> Markup | None:
-    """List phrases under a title; None without phrases."""
-    from bistochastic_survey.report import html
-
-    if not phrases:
-        return None
-    items = [html.element("li", phrase) for phrase in phrases]
-    head = html.element("p", html.element("strong", heading))
-    return html.join(head, html.element("ul", items))
+def laws(plan: Plan, caption: str) -> dict[str, object]:
+    """Tabulate what happens to each attribute, for a notebook."""
+    return {"caption": caption, "header": HEADER, "rows": rows(plan), "left": (0, 1, 2)}
 
 
 def line(plan: Plan) -> str:

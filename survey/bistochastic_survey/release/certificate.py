@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.definitions import Measures
     from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.report.html import Markup
 
 VERSION = certificate_json.VERSION
 BLOCK = 65_536
@@ -338,25 +337,28 @@ class Certificate:
         return f"<Certificate {self._line}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.report import html
+        return self._html()
 
-        return html.fragment(*self._shown())
-
-    def _shown(self) -> list[Markup | list[Markup] | None]:
-        """Make the parts of the HTML."""
-        from bistochastic_survey.report import html
+    def _html(self, where: str = "") -> str:
+        """Write the HTML; ``where`` names the attribute of a release that has the table."""
+        from bistochastic_survey.pages import render
 
         plan = self.plan
-        pairs = [("records", f"{self.records:,}"), *self._facts()]
         moved = [line for attribute in plan.attributes for line in _describe_moves(attribute)]
-        return [
-            html.facts(pairs, caption="Certificate"),
-            preview.laws(plan, "Protection of each column"),
-            [html.element("p", line) for line in [*preview.totals(plan), *moved]],
-            preview.listed("Published unchanged", self.published_unchanged or ("nothing",)),
-            preview.listed("Warnings", self.warnings),
-            preview.listed("Notes", self.notes),
-        ]
+        lists = {
+            "Published unchanged": self.published_unchanged or ("nothing",),
+            "Warnings": self.warnings,
+            "Notes": self.notes,
+        }
+        return render(
+            "notebook",
+            where=where,
+            caption="Certificate",
+            pairs=[("records", f"{self.records:,}"), *self._facts()],
+            tables=[preview.laws(plan, "Protection of each column")],
+            lines=[*preview.totals(plan), *moved],
+            lists=lists,
+        )
 
 
 def _of_ids(ids: ByIds) -> Fields:

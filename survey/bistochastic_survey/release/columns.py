@@ -304,10 +304,9 @@ class Coded:
 
     def _repr_html_(self) -> str:
         """Show declared categories and the matrix in a notebook, never a record."""
-        from bistochastic_survey import report
+        from bistochastic_survey.pages import render
+        from bistochastic_survey.pages.pictures import LARGEST, heat
         from bistochastic_survey.plan.published import missing_is_seen
-        from bistochastic_survey.report import html
-        from bistochastic_survey.report.html.pictures import LARGEST
         from bistochastic_survey.report.sentences import categories
 
         law, groups = self._weakest, self.groups
@@ -327,8 +326,12 @@ class Coded:
             ("epsilon", up(max(matrix.epsilon for matrix in self.matrices))),
         ]
         caption = f"{type(self).__name__} {', '.join(map(shown, self.columns))}"
-        picture = None if groups else report.picture(law, labels=categories(self, LARGEST))
-        return html.fragment(html.facts(pairs, caption=caption), picture)
+        picture = None
+        if groups is None and law.size <= LARGEST:
+            title = "Probability of each reported category"
+            names = categories(self, LARGEST)
+            picture = heat(law.to_dense().tolist(), names, title=title, first=0)
+        return render("notebook", caption=caption, pairs=pairs, picture=picture)
 
 
 @dataclass(frozen=True)

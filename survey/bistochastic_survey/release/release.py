@@ -416,10 +416,9 @@ class Release(Generic[FrameT]):
         return f"<Release {self._certificate._line}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.report import html
+        from bistochastic_survey.pages import render
 
         # Only the certificate: rows are shown on request.
-        where = html.element("p", "The protected table is in ", html.element("code", "data"))
         if self._certificate is None:
-            return html.fragment(where, html.element("p", repr(self)))
-        return html.fragment(where, *self._certificate._shown())
+            return render("notebook", where="data", lines=[repr(self)])
+        return self._certificate._html(where="data")
