@@ -3,23 +3,17 @@
 Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Reversible, Set
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Reversible, Set
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))

@@ -24,25 +24,21 @@ Everything drawn here is written down in ``docs/protocol.md``, with vectors.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bistochastic import _core, arguments
+from bistochastic._core import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family
 from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
+from bistochastic.matrix import Matrix
 from bistochastic.progress import quiet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from bistochastic._core import Key
-    from bistochastic.matrix import Matrix
 
 __all__ = [
     "Blocks",

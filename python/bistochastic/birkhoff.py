@@ -1,26 +1,19 @@
 """``Decomposition``: the class that users see, over the core's terms; NumPy archives."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from os import PathLike
+from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core
 from bistochastic.errors import Refused
 from bistochastic.formatting import show_text
-from bistochastic.progress import watched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from fractions import Fraction
-    from os import PathLike
-
-    from numpy.typing import NDArray
-
-    from bistochastic.matrix import Matrix
-    from bistochastic.progress import Progress
+from bistochastic.matrix import Matrix
+from bistochastic.progress import Progress, watched
 
 
 class Decomposition(_core.Terms):

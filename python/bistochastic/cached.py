@@ -1,7 +1,5 @@
 """``cached``: a property that is found once and then kept, without a lock."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, Self, TypeVar, overload
 

@@ -8,25 +8,19 @@ difference of two of its members exactly lambda times. Three constructions give 
 * Twin primes: ``v = p (p + 2)``.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from bistochastic.arguments import Array
-
-    Residues = NDArray[np.int64]
+Residues = NDArray[np.int64]
 
 # A set serves if its error is not above the least by more than this factor.
 _NEAR = 1.01

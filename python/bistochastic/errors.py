@@ -4,14 +4,10 @@ Every exception that callers act on is a :class:`Refused`, and so a ``ValueError
 :class:`RefusedType`, and so a ``TypeError``.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from bistochastic import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "GuaranteeError", "InvertibleReleaseError", "OutOfMemoryError", "OutOfReachError", "Refused",

@@ -16,25 +16,21 @@ same for every other family. The parameters hold the probabilities as integers (
 ``kernel``, ``alphas``, ``first_row``) out of a ``total``. You never have to write them by hand.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Literal, ParamSpec
+from typing import Literal, ParamSpec
 
 import numpy as np
 
-from bistochastic import _core, arguments
+from bistochastic import _core, arguments, difference_sets
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.matrix import Matrix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from fractions import Fraction
-
-    Number = int | float | Fraction
-    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
-    Table = Sequence[Vector] | np.ndarray
+Number = int | float | Fraction
+Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
+Table = Sequence[Vector] | np.ndarray
 
 _P = ParamSpec("_P")
 
@@ -301,8 +297,6 @@ def difference_set(
     if counts is not None:
         given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
         return _core.build("difference_set", {**given, "epsilon": epsilon, "beta": beta})
-    from bistochastic import difference_sets
-
     many = _core.as_whole("size", size, 1)
     asked = {name: x for name, x in (("epsilon", epsilon), ("beta", beta)) if x is not None}
     if len(asked) != 1:

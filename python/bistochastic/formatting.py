@@ -3,16 +3,11 @@
 Numbers are shown rounded so that privacy is never overstated: beta and bits down, epsilon up.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused, RefusedType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 
 def show_text(thing: object) -> str:

@@ -9,12 +9,11 @@ several columns is a mean of their betas, weighted by log2 of their sizes. So it
 smallest of them, and 1 if all are.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
@@ -23,9 +22,6 @@ from bistochastic.individuals import column_beta
 from bistochastic.matrix import Matrix
 from bistochastic.measures import log2_up
 from bistochastic.structure import Kron, composition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +45,7 @@ class Guarantee(Shown):
     beta: float
     epsilon: float
     over: Literal["categories", "individuals"] = "categories"
-    individuals: Guarantee | None = None
+    individuals: Self | None = None
 
     def __repr__(self) -> str:
         bits = f"{down(self.bits)} of {self.max_bits:.6g} bits"

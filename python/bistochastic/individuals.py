@@ -6,29 +6,23 @@ With ``order="rank"`` neighbours have similar values, so a beta in ``log2 N`` ov
 hidden. :func:`displacement` says how far a value moves, from the matrix alone.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bistochastic import _core, arguments, linear, structure
+from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down, percent
+from bistochastic.matrix import Matrix
 from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-
-    Key = _core.Key | None
-    Places = NDArray[np.int64]
+Key = _core.Key | None
+Places = NDArray[np.int64]
 
 Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 

@@ -5,24 +5,20 @@ and local folders on the way. A source holds a place and a fingerprint instead. 
 the key itself, once per process, and checks its fingerprint.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # Keys that this process has read, by source.
-_READ: dict[KeySource, _core.Key] = {}
+_READ: dict["KeySource", _core.Key] = {}
 _LOCK = threading.Lock()
 
 

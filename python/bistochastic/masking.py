@@ -7,15 +7,16 @@ Columns are arrays, or a mapping of names to arrays; whatever comes back is an a
 [2, 2]
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core, arguments
+from bistochastic._core import Key
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown, table, up
 from bistochastic.permutation_model import (
@@ -30,16 +31,9 @@ from bistochastic.permutation_model import (
     single,
     title,
 )
-from bistochastic.progress import watched
+from bistochastic.progress import Progress, watched
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic._core import Key
-    from bistochastic.arguments import Array
-    from bistochastic.progress import Progress
-
-    Wholes = NDArray[np.int64]
+Wholes = NDArray[np.int64]
 
 __all__ = [
     "Anatomy", "Classes", "Microaggregation", "PermutationDistance", "ReverseMap", "anatomize",

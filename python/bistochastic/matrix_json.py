@@ -18,21 +18,18 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic.formatting import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic.matrix import Matrix
+from bistochastic.matrix import Matrix
 
 # An object of JSON.
 Fields = dict[str, Any]

@@ -3,24 +3,17 @@
 Columns are arrays, or a mapping of names to arrays. :mod:`bistochastic.masking` offers all of it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import arguments
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from numpy.typing import NDArray
-
-    from bistochastic.arguments import Array
 
 # The quantiles of the distances that are printed.
 _LEVELS = (0.1, 0.5, 0.9)

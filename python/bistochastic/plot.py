@@ -15,27 +15,24 @@ differ by marker and style.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import BETAS, by_name, makers, numbers, points
+from bistochastic.choose.tradeoff import BETAS, Make, Point, by_name, makers, numbers, points
 from bistochastic.choose.tradeoff import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.estimate import Estimate
 from bistochastic.families import BY_BETA
 from bistochastic.formatting import down, spoken, up
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from bistochastic.choose.tradeoff import Make, Point
-    from bistochastic.estimate import Estimate
 
 __all__ = ["choices", "estimate", "heatmap", "tradeoff"]
 
@@ -157,8 +154,6 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'proportion'
     """
-    from bistochastic.estimate import Estimate
-
     if not isinstance(estimate, Estimate):
         raise RefusedType("estimate", "be an estimate", type(estimate).__name__)
     cells = len(estimate.frequencies)

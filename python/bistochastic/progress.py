@@ -4,8 +4,6 @@ Every call that may take long goes through :func:`watched`. The work itself says
 work that cannot say shows nothing. In a pipe, a log or a batch job nothing is written.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -13,12 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TextIO, TypeVar, cast
 
 from bistochastic.errors import RefusedType
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 T = TypeVar("T")
 Told = Callable[[float], object]

@@ -8,27 +8,21 @@ give the same answers, so a new family gets every closed form of its structure.
 True
 """
 
-from __future__ import annotations
-
 import math
 import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core
+from bistochastic.arguments import Array
+from bistochastic.matrix import Matrix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-
-    Counts = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
 __all__ = [
     "ClassRuns", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
@@ -402,8 +396,6 @@ def swap(matrix: Matrix) -> Swap | None:
     >>> bs.structure.swap(bs.uniform(4)) is None
     True
     """
-    from fractions import Fraction
-
     found = _core.swap_of(matrix)
     return None if found is None else Swap(found[0], found[1], Fraction(*found[2:]))
 

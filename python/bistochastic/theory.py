@@ -16,27 +16,22 @@ person.
 True
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import isfinite, lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic import arguments, families
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown
+from bistochastic.matrix import Matrix
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic.matrix import Matrix
-
-    Number = int | float | Fraction
-    Vector = Sequence[Number] | np.ndarray
+Number = int | float | Fraction
+Vector = Sequence[Number] | np.ndarray
 
 __all__ = ["TTransforms", "majorizes", "t_transforms"]
 

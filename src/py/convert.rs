@@ -130,13 +130,18 @@ fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     }
 }
 
+/// An integer of NumPy's; before 2.0 its 64-bit ones without a sign cannot be shifted, as `extract` does.
+fn numpy_integer(given: &Bound<'_, PyAny>) -> PyResult<i128> {
+    given.call_method0("__index__")?.extract()
+}
+
 /// The same, and for NumPy's integers too. Objects that merely convert to an integer do not count.
 pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     if let Some(n) = python_integer(given)? {
         return Ok(Some(n));
     }
     match numpy_kind(given)? {
-        Some(b'i' | b'u') if !is_masked(given)? => Ok(Some(Some(given.extract()?))),
+        Some(b'i' | b'u') if !is_masked(given)? => Ok(Some(Some(numpy_integer(given)?))),
         _ => Ok(None),
     }
 }
@@ -172,7 +177,7 @@ fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         return match kind {
             _ if is_masked(given)? => Ok(Scalar::Not),
             b'f' => real_scalar(given),
-            b'i' | b'u' => Ok(Scalar::Whole(given.extract()?)),
+            b'i' | b'u' => Ok(Scalar::Whole(numpy_integer(given)?)),
             // A complex number would lose a part.
             _ => Ok(Scalar::Not),
         };

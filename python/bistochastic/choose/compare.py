@@ -1,21 +1,17 @@
 """Several matrices on one scale: ``bs.compare``."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from numpy.typing import ArrayLike
 
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
+from bistochastic.estimate import mean_standard_error
 from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
-from bistochastic.progress import watched
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bistochastic.measures.profile import Profile
-    from bistochastic.progress import Progress
+from bistochastic.measures.profile import Profile
+from bistochastic.progress import Progress, watched
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,8 +73,6 @@ class Comparison(Shown):
 
 def _error(matrix: Matrix) -> float:
     """Compute the standard error of a proportion, infinite if none can be estimated."""
-    from bistochastic.estimate import mean_standard_error
-
     try:
         return mean_standard_error(matrix) or math.inf
     except SingularMatrixError:

@@ -6,26 +6,19 @@ e^epsilon m_v``: two inequalities per entry. Entropies are sums of ``t_uv <= -p_
 exponential cone per entry.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bistochastic import _core, arguments, families, measures
+from bistochastic.arguments import Array
 from bistochastic.errors import GuaranteeError, OutOfReachError, Refused
 from bistochastic.formatting import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
+from bistochastic.matrix import Matrix
 
 # How much of perfect secrecy is mixed in until the matrix on the grid keeps what is required.
 _BLENDS = (0.0, *(10.0**-k for k in range(12, -1, -1)))

@@ -1,32 +1,26 @@
 """``bs.strongest``: the most privacy that keeps estimates within a tolerance; and the least noise
 that reaches an epsilon or a truthfulness."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bistochastic import _core, arguments, difference_sets, families, linear
+from bistochastic.arguments import Array
 from bistochastic.errors import OutOfReachError, Refused, RefusedType
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.formatting import Shown, down, exact, shown, table, up
+from bistochastic.matrix import Matrix
 from bistochastic.measures.costs import cost_table, expected_cost, mean_distance
 from bistochastic.measures.survey import TABLE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-
-    # A matrix from a number: the larger it is, the more noise.
-    Make = Callable[[float], Matrix]
+# A matrix from a number: the larger it is, the more noise.
+Make = Callable[[float], Matrix]
 
 FAMILIES = ("randomized_response", "difference_set", "geometric", "tridiagonal", "k_anonymous")
 # The requests that a family accepts in addition to its own parameters.
@@ -173,7 +167,7 @@ class Goal:
     @classmethod
     def of(
         cls, records: object, tolerance: object, share: object, confidence: object, effect: object
-    ) -> Goal:
+    ) -> Self:
         """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
         more = arguments.positive("design_effect", effect)

@@ -1,10 +1,8 @@
 """Cost and truthfulness of each family at the same beta: the numbers of ``bs.plot.tradeoff``."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
@@ -13,14 +11,9 @@ from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
 from bistochastic.formatting import Shown, down, shown, table, up
 from bistochastic.matrix import Matrix
-from bistochastic.progress import watched
+from bistochastic.progress import Progress, watched
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from bistochastic.progress import Progress
-
-    Make = Callable[[int, float], Matrix]
+Make = Callable[[int, float], Matrix]
 
 # From 0.05 to 0.95: the ends are the identity and perfect secrecy in every family.
 BETAS = tuple(step / 20 for step in range(1, 20))

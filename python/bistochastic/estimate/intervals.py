@@ -1,15 +1,16 @@
 """How far an estimate may be off: variances of the inverse estimate, and intervals."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import _core, arguments, linear
+from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
+from bistochastic.matrix import Matrix
 from bistochastic.structure import (
     Kron,
     Product,
@@ -18,14 +19,6 @@ from bistochastic.structure import (
     shift_invariant,
     wide_factors,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000

@@ -1,27 +1,20 @@
 """The likeliest true shares: exactly, or by expectation maximization."""
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from bistochastic import _core, linear
-from bistochastic.arguments import positive
+from bistochastic.arguments import Array, positive
 from bistochastic.errors import Refused
-from bistochastic.progress import asked, interruptible, watched
+from bistochastic.matrix import Matrix
+from bistochastic.progress import Progress, asked, interruptible, watched
 from bistochastic.structure import Kron, composition, true_codes, two_valued
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-    from bistochastic.progress import Progress
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.

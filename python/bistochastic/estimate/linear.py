@@ -6,24 +6,19 @@ So means, and variances of any design, need only tables of reported values: of r
 of squared weights.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
 from bistochastic import _core, linear, structure
+from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.estimate import intervals, quantiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic.arguments import Array
-    from bistochastic.estimate.sample import Stage, Tallies
-    from bistochastic.matrix import Matrix
+from bistochastic.estimate.sample import Stage, Tallies
+from bistochastic.matrix import Matrix
 
 # What a table is multiplied by, from the pseudo-responses of categories x codes.
 _KINDS: dict[str, Callable[[Array], Array]] = {
@@ -122,7 +117,7 @@ class Map:
     order: tuple[int, ...]
 
     @classmethod
-    def back_from(cls, matrix: Matrix) -> Map:
+    def back_from(cls, matrix: Matrix) -> Self:
         """Make the map back from reported values of one matrix, an axis per factor of a kron."""
         parts = structure.axes(matrix) or [matrix]
         shape = tuple(part.size for part in parts)

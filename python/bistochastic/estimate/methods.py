@@ -1,15 +1,14 @@
 """From reported values to an estimate: methods, class totals, projection."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic import _core, arguments, families, structure
 from bistochastic import linear as operators
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood, shrinkage
 from bistochastic.estimate.likelihood import Patience
@@ -17,11 +16,8 @@ from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
 from bistochastic.formatting import shown
+from bistochastic.matrix import Matrix
 from bistochastic.structure import Kron, composition
-
-if TYPE_CHECKING:
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 """The methods of :meth:`bistochastic.Matrix.estimate`."""

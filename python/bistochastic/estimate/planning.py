@@ -1,20 +1,15 @@
 """Errors before any data exist: the precision of an estimate, and the records that it needs."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import _core, linear, measures, structure
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
+from bistochastic.matrix import Matrix
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
-
-if TYPE_CHECKING:
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 4096

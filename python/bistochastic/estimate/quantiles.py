@@ -1,18 +1,14 @@
 """The few quantiles that intervals need: normal, chi-square, and exact binomial bounds."""
 
-from __future__ import annotations
-
 import math
 import operator
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic.arguments import Array
+from bistochastic.arguments import Array
 
 N = TypeVar("N", float, "Array")
 # In place of 0, which a fraction cannot go on from.

@@ -5,9 +5,8 @@ estimate is ``G`` times the reported shares: a mean over records of the pseudo-r
 reported]``. So its variance is their variance divided by the number of records.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +14,16 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic import linear as operators
+from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, cut, table
+from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 # The numbers that a table can show for every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
@@ -403,7 +399,7 @@ class Estimate(Shown):
             "notes": list(self.notes),
         }
 
-    def plot(self, *, axes: object = None) -> Figure:
+    def plot(self, *, axes: object = None) -> "Figure":
         """Plot reported and estimated proportions, with 95% error bars; return the figure.
 
         >>> import bistochastic as bs

@@ -3,25 +3,19 @@
 A row is a record, or all records that share every requested number.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from bistochastic.arguments import Array
-
-    Places = NDArray[np.intp]
+Places = NDArray[np.intp]
 
 # Weights between these have squares, and products of four, that doubles hold.
 _LEAST, _MOST = 1e-50, 1e50
@@ -147,7 +141,7 @@ class Sample:
         """Weighted totals of rows of values."""
         return np.array([math.fsum(row * self.sums) for row in values])
 
-    def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
+    def error(self, value: float, statistic: Callable[[Self], float]) -> float:
         """Compute the standard error of a statistic from its value under each replicate's weights.
 
         It is infinite if a replicate has no value: the statistic is NaN, or rejects the weights.

@@ -5,23 +5,17 @@ estimated in this way. With many or nearly truthful reported values the estimate
 the likelihood. With few or very noisy ones it is the guess.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import linear
+from bistochastic.arguments import Array
+from bistochastic.estimate.likelihood import Patience
+from bistochastic.matrix import Matrix
 from bistochastic.structure import Kron, composition, wide_factors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic.arguments import Array
-    from bistochastic.estimate.likelihood import Patience
-    from bistochastic.matrix import Matrix
 
 # Size up to which the information of a reported value is computed exactly, and probes beyond.
 _EXACT, _PROBES = 1024, 16

@@ -1,19 +1,12 @@
 """Bits in doubles, some rounded so that privacy is never overstated, and bounds from a beta."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from bistochastic.arguments import Array
-
 
 # Sums of up to some millions of logarithms in doubles stay this close.
 SLACK = 1e-12

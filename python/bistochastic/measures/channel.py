@@ -1,23 +1,17 @@
 """Bits that a reported value reveals: mutual information, and capacity over all priors."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import _core, linear, structure
+from bistochastic.arguments import Array
+from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy, log2_up
 from bistochastic.measures.survey import TABLE, Lines, lines
 from bistochastic.structure import Kron, Mixture, Product, composition, wide_factors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 
 def mutual_information(matrix: Matrix) -> float:

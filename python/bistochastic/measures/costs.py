@@ -1,20 +1,16 @@
 """The cost of reported values: tables of costs, metric epsilon and expected cost."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from bistochastic import _core, arguments, structure
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused
+from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK
 from bistochastic.measures.survey import TABLE
-
-if TYPE_CHECKING:
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 
 def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:

@@ -1,25 +1,18 @@
 """Attackers with a prior: the posterior, the remaining uncertainty, the best guess."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from bistochastic import _core, arguments, linear, structure
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused
+from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
 from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-
 
 # Size up to which a product is written out for one column.
 _PRODUCT = 512

@@ -3,27 +3,22 @@
 Each number is exact, a bound, or not computed, with the reason.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bistochastic import _core, linear, structure
+from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
+from bistochastic.matrix import Matrix
 from bistochastic.measures import bits, channel, costs, priors, survey
 from bistochastic.progress import watched
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from fractions import Fraction
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
-
-    Status = Literal["exact", "bound", "not computed"]
+Status = Literal["exact", "bound", "not computed"]
 
 # The name of each measure in words, and the direction of rounding: +1 up, -1 down.
 WORDS: dict[str, tuple[str, int]] = {

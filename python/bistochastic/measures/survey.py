@@ -1,25 +1,19 @@
 """Single rows and columns of a matrix: the worst, the peaks, deniability, require."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 
 from bistochastic import _core, arguments
+from bistochastic.arguments import Array
 from bistochastic.errors import GuaranteeError, Refused
 from bistochastic.formatting import exact
+from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import log2_up
 from bistochastic.structure import Kron, composition, wide_factors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 # Entries up to which a composite is written out for a measure without a closed form.
 TABLE = 4096
@@ -56,8 +50,6 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
     >>> found.peaks, found.least_diagonal, found.deniability
     (Fraction(2, 1), Fraction(1, 3), [(3, True)])
     """
-    from fractions import Fraction
-
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return _of_factors(matrix, wide_factors(kron), gammas, full=full)
@@ -175,7 +167,6 @@ def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
     >>> bs.measures.line_betas(m, bs.measures.lines(m, []))
     (0.0, 0.0)
     """
-    from fractions import Fraction
 
     def share(held: float) -> float:
         # The worst line is perfect just when all are.
