@@ -7,107 +7,28 @@ known in advance, two collectors add up, and a string of some kilobytes restarts
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate
 from bistochastic_survey import checks
-from bistochastic_survey.analysis import protected_table as sheets
-from bistochastic_survey.analysis.counts import MOST, Counts
-from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.counts import CELLS, MOST, WHOLE, Counts, read_rows
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
-from bistochastic_survey.analysis.request import ask
-from bistochastic_survey.analysis.tabulate import beside, counted, known_axes, place
 from bistochastic_survey.plan.attributes import named
-from bistochastic_survey.plan.labels import spelling
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.embedded import refuse_other_plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.plan.plan import Plan
-
-# Cells of all tables together, and kinds of records that are held before tables are added to.
-_CELLS, _HELD = 2**27, 4096
+# How many kinds of records are held before tables are added to.
+_HELD = 4096
 FORMAT = "bistochastic collector"
-
-
-class _Table:
-    """One table: its axes, the index of each category, and the counts so far."""
-
-    def __init__(self, plan: Plan, columns: tuple[str, ...]) -> None:
-        self.question = question = ask(plan, columns, None)
-        self.columns, known = question.columns, known_axes(question)
-        for name in self.columns:
-            if name not in known:
-                must = "hold columns with declared categories"
-                raise Refused("tables", must, f"`{shown(name)}`, which the plan does not protect")
-        self.axes = tuple(known[name] for name in dict.fromkeys([*self.columns, *beside(question)]))
-        self.shape = tuple(len(axis.categories) for axis in self.axes)
-        if math.prod(self.shape) > _CELLS:
-            raise Refused("tables", "have at most 2^27 cells together", math.prod(self.shape))
-        self.banned = [
-            (a.columns, {tuple(map(_spell, cell)) for cell in a.impossible})
-            for a in question.coded
-            if a.impossible
-        ]
-        self.keeps = {name for a in question.coded if a.missing == "keep" for name in a.columns}
-        # Index of each category along the flat array, however it is spelled.
-        self.places: list[tuple[str, dict[object, int]]] = []
-        stride = math.prod(self.shape)
-        for axis, size in zip(self.axes, self.shape, strict=True):
-            stride //= size
-            codes = {_spell(value): code * stride for code, value in enumerate(axis.categories)}
-            self.places.append((axis.name, codes))
-        self.counts = np.zeros(self.shape, np.int64)
-        self.unanswered = 0
-
-    def find(self, record: Mapping[str, object]) -> int | None:
-        """Find the cell of a reported record; None if a value that the table needs is missing."""
-        cell, absent = 0, False
-        for name, codes in self.places:
-            try:
-                value = record[name]
-            except KeyError:
-                raise Refused("", "be in `record`", "none of that name", column=name) from None
-            index = codes.get(_spell(value))
-            if index is None:
-                if name not in self.keeps or not _is_missing(value):
-                    raise Refused("", "hold a declared category", "an undeclared one", column=name)
-                absent = True
-            else:
-                cell += index
-        for columns, cells in self.banned:
-            if tuple(_spell(record[name]) for name in columns) in cells:
-                raise Refused("", "hold no combination declared impossible", "one", column=columns)
-        return None if absent else cell
-
-    def total(self) -> Counts:
-        """Return all counts so far."""
-        digest = self.question.plan.digest
-        return Counts(self.columns, self.axes, self.counts.copy(), self.unanswered, digest)
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _spell(value: object) -> object:
-    """Return what distinguishes reported categories; None for a missing value."""
-    if _is_missing(value):
-        return None
-    known = spelling(value)
-    # An object of its own, which is not a category.
-    return object() if known is None else known
 
 
 class Collector(Shown):
@@ -134,9 +55,9 @@ class Collector(Shown):
         names = names or [attribute.columns for attribute in plan._coded]
         self._plan = plan
         self._lock = Lock()
-        self._tables = {each.columns: each for each in (_Table(plan, n) for n in names)}
-        cells = sum(math.prod(each.shape) for each in self._tables.values())
-        if cells > _CELLS:
+        self._tables = {each.columns: each for each in (Counts(plan, n) for n in names)}
+        cells = sum(each.counts.size for each in self._tables.values())
+        if cells > CELLS:
             raise Refused("tables", "have at most 2^27 cells together", cells)
         known = plan._protected | {n for a in plan._coded if a.groups for n in [a.groups.column]}
         self._known = None if plan.keep == "*" else known | set(plan.keep)
@@ -144,7 +65,7 @@ class Collector(Shown):
         # How many records have each combination of cells: a cell per table.
         self._held: defaultdict[tuple[int | None, ...], int] = defaultdict(int)
         # Tables of one column of strings are looked up at once, if all tables are.
-        places = [each.places[0] for each in self._tables.values() if len(each.places) == 1]
+        places = [each._places[0] for each in self._tables.values() if len(each._places) == 1]
         strings = all(type(x) is not bool for _, codes in places for x in codes)
         quick = strings and len(places) == len(self._tables)
         self._quick: list[Any] = places if quick else [None]
@@ -178,10 +99,10 @@ class Collector(Shown):
             cells = None
         if cells is None:
             try:
-                cells = tuple(table.find(record) for table in self._tables.values())
+                cells = tuple(table._find(record) for table in self._tables.values())
             except ValueError:
                 # A table holds values in more ways, for example as numbers inside a class.
-                names = {name for table in self._tables.values() for name, _ in table.places}
+                names = {name for table in self._tables.values() for name, _ in table._places}
                 try:
                     self.update({name: [record[name]] for name in names})
                 except (KeyError, ValueError, TypeError):
@@ -197,20 +118,16 @@ class Collector(Shown):
 
     def _settle(self) -> None:
         """Add the records that are held to the tables, under the lock."""
-        for cells, many in self._held.items():
-            for table, cell in zip(self._tables.values(), cells, strict=True):
-                if cell is None:
-                    table.unanswered += many
-                else:
-                    table.counts.reshape(-1)[cell] += many
+        for i, table in enumerate(self._tables.values()):
+            for cells, many in self._held.items():
+                cell = cells[i]
+                table._add([] if cell is None else [cell], many, many if cell is None else 0)
         self._held.clear()
 
     def update(self, frame: object) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
         table = opened(self._own(frame).data)
-        asked = [each.question for each in self._tables.values()]
-        read = [sheets.of_table(each, table, Design(), empty=True) for each in asked]
-        self._add([place(*each) for each in zip(asked, read, strict=True)], table.rows)
+        self._count(table.rows, [each._read(table) for each in self._tables.values()])
 
     def _own(self, frame: object) -> Release[Any]:
         """Return a release of the collector's own plan; a release of another raises an error."""
@@ -239,17 +156,22 @@ class Collector(Shown):
         >>> collector.estimate("sex").counts
         array([70., 30.])
         """
-        self._add(*counted(rows, count, [each.question for each in self._tables.values()]))
+        tables = self._tables.values()
+        table, times = read_rows(rows, count, tables)
+        self._count(int(times.sum()), [each._read(table, "rows", times) for each in tables])
 
-    def _add(self, tables: Sequence[Counts], records: int) -> None:
-        """Add counts of all tables, in their order."""
+    def _count(self, records: int, found: Sequence[tuple[Any, Any, int]]) -> None:
+        """Add records to all tables at once, where each of them has them."""
         with self._lock:
-            for each, counts in zip(self._tables.values(), tables, strict=True):
-                # The columns beside the requested ones may come in another order.
-                places = {axis.name: i for i, axis in enumerate(counts.axes)}
-                each.counts += counts.counts.transpose([places[axis.name] for axis in each.axes])
-                each.unanswered += counts.unanswered
+            self._require_room(records)
+            for table, cells in zip(self._tables.values(), found, strict=True):
+                table._add(*cells)
             self._records += records
+
+    def _require_room(self, records: int) -> None:
+        if self._records + records >= MOST:
+            got = f"a sum of {self._records + records:g}"
+            raise Refused("counts", f"{WHOLE}, less than 2^53 in all", got)
 
     def merge(self, other: Collector) -> None:
         """Add the counts of another collector of the same plan and tables."""
@@ -262,7 +184,11 @@ class Collector(Shown):
             must = f"have the tables {', '.join(map(_spoken, self._tables))}"
             raise Refused("other", must, ", ".join(map(_spoken, other._tables)))
         records, tables = other._snapshot()
-        self._add([tables[columns] for columns in self._tables], records)
+        with self._lock:
+            self._require_room(records)
+            for columns, table in self._tables.items():
+                table._merge(tables[columns])
+            self._records += records
 
     def __add__(self, other: object) -> Collector:
         if not isinstance(other, Collector):
@@ -275,7 +201,7 @@ class Collector(Shown):
     def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts]]:
         with self._lock:
             self._settle()
-            return self._records, {name: table.total() for name, table in self._tables.items()}
+            return self._records, {name: table._copy() for name, table in self._tables.items()}
 
     def counts(self, *columns: str) -> Counts:
         """Return the counts of the smallest table that has these columns."""
@@ -288,7 +214,7 @@ class Collector(Shown):
             raise Refused("columns", must, _spoken(columns))
         with self._lock:
             self._settle()
-            return min(fitting, key=lambda each: math.prod(each.shape)).total()
+            return min(fitting, key=lambda each: each.counts.size)._copy()
 
     def estimate(self, *columns: str, **options: Any) -> Estimate:
         """Estimate the true table of some columns; options as in :meth:`Release.estimate`.
@@ -360,18 +286,21 @@ class Collector(Shown):
             must = f"be a collector of plan {plan.digest[:12]}"
             raise Refused("text", must, f"plan {shown(stated[2])[:12]}")
         made = cls(plan, [columns for columns, _, _ in tables])
-        whole = checks.whole("records", records, 0)
-        found = {}
+        made._records = checks.whole("records", records, 0)
         for columns, counts, unanswered in tables:
-            table, array = made._tables[columns], np.array(counts)
-            if array.shape != (math.prod(table.shape),):
-                must = f"have {math.prod(table.shape)} cells for {_spoken(columns)}"
-                raise Refused("counts", must, len(counts))
-            # Checked there: integers that are not negative.
-            found[columns] = Counts(columns, table.axes, array.reshape(table.shape), unanswered)
-            if found[columns].records + found[columns].unanswered != whole or whole >= MOST:
-                raise Refused("records", f"be the sum of the counts of {_spoken(columns)}", whole)
-        made._add(list(found.values()), whole)
+            table = made._tables[columns]
+            if not isinstance(counts, list) or len(counts) != table.counts.size:
+                got = len(counts) if isinstance(counts, list) else type(counts).__name__
+                must = f"have {table.counts.size} cells for {_spoken(columns)}"
+                raise Refused("counts", must, got)
+            if any(type(each) is not int or not 0 <= each < MOST for each in counts):
+                raise Refused("counts", WHOLE, "one that is not")
+            table._add(
+                range(len(counts)), np.array(counts), checks.whole("unanswered", unanswered, 0)
+            )
+            if table.records + table.unanswered != made._records or made._records >= MOST:
+                must = f"be the sum of the counts of {_spoken(columns)}"
+                raise Refused("records", must, made._records)
         return made
 
 

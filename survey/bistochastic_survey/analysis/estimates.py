@@ -23,7 +23,6 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic_survey import checks
-from bistochastic_survey.analysis import tabulate
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read, shared_noise
@@ -76,10 +75,9 @@ def _read(
     if not isinstance(release.data, Counts):
         sheet = read(question, release.data, design)
         return question, sheet, sheet.unanswered
-    table = tabulate.read(question, release.data, design)
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
-    unanswered = 0 if question.where else table.unanswered
-    return question, tabulate.as_sheet(question, table), unanswered
+    unanswered = 0 if question.where else release.data.unanswered
+    return question, release.data._sheet(question, design), unanswered
 
 
 def people(population: object, design: Design) -> str:

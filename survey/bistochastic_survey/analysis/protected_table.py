@@ -234,12 +234,10 @@ def of_table(
     times: Array | None = None,
     first: int = 0,
     empty: bool = False,
-    others: Mapping[str, tuple[object, ...]] | None = None,
 ) -> Sheet:
     """Read the same from an open table, which a caller knows as ``what``.
 
-    ``times`` is the number of records of each row, ``others`` lists further categories of a column
-    that no row may hold.
+    ``times`` is the number of records of each row.
     """
     parts = [column for each in question.coded for column in each.columns]
     for column in [*question.columns, *question.where, *question.groups, *parts]:
@@ -261,7 +259,7 @@ def of_table(
         if name in question.all_groups:
             known[name] = question.all_groups[name].values
         else:
-            known[name] = (*values, *declared(table, name), *(others or {}).get(name, ()))
+            known[name] = (*values, *declared(table, name))
         if name in conditions:
             keys = {key(level) for level in conditions[name]}
             wanted = [i for i, value in enumerate(values) if key(value) in keys]

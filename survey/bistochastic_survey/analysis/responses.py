@@ -18,7 +18,6 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.analysis import tabulate
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.protected_table import read, read_numbers, require, shared_noise
 from bistochastic_survey.analysis.request import (
@@ -282,7 +281,7 @@ def respond(
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
     if isinstance(frame, Counts):
-        sheet = tabulate.as_sheet(question, tabulate.read(question, frame, design))
+        sheet = frame._sheet(question, design)
     else:
         sheet = read(question, frame, design)
     if sheet.lost:

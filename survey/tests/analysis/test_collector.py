@@ -168,6 +168,21 @@ def test_another_plan_other_tables_and_broken_texts_raise() -> None:
     for wrong in ('"records":1', '"records":-1'):
         with pytest.raises(ValueError, match="`records` must be"):
             Collector.from_json(text.replace('"records":0', wrong), PLAN)
+    whole = "`counts` must hold integers that are not negative; got one that is not"
+    for cells in ("[-1,1]", "[0.5,0]", "[true,0]", f"[{2**53},0]", "[null,0]", '["1",0]'):
+        with pytest.raises(ValueError, match=whole):
+            Collector.from_json(text.replace("[0,0]", cells, 1), PLAN)
+    for cells, got in (("[0]", "1"), ("[[0,0]]", "1"), ("3", "int")):
+        with pytest.raises(ValueError, match=f"must have 2 cells for `sex`; got {got}$"):
+            Collector.from_json(text.replace("[0,0]", cells, 1), PLAN)
+    most = collector.to_json().replace("[0,0]", f"[{2**53 - 1},0]", 1)
+    alone = sv.Plan([PLAN.attributes[0]])
+    most = most.replace(PLAN.digest, alone.digest).replace('"records":0', f'"records":{2**53 - 1}')
+    end = most.index(',{"columns":["sex","age"]')
+    full = Collector.from_json(most[:end] + "]}", alone)
+    with pytest.raises(ValueError, match=r"less than 2\^53 in all; got a sum of 9.0072e\+15"):
+        full.update({"sex": ["F", "M"]})
+    assert full.records == 2**53 - 1
     with pytest.raises(ValueError, match="`columns` must be in one table of"):
         collector.estimate("sex", "vote")
     with pytest.raises(ValueError, match="`tables` must hold columns with declared categories"):

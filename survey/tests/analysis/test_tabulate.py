@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 from collections import Counter, namedtuple
 from collections.abc import Callable
@@ -17,8 +16,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate import Axis, Estimate
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic.estimate import Estimate
 from folded import designed, tabulated
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
@@ -144,7 +142,6 @@ def test_tables_are_equal_where_all_their_numbers_are() -> None:
         tabulated(plan(), rows[:1], "sex", "race"),
         tabulated(plan(), rows, "race", "sex"),
         tabulated(plan(), rows, "sex"),
-        dataclasses.replace(found, unanswered=1),
         None,
         found.counts.tolist(),
     ]
@@ -156,6 +153,9 @@ def test_tables_are_equal_where_all_their_numbers_are() -> None:
     digits = sv.Plan([sv.Categorical("x", [0, 1], "randomized_response", keep=0.75)])
     one = tabulated(truths, {"x": [True], "count": [3]}, "x")
     assert one != tabulated(digits, {"x": [1], "count": [3]}, "x")
+    # So are tables with other people who did not answer.
+    some, more = ({"smokes": [7, None], "count": [3, many]} for many in (1, 2))
+    assert tabulated(plan(), some, "smokes") != tabulated(plan(), more, "smokes")
 
 
 Pair = namedtuple("Pair", ["smokes", "count"])
@@ -291,7 +291,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
             sv.Plan([sv.Categorical("sex", ["M", "F"], "uniform")], keep=["race"]),
         ).estimate(*tabulated(plan(), rows(), "sex").columns),
         ValueError,
-        "`counts` must be a table of plan `plan`; got other categories of `sex`",
+        "`counts` must be those of plan `plan`, digest .{12}; got digest .{12}$",
     ),
 ]
 
@@ -306,82 +306,26 @@ def test_bad_counts_are_refused_in_a_sentence(
     assert "\n" not in str(caught.value)
 
 
-# Made by hand.
-
 FOUR = sv.Plan([sv.Categorical("q", list("abcd"), "randomized_response", epsilon=2)], name="four")
-AXIS = Axis("q", ("a", "b", "c", "d"))
-TWO = (Axis("race", ("a", "b", "c")), Axis("sex", ("F", "M")))
-GRID = np.arange(6).reshape(3, 2)
-MAKE: Any = Counts
-NAMED: Any = Axis
-ONES = np.ones(4, int)
-CELLS = "`counts` must have a cell for each category of q 4, of shape (4,)"
-WHOLE = "`counts` must hold integers that are not negative, less than 2^53 in all"
-AXES = "`axes` must be a tuple of Axis, those of `columns` first"
-DIGEST = "`digest` must be the 64 hexadecimal digits of a plan's digest"
 
 
-def q(cells: Any, *more: Any, columns: Any = ("q",), axes: Any = (AXIS,), **options: Any) -> Any:
-    return lambda: MAKE(columns, axes, cells, *more, **options)
-
-
-WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (q(GRID.T, columns=("race", "sex"), axes=TWO), ValueError,
-     "`counts` must have a cell for each category of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
-    (q(np.array([5, -3, 2, 1])), ValueError,
-     f"{WHOLE}; got one that is not, the first in cell [1]"),
-    (q(np.ma.array([1, 2, 3, 4])), TypeError, f"{CELLS}, as a NumPy array; got MaskedArray"),
-    (q(np.array([5, 3])), ValueError, f"{CELLS}; got (2,)"),
-    (q(np.array([300.5, 1, 2, 0.25])), ValueError,
-     f"{WHOLE}; got 2 that are not, the first in cell [0]"),
-    (q(np.array([1, np.nan, np.inf, 4])), ValueError,
-     f"{WHOLE}; got 2 that are not, the first in cell [1]"),
-    (q(np.full(4, 2**52)), ValueError, f"{WHOLE}; got a sum of 1.80144e+16"),
-    (q(np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
-     f"{WHOLE}; got one that is not, the first in cell [0]"),
-    (q(ONES, columns=("p",)), ValueError, f"{AXES}; got `q`"),
-    (q(np.ones(2, int), axes=(NAMED("q", ("a", "a")),)), ValueError,
-     f"{AXES}, of different categories; got one twice in `q`"),
-    (q(np.ones((4, 4), int), axes=(AXIS, AXIS)), ValueError,
-     f"{AXES}, of different names; got `q` twice"),
-    (q(ONES, -1), ValueError, "`unanswered` must"),
-    (q(ONES, digest="12"), ValueError, f"{DIGEST}; got 2 characters"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("make", "kind", "sentence"), WRONG)
-def test_counts_made_by_hand_are_checked(
-    make: Callable[[], Any], kind: type[Exception], sentence: str
-) -> None:
-    with pytest.raises(kind) as caught:
-        make()
-    said = str(caught.value)
-    assert said == sentence if "; got" in sentence else said.startswith(sentence)
-    assert "\n" not in said
-
-
-def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
-    one = tabulated(FOUR, {"q": ["a", "c"], "count": [50, 20]}, "q")
-    other = tabulated(FOUR, {"q": ["b", "c"], "count": [10, 5]}, "q")
-    assert one.digest == FOUR.digest
+def test_counts_of_two_engines_add_up() -> None:
+    one = {"q": ["a", "c"], "count": [50, 20]}
+    other = {"q": ["b", "c"], "count": [10, 5]}
     whole = tabulated(FOUR, {"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
-    for cells in (one.counts + other.counts, (one.counts + other.counts).astype(float)):
-        by_hand = Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
-        assert by_hand == whole
-        assert by_hand.counts.dtype == np.int64
-        same(
-            sv.Release(by_hand, FOUR).estimate(*by_hand.columns),
-            sv.Release(whole, FOUR).estimate(*whole.columns),
-        )
-        # Without a digest any plan with these levels takes them.
-        loose = Counts(("q",), (AXIS,), cells)
-        assert loose.digest is None
-        assert loose != whole
-        same(
-            sv.Release(loose, FOUR).estimate(*loose.columns),
-            sv.Release(whole, FOUR).estimate(*whole.columns),
-        )
-    assert pickle.loads(pickle.dumps(whole)).digest == FOUR.digest
+    collector = FOUR.collector("q")
+    for rows in (one, other):
+        collector.add_counts(rows)
+    both = FOUR.collector("q")
+    for rows in (one, other):
+        each = FOUR.collector("q")
+        each.add_counts(rows)
+        both.merge(each)
+    for found in (collector.counts("q"), both.counts("q"), pickle.loads(pickle.dumps(whole))):
+        assert found == whole
+        assert found.counts.dtype == np.int64
+        assert found.digest == FOUR.digest
+        same(sv.Release(found, FOUR).estimate("q"), sv.Release(whole, FOUR).estimate("q"))
 
 
 def test_a_plan_refuses_the_counts_of_another() -> None:
@@ -395,12 +339,14 @@ def test_a_plan_refuses_the_counts_of_another() -> None:
         f"`counts` must be those of plan `four`, digest {weaker.digest[:12]}; "
         f"got digest {FOUR.digest[:12]}"
     )
-    loose = dataclasses.replace(counts, digest=None)
-    assert sv.Release(loose, weaker).estimate("q").records == counts.records
 
 
-def test_counts_that_were_written_to_are_checked_again() -> None:
-    counts = tabulated(FOUR, {"q": ["a", "c"], "count": [50, 20]}, "q")
-    counts.counts[1] = -5
-    with pytest.raises(ValueError, match="must hold integers that are not negative"):
-        sv.Release(counts, FOUR).estimate(*counts.columns)
+def test_counts_stay_as_they_were_and_cannot_be_written_to() -> None:
+    collector = FOUR.collector("q")
+    collector.add_counts({"q": ["a", "c"], "count": [50, 20]})
+    counts = collector.counts("q")
+    with pytest.raises(ValueError, match="read-only"):
+        counts.counts[1] = -5
+    collector.add({"q": "a"})
+    assert counts.counts.tolist() == [50, 0, 20, 0]
+    assert counts.records == 70

@@ -13,8 +13,6 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.estimate import Axis
-from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import ask
 from bistochastic_survey.analysis.running_counts import Running
@@ -208,14 +206,14 @@ def test_a_level_may_occur_in_a_later_batch() -> None:
 
 
 def test_counts_know_the_levels_of_their_axes() -> None:
-    sizes = pd.DataFrame(table()).groupby(["sex", "town"]).size().reset_index(name="count")
-    axes = tuple(Axis(name, tuple(sorted(set(sizes[name])))) for name in sizes.columns[:2])
-    cells = sizes.pivot(index="sex", columns="town", values="count").fillna(0).to_numpy(int)
-    counts = Counts(("sex", "town"), axes, cells, digest=PLAN.digest)
-    found = sv.Release(counts, PLAN).estimate("sex", where={"town": np.array(["A", "B"])})
-    same(found, sv.Release(table(), PLAN).estimate("sex", where={"town": ["A", "B"]}))
-    with pytest.raises(ValueError, match=r"categories that occur in column `town`.*got 'D'"):
-        sv.Release(counts, PLAN).estimate("sex", where={"town": ["A", "D"]})
+    collector = PLAN.collector(("sex", "job"))
+    collector.update(table())
+    counts = collector.counts("sex", "job")
+    for where in ({"region": np.array([1])}, {"region": [1, 2], "sex": "F"}):
+        found = sv.Release(counts, PLAN).estimate("job", where=where)
+        same(found, sv.Release(table(), PLAN).estimate("job", where=where))
+    with pytest.raises(ValueError, match="declared categories of `region`; got 3"):
+        sv.Release(counts, PLAN).estimate("job", where={"region": [1, 3]})
 
 
 # Truth values are no numbers.
