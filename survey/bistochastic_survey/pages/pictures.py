@@ -7,7 +7,7 @@ without colour: cells hold their numbers, below the names of their rows and colu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bistochastic.errors import Refused
@@ -111,6 +111,19 @@ def bars(
         dark = along(low)
         groups[-1].append((_short(str(label)), text, dark, along(high) - dark))
     return Bars(title, title if caption is None else caption, groups)
+
+
+def between(
+    label: object,
+    value: float,
+    low: float | None,
+    high: float | None,
+    shown: Callable[[float], str],
+) -> Item:
+    """Make an item of a number and, if there is one, its interval."""
+    if low is None or high is None:
+        return label, shown(value), value, value
+    return label, f"{shown(value)} ({shown(low)} to {shown(high)})", low, high
 
 
 def hundredths(p: float) -> int:
