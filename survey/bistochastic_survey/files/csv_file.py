@@ -3,6 +3,10 @@
 An empty field is missing, and is written like that. An empty text is written as ``""``. A line end
 inside a field is rejected unless the dialect admits some, and so is a quote that does not end:
 either may have swallowed rows.
+
+A file is cut at ends of lines into blocks, and pyarrow parses each. A row of random marks is added
+to every block. If it comes back, every quote of the block has ended. If there are as many rows as
+lines, no field holds a line end. Only if something is wrong are rows looked at, to name the first.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import itertools
 import re
 import secrets
 from typing import TYPE_CHECKING
@@ -23,12 +28,13 @@ from bistochastic.errors import Refused
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.formats import Sink, Source
+from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic_survey.files.formats import Typed
@@ -46,11 +52,9 @@ _TYPES = {
 # The characters of columns that are not strings.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
-# Bytes of a piece of the header, which is never longer than the second.
-_PIECE, _HEADER = 1 << 16, 1 << 26
 _BOM = codecs.BOM_UTF8
-# Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
-_BLOCK, _LONGEST = 1 << 20, 1 << 28
+# Bytes of a block, about; no row is longer. The header may be, and what is read to find an error.
+_BLOCK, _HEADER, _LONGEST = 1 << 20, 1 << 26, 1 << 28
 
 
 class CsvSource(Source):
@@ -65,48 +69,58 @@ class CsvSource(Source):
     def __init__(
         self, path: Path, name: str, kinds: Mapping[str, str], dialect: Dialect | None = None
     ) -> None:
-        self._path, self._name, self._kinds = path, name, dict(kinds)
+        self._path, self._name, self._strict = path, name, dict(kinds)
         self._dialect = Dialect() if dialect is None else dialect
-        self._strict = frozenset(kinds)
-        self._bytes = CsvBytes(path, self._dialect)
+        self._size, self._place = path.stat().st_size, 0
+        self._admits = self._dialect.max_line_ends > 0
+        self._mark = secrets.token_hex(16)
         self._names = distinct(self._header())
-        self._size = path.stat().st_size
-        self._reader: arrow_csv.CSVStreamingReader | None = None
+        separator, fields = self._dialect.mark, range(len(self._names))
+        # Names that no file chooses; behind them a byte order mark is a character.
+        self._first_row = separator.join(map(str, fields)).encode() + b"\n"
+        self._last_row = separator.join(self._mark for _field in fields).encode() + b"\n"
+        self._found: dict[str, str] = {}
         self.replaced({})
 
     def replaced(self, types: Mapping[str, pa.DataType]) -> None:
         self._nothing = dict(types)
         self._retype({})
 
-    def _retype(self, kinds: Mapping[str, str]) -> None:
-        """Read columns as these kinds from now on."""
-        self._kinds |= kinds
-        known = {name: _TYPES.get(kind, pa.string()) for name, kind in self._kinds.items()}
-        known |= self._nothing
-        self.schema = pa.schema({name: known.get(name, pa.string()) for name in self._names})
+    def _retype(self, found: Mapping[str, str]) -> None:
+        """Read these columns, and no other ones without a kind, as these kinds from now on."""
+        self._found = dict(found)
+        self._kinds = self._found | self._strict
+        types = {name: _TYPES.get(kind, pa.string()) for name, kind in self._kinds.items()}
+        types |= self._nothing
+        self.schema = pa.schema({name: types.get(name, pa.string()) for name in self._names})
 
     def _header(self) -> list[str]:
         """Return the names in the first line."""
-        given = self._bytes
+        found = b""
+        with contextlib.closing(self._pieces()) as pieces:
+            for piece in pieces:
+                found += piece
+                if b"\n" in found or b"\r" in found[:-1] or len(found) >= _HEADER:
+                    break
+        end = re.search(_LINE_END.encode(), found)
+        line = found[: end.start()] if end else found
+        self._start = end.end() if end else len(found)
         try:
-            line = given.header()
-            text = None if line is None else line.decode()
+            text = line.decode()
         except UnicodeError:
             # Raised after the block: the error holds bytes of the file.
-            text = ""
-        finally:
-            given.close()
-        if text == "":
-            raise self._undecodable("the header" if self._dialect.is_utf8 else None)
+            text = None
         if text is None:
+            raise self._undecodable("the header")
+        if not text:
             raise self._wrong("have a header", "none")
         try:
             # The second row is one that a quote without an end would swallow.
-            rows = csv.reader([f"{text}\n", given.mark], delimiter=self._dialect.mark)
+            rows = csv.reader([f"{text}\n", self._mark], delimiter=self._dialect.mark)
             names = next(rows)
         except csv.Error:
             raise self._wrong("be CSV", "something else in the header") from None
-        if any(given.mark in each for each in names):
+        if any(self._mark in each for each in names):
             raise self._wrong("end every quote", "one in the header that does not")
         other = self._dialect.other_separator(names)
         if other is not None:
@@ -115,6 +129,217 @@ class CsvSource(Source):
             got = f"a header with {mark} and no comma: use --separator {say}"
             raise self._wrong("have commas between its columns", got)
         return names
+
+    def _pieces(self, skip: int = 0) -> Generator[bytes]:
+        """Give the file in UTF-8, without a byte order mark, from this byte on."""
+        decoder: codecs.IncrementalDecoder | None = None
+        if not self._dialect.is_utf8:
+            decoder = codecs.getincrementaldecoder(self._dialect.encoding)()
+        self._place, self._bom, found = 0, 0, b" "
+        with self._path.open("rb") as file:
+            while found:
+                found = file.read(_BLOCK)
+                data, wrong = found, None
+                if decoder is not None:
+                    held = len(decoder.getstate()[0])
+                    try:
+                        data = decoder.decode(found, final=not found).encode()
+                    except UnicodeError as error:
+                        wrong = self._place + getattr(error, "start", 0) - held
+                if wrong is not None:
+                    raise self._undecodable(f"byte {wrong}")
+                if not self._place and data.startswith(_BOM):
+                    data, self._bom = data[len(_BOM) :], len(_BOM)
+                self._place += len(found)
+                data, skip = data[skip:], max(0, skip - len(data))
+                if data:
+                    yield data
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Give whole rows; nothing, and no more, where a row is too long."""
+        rest = b""
+        for piece in self._pieces(self._start):
+            rest += piece
+            end = self._last_end(rest)
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+            elif len(rest) > _BLOCK:
+                yield b""
+                return
+        if rest:
+            yield rest if _ends(rest) else rest + b"\n"
+
+    def _last_end(self, data: bytes) -> int:
+        """Find where the last row that surely ends in these bytes does; 0 if none."""
+        if not self._admits:
+            # A line end may go on behind the last byte.
+            return 1 + max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1))
+        found = np.frombuffer(data, np.uint8)
+        outside = np.cumsum(found == ord('"'), dtype=np.uint8) % 2 == 0
+        ends = outside & ((found == ord("\n")) | (found == ord("\r")))
+        ends[-1] &= data.endswith(b"\n")
+        return int(np.flatnonzero(ends)[-1]) + 1 if ends.any() else 0
+
+    def _parse(
+        self,
+        data: bytes,
+        columns: Iterable[str],
+        ragged: Callable[[arrow_csv.InvalidRow], str] | None = None,
+    ) -> pa.Table:
+        """Parse whole rows, and the added one, as strings; a handler gets rows that cannot be."""
+        places = {str(self._names.index(name)): pa.string() for name in columns}
+        data = b"".join([self._first_row, data, self._last_row])
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._dialect.mark,
+            newlines_in_values=True,
+            invalid_row_handler=ragged,
+            # With only one column, an empty line is a missing value.
+            ignore_empty_lines=len(self._names) > 1,
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types=places,
+            include_columns=list(places),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        read = arrow_csv.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        return arrow_csv.read_csv(pa.BufferReader(data), read, parse, convert)
+
+    def _rows(self, block: bytes, columns: list[str]) -> list[pa.RecordBatch] | None:
+        """Parse a block; None if anything is wrong with one of its rows."""
+        # Line ends in columns that are not read are counted, too.
+        read = self._names if self._admits else columns
+        try:
+            if not block.isascii():
+                block.decode()
+            table = self._parse(block, read).rename_columns(read)
+        except (pa.ArrowInvalid, UnicodeError):
+            return None
+        rows = len(table) - 1
+        if self._admits:
+            if _stray_quote(block, self._dialect.mark) is not None or self._line_end(table):
+                return None
+        elif rows != _lines(block, empty=len(self._names) == 1):
+            return None
+        if not block or table.column(0)[-1].as_py() != self._mark:
+            return None
+        batches: list[pa.RecordBatch] = table.slice(0, rows).select(columns).to_batches()
+        return batches
+
+    def _texts(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Give record batches of strings. An error names the row that cannot be read."""
+        start, lines, rows = self._start, 1, 0
+        blocks = self._blocks()
+        with contextlib.closing(abreast(lambda b: (b, self._rows(b, columns)), blocks)) as parsed:
+            for block, batches in parsed:
+                if batches is None:
+                    break
+                yield from batches
+                start += len(block)
+                lines += _plain_ends(block).count(b"\n") if self._admits else 0
+                rows += sum(batch.num_rows for batch in batches)
+            else:
+                return
+        raise self._trouble(start, lines, rows, columns, is_long=not block)
+
+    def _trouble(
+        self, start: int, lines: int, rows: int, columns: list[str], *, is_long: bool
+    ) -> ValueError:
+        """Name the first thing that is wrong behind so many bytes, lines and rows."""
+        with contextlib.closing(self._pieces(start)) as pieces:
+            data = b"".join(itertools.islice(pieces, _LONGEST // _BLOCK))
+        wrong, place = None, secrets.token_hex(16)
+        try:
+            # Its last character may go on.
+            codecs.getincrementaldecoder("utf-8")().decode(data)
+        except UnicodeDecodeError as error:
+            wrong = error.start
+        stray = _stray_quote(data, self._dialect.mark) if self._admits else None
+        if wrong is not None:
+            rest = data[wrong:].decode(errors="replace").encode()
+            data = data[:wrong] + place.encode() + rest
+        ragged: list[arrow_csv.InvalidRow] = []
+
+        def skip(row: arrow_csv.InvalidRow) -> str:
+            ragged.append(row)
+            return "skip"
+
+        def numbered(row: int) -> int:
+            # The added names are row 1 for pyarrow.
+            for each in ragged:
+                row += each.number - 2 <= row
+            return rows + row
+
+        try:
+            table = self._parse(data if _ends(data) else data + b"\n", self._names, skip)
+        except pa.ArrowInvalid:
+            return self._wrong("be CSV", f"something else in row {rows} or later")
+        places: list[tuple[int, str | None, int, bool]] = []
+        for row in ragged:
+            ends = len(re.findall(_LINE_END, row.text))
+            if ends:
+                places.append((rows + row.number - 2, None, ends, self._mark in row.text))
+        first = self._line_end(table)
+        if first is not None:
+            places.append((numbered(first[0]), *first[1:]))
+        if places:
+            return self._swallowed(*min(places, key=lambda each: each[0]))
+        for row in ragged:
+            got = f"{row.actual_columns} in row {rows + row.number - 2}"
+            return self._wrong(f"have {row.expected_columns} fields in every row", got)
+        if wrong is not None:
+            hits = [pc.index(pc.match_substring(column, place), True).as_py()
+                    for name, column in zip(self._names, table.columns, strict=True)
+                    if name in columns]  # fmt: skip
+            byte = f"byte {self._bom + start + wrong}"
+            row = max(hits, default=-1)
+            return self._undecodable(byte if row < 0 else f"row {numbered(row)}")
+        if stray is not None:
+            must = "double quotes inside fields, as fields have line ends"
+            return self._wrong(must, f"a single one in line {lines + stray + 1}")
+        if is_long:
+            must = f"have rows of at most {_BLOCK >> 20} MiB"
+            return self._wrong(must, f"a longer one in row {rows}")
+        return self._wrong("be CSV", f"something else in row {rows} or later")
+
+    def _line_end(self, table: pa.Table) -> tuple[int, str, int, bool] | None:
+        """Find the first field with an open quote or more line ends than are admitted.
+
+        Its row and column, the number of line ends, and whether a quote is open.
+        """
+        places = []
+        for name, column in zip(self._names, table.columns, strict=True):
+            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
+            # The added row holds only marks.
+            swallowed = flags(pc.match_substring(column, self._mark)) & (ends > 0)
+            at = np.flatnonzero((ends > self._most(name)) | swallowed)[:1]
+            places += [(int(i), name, int(ends[i]), bool(swallowed[i])) for i in at]
+        return min(places, default=None)
+
+    def _most(self, column: str) -> int:
+        """Return the most line ends that a field of the column may hold."""
+        return 0 if column in self._strict else self._dialect.max_line_ends
+
+    def _wrong(self, must: str, got: str) -> ValueError:
+        return Refused(self._name, must, got)
+
+    def _undecodable(self, where: str) -> ValueError:
+        said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
+        cure = "--encoding says which one it is"
+        return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
+
+    def _swallowed(self, row: int, column: str | None, ends: int, is_open: bool) -> ValueError:
+        where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
+        if is_open:
+            return self._wrong("end every quote", f"one that does not end in {where}")
+        most = 0 if column is None else self._most(column)
+        if most:
+            must = f"hold at most {most} line ends in a field"
+            return self._wrong(must, f"{ends} in {where}: is a quote missing?")
+        cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
+        return self._wrong("hold no line ends inside fields", f"{ends} in {where}: {cure}")
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         wanted = self._names if columns is None else columns
@@ -125,7 +350,7 @@ class CsvSource(Source):
             arrays = [
                 pa.nulls(batch.num_rows, self._nothing[name])
                 if name in self._nothing
-                else self._typed(texts[name], name, self._kinds.get(name, "text"), done)
+                else self._typed(texts[name], name, done)
                 for name in wanted
             ]
             done += batch.num_rows
@@ -140,25 +365,25 @@ class CsvSource(Source):
         if names:
             self._decide(names, self._texts(names))
 
-    def _decide(self, names: list[str], batches: Iterable[pa.RecordBatch]) -> None:
-        spellings = [csv_numbers.Spelling(self._dialect.decimal) for _name in names]
+    def _decide(self, names: list[str], batches: Iterable[pa.RecordBatch | pa.Table]) -> None:
+        seen: dict[str, set[str]] = {name: set() for name in names}
         for batch in batches:
-            for spelling, texts in zip(spellings, batch.columns, strict=True):
-                spelling.add(texts)
-        found = zip(names, (spelling.kind for spelling in spellings), strict=True)
-        self._retype({name: kind for name, kind in found if kind != "text"})
+            for kinds, texts in zip(seen.values(), batch.columns, strict=True):
+                if "text" not in kinds:
+                    kinds.add(csv_numbers.kind(texts, self._dialect.decimal))
+        found = {name: csv_numbers.joined(kinds) for name, kinds in seen.items()}
+        self._retype(self._found | {n: kind for n, kind in found.items() if kind != "text"})
 
     def spelled(self) -> Typed:
-        kinds = {name: kind for name, kind in self._kinds.items() if name not in self._strict}
-        types = {name: _TYPES[kind] for name, kind in kinds.items()}
-        self._retype(dict.fromkeys(kinds, "text"))
+        found, types = self._found, {name: _TYPES[kind] for name, kind in self._found.items()}
+        self._retype({})
 
         def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
-            columns = {
-                name: self._typed(column, name, kinds[name], 0) if name in kinds else column
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            }
-            return pa.RecordBatch.from_pydict(columns)
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            return pa.RecordBatch.from_pydict(
+                {name: self._typed(column, name, 0, found.get(name)) if name in found else column
+                 for name, column in columns}
+            )  # fmt: skip
 
         return types, typed
 
@@ -166,187 +391,21 @@ class CsvSource(Source):
         """Return whole columns: as numbers if all values are, unless the column is in ``texts``."""
         if not columns:
             return pa.table({})
-        read = pa.Table.from_batches(
-            self._texts(columns), pa.schema(dict.fromkeys(columns, pa.string()))
-        )
+        schema = pa.schema(dict.fromkeys(columns, pa.string()))
+        read = pa.Table.from_batches(self._texts(columns), schema)
         names = [name for name in columns if name not in self._kinds and name not in texts]
         self._decide(names, [read.select(names)])
-        return pa.table(
-            {
-                name: self._typed(column, name, self._kinds.get(name, "text"), 0)
-                for name, column in zip(columns, read.columns, strict=True)
-            }
-        )
+        found = zip(columns, read.columns, strict=True)
+        return pa.table({name: self._typed(column, name, 0) for name, column in found})
 
-    def _opened(
-        self, columns: list[str], *, threads: bool, block: int, ragged: object = None
-    ) -> arrow_csv.CSVStreamingReader:
-        """Return a reader of strings over the file, from its first row.
-
-        With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
-        """
-        dialect, names, check = self._dialect, self._names, ragged is None
-        self.close()
-        self._bytes = CsvBytes(self._path, dialect, len(names))
-        parse = arrow_csv.ParseOptions(
-            delimiter=dialect.mark,
-            # Without it, a row in two blocks may end within quotes.
-            newlines_in_values=True,
-            invalid_row_handler=ragged,
-            # With only one column, an empty line is a missing value.
-            ignore_empty_lines=len(names) > 1,
-        )
-        convert = arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string() if check else pa.binary()),
-            include_columns=columns,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        )
-        read = arrow_csv.ReadOptions(use_threads=threads, block_size=block)
-        self._reader = arrow_csv.open_csv(self._bytes, read, parse, convert)
-        return self._reader
-
-    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
-        """Give record batches of strings. An error names the row that cannot be read."""
-        admits = self._dialect.max_line_ends > 0
-        # Line ends in columns that are not read are counted, too.
-        read = self._names if admits else columns
-        done, ended = 0, False
-        try:
-            with self._opened(read, threads=threads, block=_BLOCK) as reader:
-                given = self._bytes
-                for batch in reader:
-                    if batch.num_rows and batch.column(0)[-1].as_py() == given.mark:
-                        batch, ended = batch.slice(0, batch.num_rows - 1), True
-                    found = self._first(batch, given.mark) if admits else None
-                    if found is not None:
-                        raise self._refused(done + found[0], *found[1:])
-                    if batch.num_rows:
-                        yield batch.select(columns) if admits else batch
-                    done += batch.num_rows
-        except UnicodeError:
-            # The error holds bytes of the file: it must not be the context of another.
-            text = None
-        except pa.ArrowInvalid as error:
-            # The message of pyarrow quotes the row.
-            text = str(error)
-        else:
-            # The header and the added row are lines, too.
-            if given.wrong is not None:
-                raise self._undecodable()
-            if ended and given.stray is not None:
-                must = "double quotes inside fields, as fields have line ends"
-                raise self._wrong(must, f"a single one in line {given.stray}")
-            if ended and (admits or given.lines == done + 2):
-                return
-            text = ""
-        if text is None:
-            raise self._undecodable()
-        refused = self._line_end()
-        if refused is not None:
-            raise refused
-        where = f"row {done} or later"
-        at = re.search(r"Row #(\d+)", text)
-        if at is not None:
-            # The header is row 1 there.
-            where = f"row {int(at[1]) - 2}"
-        elif threads:
-            # With only one thread pyarrow counts rows: read again, to know which row it is.
-            for _batch in self._texts(columns, threads=False):
-                pass
-        wrong = re.search(r"Expected (\d+) columns, got (\d+)", text)
-        if wrong is not None:
-            raise self._wrong(f"have {wrong[1]} fields in every row", f"{wrong[2]} in {where}")
-        if "UTF8" in text:
-            raise self._undecodable(where)
-        if "straddl" in text:
-            must = f"have rows of at most {_BLOCK >> 20} MiB"
-            raise self._wrong(must, f"a longer one in {where}")
-        raise self._wrong("be CSV", f"something else in {where}")
-
-    def _wrong(self, must: str, got: str) -> ValueError:
-        return Refused(self._name, must, got)
-
-    def _undecodable(self, where: str | None = None) -> ValueError:
-        where = where or f"byte {self._bytes.wrong}"
-        said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
-        cure = "--encoding says which one it is"
-        return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
-
-    def _line_end(self) -> ValueError | None:
-        """Return a sentence about the first line end in a field; None if there is none."""
-        block = min(self._size + _BLOCK, _LONGEST)
-        done = 0
-        # Rows with too few fields or too many, and those of them that have several lines.
-        ragged: list[int] = []
-        long: list[tuple[int, None, bool, int]] = []
-
-        def skip(row: arrow_csv.InvalidRow) -> str:
-            # The header is row 1 there.
-            ragged.append(row.number - 2)
-            ends = len(re.findall(_LINE_END, row.text))
-            if ends:
-                long.append((row.number - 2, None, self._bytes.mark in row.text, ends))
-            return "skip"
-
-        found = None
-        try:
-            with self._opened(self._names, threads=False, block=block, ragged=skip) as reader:
-                for batch in reader:
-                    found = self._first(batch, self._bytes.mark)
-                    if found is not None or long:
-                        break
-                    done += batch.num_rows
-        except (pa.ArrowInvalid, UnicodeError):
-            return None
-        places: list[tuple[int, str | None, bool, int]] = [*long]
-        if found is not None:
-            row = done + found[0]
-            for number in ragged:
-                row += number <= row
-            places.append((row, *found[1:]))
-        return self._refused(*min(places, key=lambda each: each[0])) if places else None
-
-    def _first(self, batch: pa.RecordBatch, mark: str) -> tuple[int, str, bool, int] | None:
-        """Return the first field of a batch with an open quote or more line ends than are admitted.
-
-        Its row and column, whether a quote is open, and the number of line ends.
-        """
-        places = []
-        for name, column in zip(self._names, batch.columns, strict=True):
-            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
-            wrong = ends > self._most(name)
-            # The added row holds only marks.
-            swallowed = flags(pc.match_substring(column, mark)) & (ends > 0)
-            at = np.flatnonzero(wrong | swallowed)[:1]
-            places += [(int(i), name, bool(swallowed[i]), int(ends[i])) for i in at]
-        return min(places, default=None)
-
-    def _most(self, column: str) -> int:
-        """Return the most line ends that a field of the column may hold."""
-        return 0 if column in self._strict else self._dialect.max_line_ends
-
-    def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
-        where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
-        if is_open:
-            return self._wrong("end every quote", f"one that does not end in {where}")
-        most = 0 if column is None else self._most(column)
-        if most:
-            must = f"hold at most {most} line ends in a field"
-            return self._wrong(must, f"{ends} in {where}: is a quote missing?")
-        cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
-        return self._wrong("hold no line ends inside fields", f"{ends} in {where}: {cure}")
-
-    def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
+    def _typed(self, texts: Cells, name: str, done: int, kind: str | None = None) -> Cells:
         """Return a column of strings as its kind; ``done`` rows were before."""
+        kind, decimal = kind or self._kinds.get(name, "text"), self._dialect.decimal
         if kind == "text":
             return texts
-        if kind == "whole":
-            return texts.cast(pa.int64())
-        decimal = self._dialect.decimal
-        if kind == "decimal":
-            return csv_numbers.pointed(texts, decimal).cast(pa.float64())
+        if kind in ("whole", "decimal"):
+            # Every value was looked at before.
+            return csv_numbers.pointed(texts, decimal).cast(_TYPES[kind])
         texts = pc.utf8_trim_whitespace(texts)
         if kind == "date":
             days = pc.strptime(texts, format="%Y-%m-%d", unit="s", error_is_null=True)
@@ -356,9 +415,7 @@ class CsvSource(Source):
             csv_numbers.check(~(same | flags(pc.is_null(texts))), name, kind, done)
             return days
         if kind in ("number", "float"):
-            found, wrong, lost = csv_numbers.numbers(
-                csv_numbers.pointed(texts, decimal), loose=True
-            )
+            found, wrong, lost = csv_numbers.numbers(texts, decimal, loose=True)
             csv_numbers.check(wrong, name, "number", done)
             csv_numbers.check(lost, name, "exact", done)
             return found.cast(pa.float64()) if kind == "float" else found
@@ -376,153 +433,35 @@ class CsvSource(Source):
         return self._size // (2 * len(self._names))
 
     def share(self) -> float:
-        if self._bytes.closed or not self._size:
-            return 1.0
-        return min(1.0, self._bytes.place / self._size)
+        return min(1.0, self._place / self._size) if self._size else 1.0
 
     def close(self) -> None:
-        """Close the file, once no pyarrow thread reads ahead in it.
-
-        Such a thread needs the interpreter. At its end pyarrow would wait for the thread for ever.
-        """
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            self._bytes.stop()
-            with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError, ValueError):
-                for _batch in reader:
-                    pass
-            reader.close()
-        self._bytes.close()
+        """Nothing: the file is only open while it is read."""
 
 
-class CsvBytes:
-    """The bytes of a file as pyarrow reads them, once, in UTF-8, with lines counted.
+def _ends(rows: bytes) -> bool:
+    return rows.endswith((b"\n", b"\r"))
 
-    A row of random marks is added behind the last one. If pyarrow gives it back, every quote of the
-    file has ended. If there are as many rows as lines, no field holds a line end. ``fields`` is the
-    number of columns, 0 for only the header.
+
+def _stray_quote(rows: bytes, mark: str) -> int | None:
+    """Find the line of the first quote in a field that is not doubled, or has text behind its end.
+
+    Where fields may have line ends, it could hide rows behind another one.
     """
+    padded = np.frombuffer(b"\n" + rows + b"\n", np.uint8)
+    at = np.flatnonzero(padded == ord('"'))
+    # The first opens a field, the second closes it or is doubled.
+    beside = padded[at + np.where(np.arange(len(at)) % 2, 1, -1)]
+    wrong = ~np.isin(beside, np.frombuffer(f'"\r\n{mark}'.encode(), np.uint8))
+    return _plain_ends(rows[: at[np.argmax(wrong)] - 1]).count(b"\n") if wrong.any() else None
 
-    def __init__(self, path: Path, dialect: Dialect, fields: int = 0) -> None:
-        self._file = path.open("rb")
-        self._as_it_is = dialect.is_utf8
-        encoding = "utf-8" if self._as_it_is else dialect.encoding
-        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder(encoding)()
-        self.mark = secrets.token_hex(16)
-        """What stands in every field of the added row."""
-        self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""
-        # With only one column, an empty line is a row.
-        self._skips_empty = fields > 1
-        self._ended = False
-        self._return = False
-        self._last = b"\n"
-        # If fields may have line ends, a stray quote could hide rows behind another one.
-        self._strict = dialect.max_line_ends > 0
-        self._beside = np.frombuffer(f'"\r\n{dialect.mark}'.encode(), np.uint8)
-        self._quotes = 0
-        self._held = b""
-        self._before = b"\n"
-        self._ends = 0
-        self.stray: int | None = None
-        """The line, from 1, of the first quote that neither begins nor ends a field; if sought."""
-        self.lines = 0
-        """Lines so far, header and added row among them, without empty ones that are no rows."""
-        self.place = 0
-        """Bytes of the file so far."""
-        self.wrong: int | None = None
-        """The first byte that is none of the encoding; pyarrow looks at columns that it reads."""
 
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, in UTF-8; none at the end. pyarrow calls this."""
-        data = b""
-        while not data and not self._ended:
-            found = self._file.read(size)
-            self._ended = not found
-            data = self._decoded(found)
-            self.place += len(found)
-            self._count(data)
-            if self._strict and self.stray is None:
-                self._find_stray(data)
-            if self._ended and self._last_row:
-                end = b"" if self._last == b"\n" else b"\n"
-                self._count(end + self._last_row)
-                data += end + self._last_row
-        return data
-
-    def header(self) -> bytes | None:
-        """Return the first line, without its end; None if it is empty."""
-        found = b""
-        while len(found) < _HEADER:
-            piece = self.read(_PIECE)
-            found += piece
-            first = _plain_ends(found.removeprefix(_BOM))
-            if not piece or b"\n" in first:
-                return first.partition(b"\n")[0] or None
-        return None
-
-    def _decoded(self, found: bytes) -> bytes:
-        """Return bytes in UTF-8, and remember where they are none of the encoding."""
-        held = len(self._decoder.getstate()[0])
-        if self._as_it_is and (self.wrong is not None or (not held and found.isascii())):
-            return found
-        try:
-            text: str = self._decoder.decode(found, final=not found)
-        except UnicodeError as error:
-            self.wrong = self.place + getattr(error, "start", 0) - held
-            if not self._as_it_is:
-                raise
-        return found if self._as_it_is else text.encode()
-
-    def _find_stray(self, data: bytes) -> None:
-        """Look for a quote inside a field that is not doubled, or has text behind its end."""
-        data = self._held + (data if self._quotes or self._ends else data.removeprefix(_BOM))
-        self._held = b""
-        if data.endswith(b'"') and not self._ended:
-            # The next byte is not known yet.
-            data, self._held = data[:-1], b'"'
-        padded = np.frombuffer(self._before + data + (self._held or b"\n"), np.uint8)
-        at = np.flatnonzero(padded[1:-1] == ord('"'))
-        opens = (np.arange(len(at)) + self._quotes) % 2 == 0
-        wrong = ~np.isin(np.where(opens, padded[at], padded[at + 2]), self._beside)
-        if wrong.any():
-            before = data[: int(at[np.argmax(wrong)])]
-            self.stray = self._ends + _plain_ends(before).count(b"\n") + 1
-        self._ends += _plain_ends(data).count(b"\n")
-        self._quotes += len(at)
-        self._before = data[-1:] or self._before
-
-    def _count(self, data: bytes) -> None:
-        """Count the ends of lines: LF, CR, or both."""
-        if self._return and data:
-            # The end of a line is not known before the byte that follows.
-            data = b"\r" + data
-            self._return = False
-        if data.endswith(b"\r") and not self._ended:
-            data, self._return = data[:-1], True
-        elif not data and self._ended and self._return:
-            data, self._return = b"\r", False
-        data = _plain_ends(data)
-        if not data:
-            return
-        ends = np.frombuffer(data, np.uint8) == ord("\n")
-        self.lines += int(np.count_nonzero(ends))
-        if self._skips_empty:
-            self.lines -= int(np.count_nonzero(ends[1:] & ends[:-1]))
-            self.lines -= bool(ends[0]) and self._last == b"\n"
-        self._last = data[-1:]
-
-    @property
-    def closed(self) -> bool:
-        """Whether the file was let go."""
-        return self._file.closed
-
-    def stop(self) -> None:
-        """Stop giving bytes to threads that still read."""
-        self._ended = True
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+def _lines(rows: bytes, *, empty: bool) -> int:
+    """Count lines that are rows; a line that is ``empty`` may be one."""
+    rows = _plain_ends(rows)
+    while not empty and b"\n\n" in rows:
+        rows = rows.replace(b"\n\n", b"\n")
+    return rows.count(b"\n") - (not empty and rows.startswith(b"\n"))
 
 
 def _plain_ends(data: bytes) -> bytes:

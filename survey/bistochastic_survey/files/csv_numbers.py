@@ -7,6 +7,7 @@ its value: the shortest spelling of the double is the same decimal number.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 from bistochastic.errors import Refused
 from bistochastic_survey.table.arrow_cells import flags
-from bistochastic_survey.table.arrow_cells import whole as joined
+from bistochastic_survey.table.arrow_cells import whole as one_chunk
 
 if TYPE_CHECKING:
     from bistochastic_survey.table.arrow_cells import Cells
@@ -63,20 +64,19 @@ def pointed(texts: Cells, decimal: str) -> Cells:
     return pc.replace_substring(texts, ",", ".")
 
 
-def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Mask, Mask]:
+def numbers(texts: Cells, decimal: str, *, loose: bool = False) -> tuple[Cells, Mask, Mask]:
     """Strings as numbers: whole ones if all of them are, else doubles; then two masks.
 
     The first mask marks strings that are not numbers, the second numbers that no double holds.
     ``loose`` allows zeros in front, ``.5`` and ``5.``, for columns that the plan calls numbers.
     """
+    texts = pointed(texts, decimal)
     found = whole(texts)
     none = np.zeros(len(texts), bool)
     if found is not None:
         return found, none, none
     wrong = ~flags(pc.match_substring_regex(texts, _FORMS[loose]), True)
-    plain = (
-        pc.if_else(pa.array(wrong), pa.scalar(None, texts.type), texts) if wrong.any() else texts
-    )
+    plain = pc.if_else(pa.array(wrong), pa.scalar(None, texts.type), texts)
     if loose and _are_whole(plain.slice(0, _FIRST)) and _are_whole(plain):
         try:
             return plain.cast(pa.int64()), wrong, none
@@ -102,7 +102,7 @@ def _lost(texts: Cells, doubles: Cells) -> Mask:
     kept &= (size >= _SMALL) & (size <= _LARGE)
     rest = np.flatnonzero(~kept)
     if len(rest):
-        words = joined(texts.take(pa.array(rest))).dictionary_encode()
+        words = one_chunk(texts.take(pa.array(rest))).dictionary_encode()
         known = np.array([_is_kept(text) for text in words.dictionary.to_pylist()], bool)
         kept[rest] = known[words.indices.to_numpy()]
     return ~kept
@@ -146,39 +146,32 @@ def check(wrong: Mask, name: str, kind: str, done: int) -> None:
 
 def wrong_whole(texts: Cells) -> Mask:
     """Mark strings that are not spelled as an integer of 64 bits."""
-    wrong = ~flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
-    long = np.flatnonzero(flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
     # Python reads no number of thousands of digits.
-    wrong[long] = [len(text) > 20 or not _LEAST <= int(text) <= _MOST
-                   for text in texts.take(pa.array(long)).to_pylist()]  # fmt: skip
-    return wrong
+    return np.array([
+        text is not None and not (
+            len(text) <= 20 and re.match(_WHOLE[False], text) and _LEAST <= int(text) <= _MOST
+        )
+        for text in texts.to_pylist()
+    ], bool)  # fmt: skip
 
 
-class Spelling:
-    """The kind of all strings of a column so far: ``"whole"``, ``"decimal"`` or ``"text"``."""
+def kind(texts: Cells, decimal: str) -> str:
+    """What all of some strings are: ``"whole"``, ``"decimal"`` or ``"text"``; ``""`` if missing.
 
-    def __init__(self, decimal: str) -> None:
-        self._decimal = decimal
-        self._kept = True
-        self._kind = "whole"
-        self.cells = 0
+    Whole numbers that no double holds are ``"long"``.
+    """
+    texts = texts.drop_null()
+    if not len(texts):
+        return ""
+    found = whole(texts)
+    if found is not None:
+        return "long" if lost_in_doubles(found).any() else "whole"
+    _found, wrong, lost = numbers(texts, decimal)
+    return "text" if wrong.any() or lost.any() else "decimal"
 
-    @property
-    def kind(self) -> str:
-        """The kind; a column without any cell is one of strings."""
-        return self._kind if self.cells else "text"
 
-    def add(self, texts: Cells) -> None:
-        """More strings of the column."""
-        texts = texts.drop_null()
-        self.cells += len(texts)
-        if not len(texts) or self._kind == "text":
-            return
-        found = whole(texts)
-        if found is not None:
-            self._kept = self._kept and not lost_in_doubles(found).any()
-        else:
-            _found, wrong, lost = numbers(pointed(texts, self._decimal))
-            self._kind = "text" if wrong.any() or lost.any() else "decimal"
-        if self._kind == "decimal" and not self._kept:
-            self._kind = "text"
+def joined(kinds: set[str]) -> str:
+    """What a column is whose parts are of these kinds: ``"whole"``, ``"decimal"`` or ``"text"``."""
+    if "text" in kinds or kinds <= {""} or kinds >= {"decimal", "long"}:
+        return "text"
+    return "decimal" if "decimal" in kinds else "whole"
