@@ -244,7 +244,7 @@ def of_table(
         require(table, what, column)
     axes: list[Axis] = []
     for name, labels in question.groups.items():
-        codes, missing = coding.read(table, name, labels, first)
+        codes, missing = coding.read_codes(table, name, labels, first)
         if missing is not None:
             must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
             raise Refused("", must, f"one in row {at}", column=name, row=at)

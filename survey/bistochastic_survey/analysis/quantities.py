@@ -67,7 +67,7 @@ class Quantity(Shown):
             return self._counted(alpha, *self._ends)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
-        away = _student(alpha, self.degrees) * self.standard_error
+        away = student(alpha, self.degrees) * self.standard_error
         return self.value - away, self.value + away
 
     def _counted(self, alpha: float, *ends: float) -> tuple[float, float]:
@@ -118,7 +118,7 @@ class Ratio(Quantity):
         """
         alpha = 1 - between("confidence", confidence)
         if self.degrees >= 1 and all(math.isfinite(x) for x in self._variances):
-            t = _student(alpha, self.degrees)
+            t = student(alpha, self.degrees)
             top, nn, nd = (np.array([x]) for x in (self.numerator, *self._variances[:2]))
             ends = fieller(top, self.denominator, nn, nd, self._variances[2], t)
             low, high, bounded = (each.item() for each in ends)
@@ -156,7 +156,7 @@ class Ratio(Quantity):
         return "95% unbounded: what it is a share of may be 0"
 
 
-def _student(alpha: float, degrees: float) -> float:
+def student(alpha: float, degrees: float) -> float:
     """Return the distance from 0 that Student's t exceeds with probability ``alpha``."""
     from scipy import special
 

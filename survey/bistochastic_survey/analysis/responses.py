@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.analysis.request import Coded
     from bistochastic_survey.checks import Array
     from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Numbers
+    from bistochastic_survey.release.columns import NumericValues
     from bistochastic_survey.release.release import Release
 
 # Tables of at most this many cells replace rows.
@@ -172,7 +172,7 @@ def can_be_undone(attribute: Numeric) -> bool:
     return attribute.how == "permute" and structure.two_valued(attribute._example) is not None
 
 
-def reach(attribute: Numeric, numbers: Numbers) -> tuple[Array, Array]:
+def reach(attribute: Numeric, numbers: NumericValues) -> tuple[Array, Array]:
     """Find the least and the largest original number that each reported number may come from.
 
     Inside a class of ranks, numbers are exchanged with each other. If it is not known that they

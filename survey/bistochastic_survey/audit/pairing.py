@@ -17,7 +17,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.audit.codes import same_codes
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.release.waves import Ids, read_ids
+from bistochastic_survey.release.waves import RowIds, read_ids
 from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import shown
 
@@ -113,7 +113,7 @@ def pair_rows(
     if name in after.names:
         return _by_ids(pairs, own, name, "id", mixed)
     if hashed is not None and key is not None:
-        held = Ids(backend.Ids([]), backend.pseudonyms(own, key, plan=plan.name)).pseudonyms()
+        held = RowIds(backend.Ids([]), backend.pseudonyms(own, key, plan=plan.name)).pseudonyms()
         return _by_ids(pairs, held, hashed, "pseudonym", mixed)
     if mixed and hashed is not None:
         raise Refused("key", "be given to read the pseudonyms, as the rows were shuffled", "none")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.files.shuffle import Scatter
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.columns import Numbers
+    from bistochastic_survey.release.columns import NumericValues
     from bistochastic_survey.release.options import Options
 
 
@@ -163,7 +163,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
 
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
-) -> dict[str, Numbers]:
+) -> dict[str, NumericValues]:
     """Read and permute the numeric columns, one after the other."""
     from bistochastic_survey.release.batches import permuted
 
@@ -189,7 +189,7 @@ def _write(
     plan: Plan,
     table: Source,
     options: Options,
-    numbers: dict[str, Numbers],
+    numbers: dict[str, NumericValues],
     whole: Whole,
     files: _Files,
     progress: Callable[[str, float | None], None],

@@ -13,27 +13,21 @@ each row times a number for each cell, so all sums over rows and cells are produ
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic_survey.analysis.request import invertible
+from bistochastic_survey.analysis.responses import Function
 from bistochastic_survey.cached import cached
+from bistochastic_survey.checks import Array
 from bistochastic_survey.models.fitting import Expanded, Fitted, fit_corrected
-from bistochastic_survey.models.records import UNPROTECTED
+from bistochastic_survey.models.formula import Terms
+from bistochastic_survey.models.records import UNPROTECTED, Records
 from bistochastic_survey.plan.attributes import about
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.analysis.responses import Function
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.models.formula import Terms
-    from bistochastic_survey.models.records import Records
 
 # Cells of the table that are held at a time.
 _HELD = 1 << 22
@@ -60,7 +54,7 @@ class Grid:
         """Return the grid of the functions of a design."""
         axes = tuple(a for a in records.attributes if any(a in f.scores for f in functions))
         shape = tuple(records.attributes[name].size for name in axes)
-        cells, rows = math.prod(shape), records.frames[UNPROTECTED].rows
+        cells, rows = math.prod(shape), len(records.frames[UNPROTECTED])
         across, inside = np.ones((rows, len(functions))), np.ones((cells, len(functions)))
         places = np.unravel_index(np.arange(cells), shape) if shape else ()
         for i, function in enumerate(functions):
@@ -299,18 +293,11 @@ class Corrected:
 
 def chances_of(eta: list[Array]) -> tuple[list[Array], Array]:
     """Return the probability of every class but the first, and ``log(1 + sum of exp eta)``."""
-    if len(eta) == 1:
-        below = np.exp(-np.abs(eta[0]))
-        total = 1 + below
-        chance = np.where(eta[0] > 0, 1.0, below) / total
-        return [chance], np.log(total) + np.maximum(eta[0], 0.0)
-    most = np.maximum.reduce([*eta, np.zeros_like(eta[0])])
-    parts = [np.exp(each - most) for each in eta]
-    total = np.exp(-most) + sum(parts)
-    return [part / total for part in parts], np.log(total) + most
+    total = reduce(np.logaddexp, eta, np.zeros(1))
+    return [np.exp(each - total) for each in eta], total
 
 
-def fit(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
+def fit_by_score(records: Records, terms: Terms, classes: Sequence[Function]) -> Fitted:
     """Fit by the corrected score, from 0 and from the fit to the uncorrected table."""
     model = Corrected(records, terms, classes)
     scales = np.tile(model.grid.scales(model.design), len(classes))

@@ -1,22 +1,20 @@
-"""``Fitted``: the result of every model, and the search for the zero of a corrected score."""
+"""``Fitted``: the result of every model; linear models, and the zero of a corrected score."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic.estimate import Sample
-    from bistochastic_survey.analysis.responses import Function
-    from bistochastic_survey.checks import Array
+from bistochastic.estimate import Sample
+from bistochastic_survey.analysis.responses import Function
+from bistochastic_survey.checks import Array
+from bistochastic_survey.models.formula import Terms
+from bistochastic_survey.models.records import Records
 
 _STEPS = 60
 # A coefficient times the standard deviation of its column: beyond it, a probability is 0 or 1.
@@ -155,7 +153,7 @@ def fit_corrected(
     model: Score, naive: Callable[[], Model], scales: Array, sample: Sample
 ) -> Fitted:
     """Search from 0, then from the fit of a naive model; raise an error without a maximum."""
-    most = limits(scales)
+    most = coefficient_limits(scales)
     zero = np.zeros(model.size)
     # A step too far is seen in its value, and halved.
     with np.errstate(all="ignore"):
@@ -172,7 +170,56 @@ def fit_corrected(
     return Fitted(theta, information, model.scores(theta), spread, steps)
 
 
-def limits(scales: Array) -> Array:
+def coefficient_limits(scales: Array) -> Array:
     """Limit the coefficients by the standard deviations of their columns."""
     with np.errstate(divide="ignore"):
         return np.asarray(_BEYOND / scales)
+
+
+def fit_moments(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted:
+    """Fit a linear model by corrected moments: a closed form, for any number of protected columns.
+
+    ``outcome`` is a sum of functions. With pseudo-responses ``M_i`` of ``D D^T`` and ``c_i`` of
+    ``D y``, each right on average whatever was reported, ``theta = (sum w_i M_i)^-1 sum w_i c_i``
+    and ``psi_i = c_i - M_i theta``.
+    """
+    of, sample = records.of, records.sample
+    design = Expanded.of(terms.columns)
+    columns = design.functions
+    k = len(columns)
+    weights, squares = sample.sums, sample.squares
+    moments, spread = np.empty((k, k)), np.empty((k, k))
+    right = np.empty(k)
+    scores = np.empty((k, len(weights)))
+    alone = [of(column) for column in columns]
+    for i in range(k):
+        scores[i] = sum(of(columns[i] * each) for each in outcome)
+        right[i] = float(weights @ scores[i])
+        for j in range(i, k):
+            both = _product(records, columns, alone, i, j)
+            moments[i, j] = moments[j, i] = float(weights @ both)
+            spread[i, j] = spread[j, i] = float(squares @ both)
+    whole = design.collect_both(moments)
+    scale = np.sqrt(np.abs(np.diag(whole)))
+    scale[scale == 0] = 1.0
+    if not np.linalg.eigvalsh(whole / np.outer(scale, scale)).min() > 1e-12:
+        must = "find a moment matrix that is positive definite"
+        raise Refused("regress", must, "one that is not: use fewer or coarser columns")
+    total = design.collect(right)
+    theta = np.linalg.solve(whole / np.outer(scale, scale), total / scale) / scale
+    for i in range(k):
+        for j in range(k):
+            scores[i] -= theta[design.to[j]] * _product(records, columns, alone, i, j)
+    square = sum(of(one * other) for one in outcome for other in outcome)
+    variance = (float(weights @ square) - float(theta @ total)) / float(weights.sum())
+    return Fitted(
+        theta, whole, design.collect(scores), variance * design.collect_both(spread), 0
+    )  # fmt: skip
+
+
+def _product(
+    records: Records, columns: tuple[Function, ...], alone: list[Array], i: int, j: int
+) -> Array:
+    """Compute the pseudo-response of a product; for different axes, it is the product of both."""
+    shared = columns[i].scores.keys() & columns[j].scores.keys()
+    return records.of(columns[i] * columns[j]) if shared else alone[i] * alone[j]

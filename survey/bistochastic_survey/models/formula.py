@@ -20,13 +20,13 @@ import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis.responses import Function
-from bistochastic_survey.models.columns import Codes, Columns
-from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records
+from bistochastic_survey.checks import Array
+from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records, frame_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from bistochastic_survey.checks import Array
+    from pandas import DataFrame
 
 # The most combinations of protected values for a factor of several axes.
 _MIXED = 64
@@ -60,20 +60,20 @@ class Sides:
     @property
     def outcome(self) -> set[str]:
         """The columns of the outcome."""
-        return columns_of(self.left)
+        return needed_columns(self.left)
 
     @property
     def covariates(self) -> set[str]:
         """The columns of the covariates."""
-        return columns_of(self.right)
+        return needed_columns(self.right)
 
 
-def columns_of(formula: Any) -> set[str]:
+def needed_columns(formula: Any) -> set[str]:
     """List the columns that a formula needs."""
     return {name for term in formula for factor in term.factors for name in _columns(factor)}
 
 
-def numbers_of(formula: Any) -> set[str]:
+def numeric_columns(formula: Any) -> set[str]:
     """List the columns of factors that are not a column made categories by ``C()``."""
     factors = [factor for term in formula for factor in term.factors]
     plain = [factor for factor in factors if not _CLASSES.fullmatch(factor.expr)]
@@ -166,10 +166,10 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
         number = _number(records, alone, axis)
         if number is not None:
             return Terms((alone.expr,), ((number,),))
-    longest = max(frame.rows for frame in records.frames.values())
+    longest = max(len(frame) for frame in records.frames.values())
     # Every value of every axis occurs here, so formulaic sees all categories.
-    every = Columns.beside([
-        frame.take(np.arange(longest) % frame.rows)
+    every = _beside([
+        frame.iloc[np.arange(longest) % len(frame)]
         for name, frame in records.frames.items()
         if name not in (OUTCOME, UNPROTECTED) or name == axis
     ])  # fmt: skip
@@ -187,7 +187,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
             # As formulaic and R have it, the first factor runs fastest.
             for product in itertools.product(*(part.items() for part in reversed(factors))):
                 names.append(":".join(name for name, _ in reversed(product)) or "Intercept")
-                scale = Function({axis: np.full(records.frames[axis].rows, float(scoped.scale))})
+                scale = Function({axis: np.full(len(records.frames[axis]), float(scoped.scale))})
                 parts = [functions for _, functions in product]
                 columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
     return Terms(tuple(names), tuple(columns))
@@ -214,12 +214,16 @@ def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Functio
         return {factor.expr: (plain,)}
     axes = records.axes_of(_columns(factor), side)
     protected = [name for name in axes if name != side]
-    cells = math.prod(records.frames[name].rows for name in protected)
+    cells = math.prod(len(records.frames[name]) for name in protected)
     if len(axes) > 1 and cells > _MIXED:
         must = f"combine columns of more than {_MIXED} protected cells as a:b"
         raise Refused("formula", must, f"`{expression}`, which has {cells}")
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
-    here = Columns.crossed([records.frames[name] for name in axes])
+    # All combinations of the rows of all axes, the last one running fastest.
+    frames = [records.frames[name] for name in axes]
+    sizes = [len(frame) for frame in frames]
+    places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
+    here = _beside([frame.iloc[at] for frame, at in zip(frames, places, strict=True)])
     made = _evaluated(whole, here, expression)
     if any(made.model_spec.transform_state.values()):
         if protected:
@@ -243,10 +247,10 @@ def _number(records: Records, factor: Any, side: str) -> Function | None:
     axes = records.axes_of({factor.expr}, side)
     if factor.eval_method.value != "lookup" or not axes:
         return None
-    values = records.frames[axes[0]].values[factor.expr]
-    if isinstance(values, Codes) or values.dtype.kind not in "iufb":
+    values = records.frames[axes[0]][factor.expr]
+    if values.dtype.kind not in "iufb":
         return None
-    return Function({axes[0]: values.astype(np.float64)})
+    return Function({axes[0]: values.to_numpy(np.float64)})
 
 
 def _apart(
@@ -255,7 +259,7 @@ def _apart(
     """Split values over the combinations of axes into a function of one axis or products."""
     if len(axes) == 1:
         return (Function({axes[0]: values}),)
-    sizes = [records.frames[name].rows for name in protected]
+    sizes = [len(records.frames[name]) for name in protected]
     table = values.reshape(math.prod(sizes), -1)
     if len(protected) == 1 and table.any():
         # A product of both axes, such as a:b written I(a * b), needs no sum.
@@ -276,13 +280,19 @@ def _apart(
     return tuple(found)
 
 
-def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
+def _beside(frames: list[DataFrame]) -> DataFrame:
+    """Join frames of the same length side by side."""
+    columns = {name: frame[name].array for frame in frames for name in frame}
+    return frame_of(columns, max(map(len, frames), default=1))
+
+
+def _evaluated(formula: Any, frame: DataFrame, expression: str = "") -> Any:
     """Make a model matrix by formulaic; errors leave out its words, which may quote values."""
     where = f" in `{expression}`" * bool(expression)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return columns.matrix(formula)
+            return formula.get_model_matrix(frame, context={}, na_action="ignore")
     except Exception as error:
         kind = type(error).__name__
     must = "hold factors that can be computed from the columns"

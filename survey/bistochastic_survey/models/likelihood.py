@@ -11,24 +11,19 @@ approximation, its target differs from the result of the original table.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
+from bistochastic_survey.analysis.responses import Function
+from bistochastic_survey.checks import Array
 from bistochastic_survey.models.cells import Corrected
-from bistochastic_survey.models.fitting import Fitted, limits, maximize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.analysis.responses import Function
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.models.formula import Terms
-    from bistochastic_survey.models.records import Records
+from bistochastic_survey.models.fitting import Fitted, coefficient_limits, maximize
+from bistochastic_survey.models.formula import Terms
+from bistochastic_survey.models.records import Records
 
 # Protected cells of a row: beyond it, pi has too many unknowns.
 _CELLS = 512
@@ -173,10 +168,12 @@ def _matrices(records: Records, model: Latent) -> Iterator[tuple[NDArray[np.intp
             yield np.flatnonzero((which == k) & (mine == own)), inside, outside
 
 
-def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Array | None) -> Fitted:
+def fit_by_likelihood(
+    records: Records, terms: Terms, classes: Sequence[Function], start: Array | None
+) -> Fitted:
     """Fit by maximum likelihood, from the coefficients of the corrected score or from 0."""
     model = Latent(records, terms, classes)
-    most = np.tile(limits(model.grid.scales(model.plain.design)), len(classes))
+    most = np.tile(coefficient_limits(model.grid.scales(model.plain.design)), len(classes))
     if model.grid.cells == 1:
         return _only_outcome(records, model, most)
     even = np.tile(model.grid.possible / model.grid.possible.sum(), (len(model.totals), 1))

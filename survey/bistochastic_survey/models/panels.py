@@ -13,44 +13,51 @@ three steps: ``S = Q^T O Q``; solve ``(Q o Q)^T w = diag S``; and then, with ``P
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bistochastic import backend
+from bistochastic import Matrix, backend
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import Axis, Factor, Linear, Map, Patience, Sample, Stage, of_linear
+from bistochastic.estimate import (
+    Axis,
+    Estimate,
+    Factor,
+    Linear,
+    Map,
+    Patience,
+    Sample,
+    Stage,
+    of_linear,
+)
 from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.quantities import Quantity
 from bistochastic_survey.analysis.request import Question, ask, digits, invertible, levels_of
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.cached import cached
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
+from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
+from bistochastic_survey.table.frames import Table
 from bistochastic_survey.table.results import framed, levels, maker, opened
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic import Matrix
-    from bistochastic.estimate import Estimate
-    from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.table.frames import Table
     from bistochastic_survey.table.results import Maker
 
-    Places = NDArray[np.intp]
+Places = NDArray[np.intp]
+
 
 # Pairs of codes: tables of pairs have a dense covariance, which takes 1 GB and 13 s for so many.
 _MOST = 4096
@@ -134,7 +141,7 @@ class Transitions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Read:
+class _WaveTable:
     """A release, its table, and the ids of its rows."""
 
     name: str
@@ -151,7 +158,7 @@ class _Read:
         return self.release._certificate
 
     @classmethod
-    def of(cls, name: str, release: Release[Any], column: str) -> _Read:
+    def of(cls, name: str, release: Release[Any], column: str) -> _WaveTable:
         table = opened(release.data)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
@@ -170,7 +177,7 @@ class _Read:
 
 def _waves(
     release: Release[Any], later: object, id_column: object, pseudonym: object
-) -> tuple[_Read, _Read, str]:
+) -> tuple[_WaveTable, _WaveTable, str]:
     """Read both waves and the column of ids."""
     if (id_column is None) == (pseudonym is None):
         got = "neither" if id_column is None else "both"
@@ -179,23 +186,19 @@ def _waves(
         raise RefusedType("later", "be a Release", type(later).__name__)
     name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
     column = named(name, given)
-    return _Read.of("release", release, column), _Read.of("later", later, column), column
+    return _WaveTable.of("release", release, column), _WaveTable.of("later", later, column), column
 
 
-def _matched(one: _Read, other: _Read) -> tuple[Places, Places]:
+def _matched(one: _WaveTable, other: _WaveTable) -> tuple[Places, Places]:
     """Return the rows of both waves that have the same id."""
-    if one.ids.dtype == object or other.ids.dtype == object:
-        place = {each: i for i, each in enumerate(other.ids.tolist())}
-        at = np.array([place.get(each, -1) for each in one.ids.tolist()], np.intp)
-    else:
-        order = np.argsort(other.ids, kind="stable")
-        near = order[np.minimum(np.searchsorted(other.ids, one.ids, sorter=order), len(order) - 1)]
-        at = np.where(other.ids[near] == one.ids, near, -1)
-    left = np.flatnonzero(at >= 0)
+    codes = _together([one.ids, other.ids])
+    first, second = codes[: len(one.ids)], codes[len(one.ids) :]
+    left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)[1:]
     if not len(left):
         got = f"0 that match of {len(one.ids):,} and {len(other.ids):,}"
         raise Refused("later", "have ids of the release", got)
-    return left, at[left]
+    order = np.argsort(left)
+    return left[order], right[order]
 
 
 @watched("estimating")
@@ -246,7 +249,7 @@ def transitions(
     return Transitions(found, whole.records, alone, pair.memoised, stayers, make)
 
 
-def _drawn_alike(one: _Read, two: _Read, said: object) -> bool:
+def _drawn_alike(one: _WaveTable, two: _WaveTable, said: object) -> bool:
     """Whether both waves were drawn by ids with one key: by their certificates, or as said."""
     if said is not None and not isinstance(said, bool | np.bool_):
         raise RefusedType("memoised", "be True or False", type(said).__name__)
@@ -284,7 +287,7 @@ def _stayers(table: Estimate) -> Quantity | None:
 class _Pair:
     """Two waves side by side: a row for each person, and an axis for each pair of codes."""
 
-    waves: tuple[_Read, _Read]
+    waves: tuple[_WaveTable, _WaveTable]
     questions: tuple[Question, Question]
     rows: tuple[Places, Places]
     tables: tuple[Sheet, Sheet]
@@ -492,7 +495,7 @@ def change(
 
 
 def _residuals(
-    wave: _Read, where: object, given: object, column: object, scores: object, ids: str,
+    wave: _WaveTable, where: object, given: object, column: object, scores: object, ids: str,
     drawn: Design,
 ) -> tuple[float, Array, tuple[str, ...], tuple[str, ...]]:  # fmt: skip
     """Compute a ratio of totals in one wave, what each row adds to its error, units and notes."""
@@ -516,7 +519,7 @@ def _residuals(
     return value, (top - value * below) / total, units, notes
 
 
-def _labels(waves: tuple[_Read, ...], column: object) -> Places | None:
+def _labels(waves: tuple[_WaveTable, ...], column: object) -> Places | None:
     """Return the codes of an unprotected column, of every row of all waves; None without one."""
     if column is None:
         return None

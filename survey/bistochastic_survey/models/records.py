@@ -8,42 +8,47 @@ combinations). :class:`bistochastic_survey.analysis.responses.Function` is a pro
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
+from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import read, shared_noise
+from bistochastic_survey.analysis.protected_table import Axis, Sheet, read, shared_noise
 from bistochastic_survey.analysis.request import ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
+    Function,
     Responses,
     numbers_of,
     numeric,
     rows_of,
     score_row,
 )
-from bistochastic_survey.models.columns import Codes, Columns
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.binned import Binned
+from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.results import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pandas import DataFrame
 
-    from numpy.typing import NDArray
-
-    from bistochastic.estimate import Sample
-    from bistochastic_survey.analysis.protected_table import Axis, Sheet
     from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.analysis.responses import Function
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.release.release import Release
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
 MISSING = "(missing)"
+
+
+def frame_of(columns: Mapping[str, Any], rows: int) -> DataFrame:
+    """Make a frame of columns of one length, as formulaic reads them."""
+    from pandas import DataFrame
+
+    return DataFrame(columns, index=range(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +56,9 @@ class Records:
     """Rows with their codes on every axis, and the true values of each code."""
 
     responses: Responses
-    frames: dict[str, Columns]
+    frames: dict[str, DataFrame]
     """For each axis, the true values of its codes, a row for each code."""
-    learned: dict[str, Callable[[], Columns]]
+    learned: dict[str, Callable[[], DataFrame]]
     """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
@@ -84,7 +89,7 @@ class Records:
     def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
         """Return the axes that hold these columns; unprotected ones are on the axis ``side``."""
         every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
-        return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
+        return tuple(name for name in (*every, side) if columns & set(self.frames[name]))
 
 
 def read_records(
@@ -114,20 +119,20 @@ def read_records(
     table = opened(frame) if permuted else None
     numbers = {name: numbers_of(plan, table, name) for name in permuted}
     sample, codes = rows_of(sheet, together=not permuted)
-    frames: dict[str, Columns] = {}
+    frames: dict[str, DataFrame] = {}
     for attribute in question.coded:
         frames[", ".join(attribute.columns)] = _declared(attribute, midpoints)
     for name in permuted:
         different, codes[name] = np.unique(numbers[name], return_inverse=True)
-        frames[name] = Columns({name: different}, len(different))
+        frames[name] = frame_of({name: different}, len(different))
     choosing = set(question.groups)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
-    learned: dict[str, Callable[[], Columns]] = {}
+    learned: dict[str, Callable[[], DataFrame]] = {}
     for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
         axes = [axis for axis in unprotected if axis.name in wanted]
         places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
         values = {axis.name: _values(axis.values) for axis in axes}
-        frames[side] = Columns(
+        frames[side] = frame_of(
             {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
             len(places[0]) if axes else 1,
         )
@@ -140,12 +145,10 @@ def read_records(
     return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
 
 
-def _every_record(sheet: Sheet, axes: list[Axis], values: dict[str, np.ndarray]) -> Columns:
+def _every_record(sheet: Sheet, axes: list[Axis], values: dict[str, np.ndarray]) -> DataFrame:
     inside = slice(None) if sheet.inside is None else sheet.inside
-    columns: dict[str, np.ndarray | Codes] = {
-        axis.name: values[axis.name][axis.codes[inside]] for axis in axes
-    }
-    return Columns(columns, sheet.records)
+    columns = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
+    return frame_of(columns, sheet.records)
 
 
 def _complete(sheet: Sheet) -> tuple[Sheet, int]:
@@ -161,23 +164,25 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
     return (replace(sheet, inside=inside) if left_out else sheet), left_out
 
 
-def _declared(attribute: Coded, midpoints: bool) -> Columns:
+def _declared(attribute: Coded, midpoints: bool) -> DataFrame:
     """Return the categories of each column of an attribute, for every code that can be true."""
     places = digits(attribute)
     if midpoints and isinstance(attribute, Binned) and attribute.missing != "category":
         numbers = score_row(attribute, attribute.column, None)
-        return Columns({attribute.column: numbers}, len(numbers))
+        return frame_of({attribute.column: numbers}, len(numbers))
     columns = zip(attribute.columns, places, strict=True)
     values = {column: _categories(attribute, column, at) for column, at in columns}
-    return Columns(values, len(places[0]))
+    return frame_of(values, len(places[0]))
 
 
-def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> np.ndarray | Codes:
+def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
     """Return a column of an attribute: numbers if all categories are, else strings."""
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
         return np.array(known)[codes]
-    return Codes(codes, [str(level) for level in known])
+    from pandas import Categorical
+
+    return Categorical.from_codes(codes, [str(level) for level in known])
 
 
 def _values(values: tuple[object, ...] | None) -> np.ndarray:

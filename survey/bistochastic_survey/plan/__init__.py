@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.numeric import Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.plan.preview import Preview
+    from bistochastic_survey.release.addressing import ByIds, Unit
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.release import Release
-    from bistochastic_survey.release.units import Unit
-    from bistochastic_survey.release.waves import ByIds, Wave
+    from bistochastic_survey.release.waves import Wave
 
 __all__ = [
     "BatchFunction", "Binned", "Bits", "ByIds", "Categorical", "Certificate",
@@ -43,8 +43,8 @@ _HOMES = {
     "release.batches": ("ProtectedBatches",),
     "release.certificate": ("Certificate",),
     "release.release": ("Release",),
-    "release.units": ("Unit",),
-    "release.waves": ("ByIds", "Wave"),
+    "release.addressing": ("ByIds", "Unit"),
+    "release.waves": ("Wave",),
 }
 
 

@@ -14,7 +14,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.bins import Bins, clipped
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.release.columns import Coded, Missing, read_numbers
+from bistochastic_survey.release.columns import Coded, Missing, read_clipped
 from bistochastic_survey.wording import about, row
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Binned(Categorical, BinnedFields):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
+        values, missing = read_clipped(table, self.column, first, ends, dated=self._bins.dated)
         codes, outside = self._bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing

@@ -11,7 +11,7 @@ from bistochastic import Matrix, structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan.bins import clipped
-from bistochastic_survey.release.columns import Whole
+from bistochastic_survey.release.columns import WholeColumn
 from bistochastic_survey.wording import about, down, shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ from bistochastic_survey.plan.attributes import (
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Numeric(Whole):
+class Numeric(WholeColumn):
     """A column of numbers, permuted among the records or averaged in classes.
 
     The matrix has one row per record, so it is made when their number is known: by
@@ -200,8 +200,8 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """Return the same attribute with this matrix over the records."""
     bound = object.__new__(Numeric)
-    held = {each.name: getattr(attribute, each.name) for each in fields(Whole)}
-    Whole.__init__(bound, **{**held, "matrix": matrix})
+    held = {each.name: getattr(attribute, each.name) for each in fields(WholeColumn)}
+    WholeColumn.__init__(bound, **{**held, "matrix": matrix})
     return bound
 
 

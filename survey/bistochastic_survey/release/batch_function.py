@@ -18,11 +18,12 @@ from bistochastic_survey import checks
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.release import waves
+from bistochastic_survey.release.addressing import ByIds, drawn_by
 from bistochastic_survey.release.certificate_json import MOST
 from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.release.run import Run
-from bistochastic_survey.release.units import drawn_by, replaced
+from bistochastic_survey.release.units import replaced
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
 
@@ -174,7 +175,7 @@ class BatchFunction(Shown):
         if wave is None:
             if most is not None and most > 1:
                 raise Refused("rows_per_id", "be 1, as row_columns identify rows", most)
-            by = waves.ByIds(
+            by = ByIds(
                 id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
                 max_rows_per_id=1, rows_per_id_checked=most, after="first", redrawn=(), carried=(),
                 row_columns=self.row_columns,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Numbers
+    from bistochastic_survey.release.columns import NumericValues
     from bistochastic_survey.release.options import Options
     from bistochastic_survey.release.run import Piece
 from bistochastic.errors import Refused
@@ -47,7 +47,7 @@ class Stream:
         schema: pa.Schema,
         options: Options,
         *,
-        numbers: Mapping[str, Numbers] | None = None,
+        numbers: Mapping[str, NumericValues] | None = None,
         places: bool = False,
     ) -> None:
         from bistochastic_survey.table.record_batches import Pieces
@@ -99,7 +99,7 @@ class Stream:
         return self._certificate
 
 
-def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
+def _records(plan: Plan, numbers: Mapping[str, NumericValues]) -> int | None:
     """Count the records, if ``numbers`` has them; a numeric column without them raises an error."""
     numeric = plan._numeric
     for attribute in numeric:
@@ -112,7 +112,7 @@ def _records(plan: Plan, numbers: Mapping[str, Numbers]) -> int | None:
     return len(numbers[numeric[0].column]) if numeric else None
 
 
-def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Numbers:
+def permuted(plan: Plan, options: Options, column: str, numbers: NumericValues) -> NumericValues:
     """Permute or average a numeric column of the plan: ``numbers`` of a :class:`Stream`.
 
     Give the whole column, in the order of the rows, as integers or floats.

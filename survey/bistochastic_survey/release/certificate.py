@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from datetime import date
+from os import PathLike
 
-from bistochastic import measures
+from bistochastic import Matrix, measures
+from bistochastic.measures import Displacement
 from bistochastic_survey.cached import cached
+from bistochastic_survey.json_fields import Fields
 from bistochastic_survey.plan import formats, plan_json, preview, published
+from bistochastic_survey.plan.definitions import Measures
 from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import certificate_json
-from bistochastic_survey.release.units import Unit, drawn_by
-from bistochastic_survey.release.waves import ByIds
+from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import prefix, shown, table, visible, visible_lines
-
-if TYPE_CHECKING:
-    from datetime import date
-    from os import PathLike
-
-    from bistochastic import Matrix
-    from bistochastic.measures import Displacement
-    from bistochastic_survey.json_fields import Fields
-    from bistochastic_survey.plan.definitions import Measures
-    from bistochastic_survey.plan.plan import Plan
 
 VERSION = certificate_json.VERSION
 BLOCK = 65_536

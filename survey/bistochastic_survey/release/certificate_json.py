@@ -15,8 +15,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
 from bistochastic_survey.json_fields import Here
 from bistochastic_survey.plan import formats, plan_json
-from bistochastic_survey.release.units import Unit, drawn_by
-from bistochastic_survey.release.waves import ByIds
+from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:

@@ -10,26 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bistochastic import Matrix
+from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.labels import Labels, padded, spelled_as
+from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, recoded, solid
-from bistochastic_survey.table.frames import Undeclared, WrongType
+from bistochastic_survey.table.frames import Table, Undeclared, WrongType
 from bistochastic_survey.table.results import levels
 from bistochastic_survey.wording import cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic import Matrix
-    from bistochastic.backend import Family
     from bistochastic_survey.plan.attributes import Groups
     from bistochastic_survey.plan.bins import Break, Ends
-    from bistochastic_survey.plan.labels import Label
-    from bistochastic_survey.table.frames import Codes, Mask, Table
+    from bistochastic_survey.table.frames import Codes, Mask
 
-    Places = NDArray[np.int64]
+Places = NDArray[np.int64]
+
 
 Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "strings", "integer": "integers", "boolean": "booleans"}
@@ -151,7 +150,7 @@ class Coded:
         raw = None if released else self._raw[at]
         if raw is None:
             held = self.reported[at]
-            codes, missing = read(table, self.columns[at], held, first, narrowed=narrowed)
+            codes, missing = read_codes(table, self.columns[at], held, first, narrowed=narrowed)
             if not self.matrices[0].padding:
                 return codes, missing
             beyond = codes >= len(self.axes[0])
@@ -165,7 +164,7 @@ class Coded:
                 # Codes that are only reported come behind the code of a missing value.
                 codes = codes.astype(self._least) + beyond.astype(self._least)
             return codes, missing
-        codes, missing = read(table, self.columns[at], raw[0], first)
+        codes, missing = read_codes(table, self.columns[at], raw[0], first)
         codes, size = raw[1][codes], len(self.axes[at])
         none = codes == size
         if none.any():
@@ -335,7 +334,7 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeColumn:
     """The base of ``Numeric``."""
 
     whole_column: ClassVar[Literal[True]] = True
@@ -366,10 +365,10 @@ class Whole:
         """List the type of the column in a file."""
         return {self.column: "float" if self.how == "average" else "number"}
 
-    def _read(self, table: Table, by: Table | None = None) -> Numbers:
+    def _read(self, table: Table, by: Table | None = None) -> NumericValues:
         """Read the values of the column in a table; groups may be in a table of their own."""
         name = self.column
-        values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
+        values, missing = read_clipped(table, name, 0, (self.bottom, self.top))
         if missing is not None and self.missing == "raise":
             at = int(np.argmax(missing))
             cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
@@ -385,7 +384,7 @@ class Whole:
             if None in groups:
                 why = "as numbers are permuted within its groups"
                 _refuse_missing(self.within, codes == groups.index(None), why, 0)
-        found = Numbers(values, missing, codes)
+        found = NumericValues(values, missing, codes)
         if self.grouped:
             few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
             if few:
@@ -396,7 +395,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumericValues:
     """A column of numbers: the values, which are missing, and the code of each row's group."""
 
     values: np.ndarray
@@ -425,7 +424,7 @@ def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> 
     raise Refused("", f"not be missing, {why}", got, column=column, row=(first or 0) + at)
 
 
-def read_numbers(
+def read_clipped(
     table: Table,
     name: str,
     first: int | None,
@@ -481,7 +480,7 @@ def _clip(
     return values, missing
 
 
-def read(
+def read_codes(
     table: Table, name: str, labels: Labels, first: int | None = 0, *, narrowed: bool = True
 ) -> tuple[Codes, Mask | None]:
     """Read the codes of one column and the missing rows, with errors as sentences."""
@@ -571,7 +570,7 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
 def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
     if attribute.groups is None:
         return None
-    codes, missing = read(table, attribute.groups.column, attribute.groups.labels, first)
+    codes, missing = read_codes(table, attribute.groups.column, attribute.groups.labels, first)
     if missing is not None:
         _refuse_missing(attribute.groups.column, missing, "as it chooses the matrix", first)
     return codes.astype(np.uint32)

@@ -6,19 +6,16 @@ that is filtered, sliced or written again by pyarrow keeps both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bistochastic.errors import Refused
 from bistochastic_survey.plan import formats
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.frames import library
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bistochastic_survey.plan.plan import Plan
 
 PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
 

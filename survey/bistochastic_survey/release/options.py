@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Required, TypedDict
+from typing import Required, TypedDict
 
-from bistochastic import Key, backend
+from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import named
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import units, waves
+from bistochastic_survey.release.addressing import drawn_by
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bistochastic import KeySource
-    from bistochastic_survey.plan.plan import Plan
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -27,7 +24,7 @@ class EngineOptions(TypedDict, total=False):
 
     key: Required[KeySource]
     release_name: str | None
-    ids: waves.Wave | str | None
+    ids: waves.Wave | None
     row_columns: Sequence[str] | None
     unit_pseudonym: Mapping[str, str] | None
     allow_insecure: bool
@@ -79,7 +76,7 @@ class Options:
         if wave is not None:
             wave._check_plan(plan, label)
         else:
-            by = [*units.drawn_by(plan), *replaced]
+            by = [*drawn_by(plan), *replaced]
             if held is not None and by:
                 got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
                 raise Refused("ids", f"be given with a key to draw by unit, `{shown(by[0])}`", got)
@@ -88,7 +85,7 @@ class Options:
     def units(self, plan: Plan) -> tuple[str, ...]:
         """List the columns of units that are read: for draws and pseudonyms, or all if counted."""
         more = (plan.units or ()) if self.count_units else ()
-        return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
+        return tuple(dict.fromkeys([*drawn_by(plan), *self.unit_pseudonym, *more]))
 
     def check_rows(self, plan: Plan, rows: int) -> None:
         """Raise an error for a table that is too short for what the plan does with it."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bistochastic import uniform
-from bistochastic_survey.progress import watched
+from bistochastic_survey.plan.plan import FrameT, Plan
+from bistochastic_survey.progress import Progress, watched
 from bistochastic_survey.release.embedded import noted
+from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.table.frames import opened
-
-if TYPE_CHECKING:
-    from bistochastic_survey.plan.plan import FrameT, Plan
-    from bistochastic_survey.progress import Progress
-    from bistochastic_survey.release.options import Options
 
 
 def protect(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
-    from bistochastic_survey.models.result import Regression
+    from bistochastic_survey.models.regression import Regression
     from bistochastic_survey.progress import Progress
 
 # The container of a table's columns.

@@ -15,7 +15,7 @@ from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import like
 from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.run import Run
-from bistochastic_survey.release.waves import Ids
+from bistochastic_survey.release.waves import RowIds
 from bistochastic_survey.table.arrays import Arrays
 from bistochastic_survey.wording import shown
 
@@ -58,7 +58,7 @@ def respond(
     for attribute in run.numeric:
         must = "not be numeric for one record, as numbers are permuted among records"
         raise Refused("", must, "a numeric one", column=attribute.columns)
-    drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids(RecordIds([id]))))
+    drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=RowIds(RecordIds([id]))))
     return drawn
 
 

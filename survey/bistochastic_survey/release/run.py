@@ -9,34 +9,32 @@ reported class is drawn for every row of every release.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bistochastic import Key, backend, uniform
+from bistochastic import Key, Matrix, backend, uniform
 from bistochastic.errors import Refused
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.attributes import about
 from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import waves
+from bistochastic_survey.release.addressing import ByIds, Unit
 from bistochastic_survey.release.certificate import BLOCK, Certificate
-from bistochastic_survey.release.columns import Numbers
-from bistochastic_survey.release.units import Met, Unit
+from bistochastic_survey.release.columns import Coded, Encoded, NumericValues
+from bistochastic_survey.release.options import Options
+from bistochastic_survey.release.units import Met
+from bistochastic_survey.release.waves import RowIds
 from bistochastic_survey.table.arrays import narrow, words
+from bistochastic_survey.table.frames import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from bistochastic import Matrix
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Coded, Encoded
-    from bistochastic_survey.release.options import Options
-    from bistochastic_survey.release.waves import ByIds, Ids
-    from bistochastic_survey.table.frames import Codes, Table
+    from bistochastic_survey.table.frames import Codes
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,9 @@ class Piece:
     """The number of the first row; None in a batch of an engine, which does not say it."""
     last: bool
     encoded: list[Encoded]
-    values: dict[str, Numbers]
-    ids: Ids | None
-    units: dict[str, Ids]
+    values: dict[str, NumericValues]
+    ids: RowIds | None
+    units: dict[str, RowIds]
 
 
 class Run:
@@ -70,7 +68,7 @@ class Run:
         options: Options,
         *,
         rows: int | None = None,
-        numbers: Mapping[str, Numbers] | None = None,
+        numbers: Mapping[str, NumericValues] | None = None,
         row_columns: tuple[str, ...] = (),
         narrowed: bool | None = None,
         argument: str = "frame",
@@ -115,7 +113,7 @@ class Run:
         return self._people.units
 
     def read(
-        self, table: Table, first: int | None = 0, last: bool = True, ids: Ids | None = None
+        self, table: Table, first: int | None = 0, last: bool = True, ids: RowIds | None = None
     ) -> Piece:
         """Look at all of some rows; by position these are whole blocks, unless they are the last.
 
@@ -137,12 +135,12 @@ class Run:
             self.units[column] = met.kind
         return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
 
-    def _ids(self, table: Table, first: int | None) -> Ids | None:
+    def _ids(self, table: Table, first: int | None) -> RowIds | None:
         """List what identifies each row, if its position does not."""
         if self._row_columns:
             # Each part is its type, length and bytes, so no two rows have the same byte string.
             parts = [waves.read_ids(table, column, first) for column in self._row_columns]
-            return waves.Ids(backend.Ids.joined(parts))
+            return waves.RowIds(backend.Ids.joined(parts))
         wave, key = self._options.wave, self._options.key
         if wave is None:
             return None
@@ -292,7 +290,9 @@ class Run:
         )
 
 
-def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
+def moved(
+    plan: Plan, options: Options, attribute: Numeric, numbers: NumericValues
+) -> NumericValues:
     """Permute or average a numeric column, under a key that depends on all of it."""
     values = numbers.values
     given: dict[str, Any] = {"order": attribute.order}
@@ -309,14 +309,14 @@ def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) ->
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
         if not attribute.grouped:
-            return Numbers(_move(attribute, attribute.matrix, values, given))
+            return NumericValues(_move(attribute, attribute.matrix, values, given))
         found = values.copy()
         for group, rows in enumerate(numbers.parts()):
             if len(rows):
                 stream = {"stream": f"plan group {group}"} if "key" in given else {}
                 law = attribute._matrix_for(len(rows))
                 found[rows] = _move(attribute, law, values[rows], given | stream)
-        return Numbers(found, numbers.missing)
+        return NumericValues(found, numbers.missing)
 
 
 def _move(

@@ -7,62 +7,19 @@ and has the same reported value. This file checks that records of a unit agree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import Key, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan.attributes import named
-from bistochastic_survey.release.waves import Ids, kind_of, kinds, read_ids
-from bistochastic_survey.wording import Shown, row, shown
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.columns import Encoded
+from bistochastic_survey.release.waves import RowIds, id_kinds, phrase_of, read_ids
+from bistochastic_survey.table.frames import Table
+from bistochastic_survey.wording import row, shown
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Encoded
-    from bistochastic_survey.table.frames import Table
-
-    Values = list[np.ndarray]
-
-
-@dataclass(frozen=True, repr=False)
-class Unit(Shown):
-    """The facts of a certificate about the units of one column.
-
-    >>> import bistochastic_survey as sv
-    >>> roof = sv.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
-    >>> plan = sv.Plan([roof], drop=["home"])
-    >>> release = plan.protect({"roof": ["tin", "tin"], "home": [7, 7]}, count_units=True)
-    >>> release.certificate.units
-    (<Unit `home`: whole numbers, 1 unit>,)
-    """
-
-    column: str
-    kind: str
-    """The types of the ids of the units."""
-    checked: bool
-    """Whether all records of every unit were compared; an engine compares those of a batch."""
-    pseudonym: str | None = None
-    """The column that holds a keyed hash of the unit."""
-    count: int | None = None
-    """The number of units, if it was requested."""
-
-    @property
-    def _line(self) -> str:
-        many = "" if self.count is None else f", {self.count:,} unit{'s' * (self.count != 1)}"
-        hashed = "" if self.pseudonym is None else f", replaced by `{shown(self.pseudonym)}`"
-        return f"{self.kind}{many}{hashed}{', compared in batches' * (not self.checked)}"
-
-    def __repr__(self) -> str:
-        return f"<Unit `{shown(self.column)}`: {self._line}>"
-
-
-def drawn_by(plan: Plan) -> tuple[str, ...]:
-    """List the columns that attributes are drawn by, each once."""
-    return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
+Values = list[np.ndarray]
 
 
 def replaced(plan: Plan, given: object) -> dict[str, str]:
@@ -97,22 +54,22 @@ class Met:
     @property
     def kind(self) -> str:
         """The types of the ids."""
-        return kind_of(self._kinds)
+        return phrase_of(self._kinds)
 
     @property
     def count(self) -> int:
         """How many there were."""
         return sum(len(keys) for keys, _ in self._held)
 
-    def read(self, table: Table, first: int | None, *, hashed: bool) -> Ids:
+    def read(self, table: Table, first: int | None, *, hashed: bool) -> RowIds:
         """Read the units of some rows, none missing; with their pseudonyms, if requested."""
-        ids = Ids(read_ids(table, self._column, first))
-        self._kinds |= kinds(ids.values)
+        ids = RowIds(read_ids(table, self._column, first))
+        self._kinds |= id_kinds(ids.values)
         if hashed or ids.values.integers is None:
-            return Ids(ids.values, backend.pseudonyms(ids.values, self.key, plan=self._plan))
+            return RowIds(ids.values, backend.pseudonyms(ids.values, self.key, plan=self._plan))
         return ids
 
-    def check(self, ids: Ids, encoded: list[Encoded], first: int | None) -> None:
+    def check(self, ids: RowIds, encoded: list[Encoded], first: int | None) -> None:
         """Raise an error for rows that differ from an earlier record of their unit."""
         if not len(ids.values):
             return

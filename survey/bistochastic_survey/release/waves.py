@@ -9,29 +9,28 @@ compared with the current plan.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import Key, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.plan.labels import spelling
-from bistochastic_survey.table.frames import WrongType
-from bistochastic_survey.wording import Shown, prefix, row, shown, visible
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.addressing import ByIds
+from bistochastic_survey.release.certificate import Certificate
+from bistochastic_survey.release.columns import Coded
+from bistochastic_survey.table.frames import Table, WrongType
+from bistochastic_survey.wording import Shown, prefix, row, shown
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.columns import Coded
-    from bistochastic_survey.table.frames import Table
+_AFTER = 'be "first" or the certificate of the wave before'
 
 
 @dataclass(frozen=True)
-class Ids:
+class RowIds:
     """The ids of some rows, and their hashes, if any."""
 
     values: backend.Ids
@@ -57,9 +56,9 @@ class People:
         self.units: dict[str, str] = {}
         """The types of the ids of units, by their column."""
 
-    def meet(self, ids: Ids) -> int | None:
+    def meet(self, ids: RowIds) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
-        self.see(kinds(ids.values))
+        self.see(id_kinds(ids.values))
         if ids.hashes is not None:
             return self._tally.add(ids.hashes)
         # They are counted and never shown, so their hashes need not be secret.
@@ -89,7 +88,7 @@ class People:
     @property
     def kind(self) -> str:
         """The types of the ids."""
-        return kind_of(self._kinds)
+        return phrase_of(self._kinds)
 
 
 class Rising:
@@ -130,49 +129,6 @@ class Rising:
 
 
 @dataclass(frozen=True, repr=False)
-class ByIds(Shown):
-    """The facts of a certificate about ids.
-
-    >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
-    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-    >>> release = plan.protect({"sex": ["F", "M"], "person": [7, 8]},
-    ...                        ids=sv.Wave("person", after="first"), key=bs.Key.generate())
-    >>> release.certificate.ids.kind, release.certificate.ids.rows_per_id_checked
-    ('whole numbers', 1)
-    """
-
-    id_column: str
-    kind: str
-    kept: bool
-    pseudonym: str | None
-    max_rows_per_id: int
-    rows_per_id_checked: int | None
-    """More rows of an id would have been found; None if this was not checked."""
-    after: str
-    redrawn: tuple[str, ...]
-    carried: tuple[Categorical | Joint, ...]
-    """Attributes of earlier waves that this one lacks: a later one may bring them back."""
-    row_columns: tuple[str, ...] = ()
-    """The columns that identify rows, if the release has no id column."""
-    redrawn_before: tuple[str, ...] = ()
-    """The reasons why people were re-randomized in all waves before this one, the oldest first."""
-
-    @property
-    def _line(self) -> str:
-        """How rows are addressed, in one line."""
-        if self.row_columns:
-            listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
-            return f"by {listed}, {self.kind}"
-        wave = "the first wave" if self.after == "first" else f"after {self.after[:16]}"
-        return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
-
-    def __repr__(self) -> str:
-        redrawn = map(visible, (*self.redrawn_before, *self.redrawn))
-        return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
-
-
-@dataclass(frozen=True, repr=False)
 class Wave(Shown):
     """One release of several about the same people, who have ids: ``ids=`` of :meth:`Plan.protect`.
 
@@ -203,16 +159,13 @@ class Wave(Shown):
     rerandomize_numeric: bool = False
 
     def __post_init__(self) -> None:
-        from bistochastic_survey.release.certificate import Certificate
-
         after = self.after
-        must = 'be "first" or the certificate of the wave before'
         if after is None:
-            raise Refused("after", must, "none")
+            raise Refused("after", _AFTER, "none")
         if not isinstance(after, Certificate | str):
-            raise RefusedType("after", must, type(after).__name__)
+            raise RefusedType("after", _AFTER, type(after).__name__)
         if isinstance(after, str) and after != "first":
-            raise Refused("after", must, "a string beyond these")
+            raise Refused("after", _AFTER, "a string beyond these")
         read = {
             "column": named("column", self.column),
             "redraw": checks.flag("redraw", self.redraw),
@@ -232,12 +185,12 @@ class Wave(Shown):
 
     @classmethod
     def _of(cls, given: object) -> Wave | None:
-        """Read ``ids``: a wave, or the column of ids alone."""
+        """Read ``ids``; a column of ids alone does not say which wave it is."""
         if given is None or isinstance(given, Wave):
             return given
         if not isinstance(given, str):
             raise RefusedType("ids", "be a Wave or a column of ids", type(given).__name__)
-        return cls(given)
+        raise Refused("after", _AFTER, f'none: write ids=Wave("{shown(given)}", after="first")')
 
     @property
     def _before(self) -> Certificate | None:
@@ -270,19 +223,21 @@ class Wave(Shown):
                 must = "be the certificate of a release by ids"
                 raise Refused("after", must, f"one by {'position' if not earlier.ids else 'rows'}")
 
-    def _read(self, table: Table, plan: Plan, key: Key, people: People, first: int | None) -> Ids:
+    def _read(
+        self, table: Table, plan: Plan, key: Key, people: People, first: int | None
+    ) -> RowIds:
         """Read the ids of rows from ``first`` on: none missing, none with too many rows.
 
         In a batch of an engine, ``first`` is None, and the rows of an id are not counted.
         """
         values = read_ids(table, self.column, first)
-        ids = Ids(values)
+        ids = RowIds(values)
         counted = first is not None
         if self.pseudonym is not None or (counted and values.integers is None):
             with about([self.column]):
-                ids = Ids(values, backend.pseudonyms(values, key, plan=plan.name))
+                ids = RowIds(values, backend.pseudonyms(values, key, plan=plan.name))
         if first is None:
-            people.see(kinds(values))
+            people.see(id_kinds(values))
         elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows} row{'s' * (self.max_rows > 1)}"
             must = f"hold at most {most} per id, as max_rows says"
@@ -458,11 +413,11 @@ def laws_of(attribute: Coded) -> object:
     return attribute.groups.column, sorted(pairs, key=str)
 
 
-def kinds(values: backend.Ids) -> set[str]:
+def id_kinds(values: backend.Ids) -> set[str]:
     """Return the types of ids: integers, strings, bytes, or several of these."""
     return {{str: "texts", bytes: "bytes", int: "whole numbers"}[kind] for kind in values.kinds}
 
 
-def kind_of(kinds: set[str]) -> str:
+def phrase_of(kinds: set[str]) -> str:
     """Return the same in one phrase."""
     return " and ".join(sorted(kinds)) or "none"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.release.batches import Stream, permuted
-from bistochastic_survey.release.columns import Numbers
+from bistochastic_survey.release.columns import NumericValues
 from bistochastic_survey.release.options import Options
 from tables import values_of
 
@@ -208,7 +208,7 @@ def test_a_numeric_column_takes_two_passes() -> None:
     with pytest.raises(ValueError, match=must):
         own.protect_batches(table)
     options = Options.of(own, key=KEY, release_name="w", shuffle=True)
-    numbers = {"income": permuted(own, options, "income", Numbers(income))}
+    numbers = {"income": permuted(own, options, "income", NumericValues(income))}
     stream = Stream(own, table.schema, options, numbers=numbers)
     cut = in_pieces(table, [10, 400])
     parts = [ready for piece in stream.pieces(cut) for ready in stream.drawn(piece)]
@@ -218,7 +218,7 @@ def test_a_numeric_column_takes_two_passes() -> None:
     assert stream.certificate.shuffled
     assert stream.certificate.plan == want.certificate.plan
     # Numbers for another number of rows are no numbers of this table.
-    fewer = {"income": Numbers(numbers["income"].values[:999])}
+    fewer = {"income": NumericValues(numbers["income"].values[:999])}
     short = Stream(own, table.schema, options, numbers=fewer)
     with pytest.raises(ValueError, match=r"^column `income`: must have a number for each of 1000"):
         list(short.pieces(table.to_batches()))

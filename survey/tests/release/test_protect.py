@@ -343,7 +343,11 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
         ),
         ({"shuffle": 1}, "`shuffle` must be True or False"),
         ({"ids": sv.Wave("name", after="first")}, "`key` must be given with ids; got none"),
-        ({"ids": "name"}, '`after` must be "first" or the certificate of the wave before'),
+        (
+            {"ids": "name"},
+            '`after` must be "first" or the certificate of the wave before; got none: '
+            r'write ids=Wave\("name", after="first"\)',
+        ),
         ({"ids": 3}, "`ids` must be a Wave or a column of ids; got int"),
     ],
 )

@@ -488,7 +488,7 @@ def met(numbers: np.ndarray[Any, Any], limit: int, step: int) -> tuple[int | Non
     """The first row that is one too many, and the bound then."""
     people = waves.People(limit)
     for at in range(0, len(numbers), step):
-        over = people.meet(waves.Ids(backend.Ids(numbers[at : at + step])))
+        over = people.meet(waves.RowIds(backend.Ids(numbers[at : at + step])))
         if over is not None:
             return at + over, people.bound
     return None, people.bound
