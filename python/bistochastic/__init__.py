@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from bistochastic.guarantees import Guarantee, guarantee
     from bistochastic.keys import KeySource
     from bistochastic.measures import Profile
+    from bistochastic.shuffling import shuffled
 
     __version__: str
 
@@ -66,8 +67,8 @@ __all__ = [
     "balance", "blocks", "build", "choose", "circulant", "compare", "decompose_all", "dense",
     "difference_set", "entropy_rate", "errors", "estimate", "geometric", "gibbs", "guarantee",
     "identity", "k_anonymous", "kron", "masking", "measures", "mix", "optimal", "permutation",
-    "plot", "randomized_response", "reflected", "strongest", "structure", "t_transform", "theory",
-    "tradeoff", "tridiagonal", "uniform",
+    "plot", "randomized_response", "reflected", "shuffled", "strongest", "structure", "t_transform",
+    "theory", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
@@ -80,6 +81,7 @@ _LATER = {
     "guarantees": ("Guarantee", "guarantee"),
     "keys": ("KeySource",),
     "measures": ("Profile",),
+    "shuffling": ("shuffled",),
 }
 _MODULES = (
     "backend", "choose", "estimate", "masking", "measures", "plot", "structure", "theory",

@@ -183,6 +183,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     **dict.fromkeys((
         "beta", "keep", "row_beta", "column_beta", "truthfulness", "min_beta",
     ), lambda s: matrices.unit(s.rng)),
+    "delta": _of("1e-6", "0.01", "0.999", "0"),
     "k": lambda s: str(s.rng.randint(1, s.size)),
     "temperature": _of(
         "0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf", "0",

@@ -46,6 +46,9 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']"
     ),
     "Guarantee": lambda s: f"bs.guarantee([{s.matrix()}], individuals={s.matrix()})",
+    "Shuffled": lambda s: (
+        f"bs.shuffled(bs.randomized_response({max(2, s.size % 16)}, epsilon=1), 50)"
+    ),
     "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
     "TTransforms": lambda s: (
         "(lambda p: bs.theory.t_transforms(p, [Fraction(sum(p), len(p))] * len(p)))"
