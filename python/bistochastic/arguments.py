@@ -11,24 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import _core
-from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
+from bistochastic.errors import Refused, RefusedType
 
 Array = NDArray[np.float64]
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
 _SET_ITERATOR: type = type(iter(set()))
-
-
-def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
-    """Make a square array of zeros, for ``what``; OutOfMemoryError if it does not fit."""
-    each = np.dtype(dtype).itemsize
-    _core.require_memory(what, size, size, each)
-    try:
-        return np.zeros((size, size), dtype=dtype)
-    except MemoryError:
-        got = f"a {size} x {size} array of {size * size * each} bytes"
-        raise OutOfMemoryError(what, "fit in memory", got) from None
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
@@ -143,16 +132,16 @@ def real(name: str, must: str, given: object, holds: Callable[[float], bool]) ->
     return found
 
 
-def share(name: str, given: object) -> float:
-    """Read a number from 0 to 1."""
+def limit(name: str, given: object) -> float:
+    """Read an epsilon, at least 0, or a share such as beta."""
+    if name == "epsilon":
+        return real(name, "be at least 0", given, lambda x: x >= 0)
     return real(name, "be from 0 to 1", given, lambda x: 0 <= x <= 1)
 
 
-def limit(name: str, given: object) -> float:
-    """Read an epsilon, at least 0, or a share such as beta."""
-    if name not in ("epsilon", "temperature"):
-        return share(name, given)
-    return real(name, "be at least 0", given, lambda x: x >= 0)
+def between(name: str, given: object) -> float:
+    """Read a number between 0 and 1."""
+    return real(name, "be a number between 0 and 1", given, lambda x: 0 < x < 1)
 
 
 def positive(name: str, given: object, most: float = sys.float_info.max) -> float:

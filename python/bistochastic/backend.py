@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,21 +41,8 @@ from bistochastic.matrix import Matrix
 from bistochastic.progress import quiet
 
 __all__ = [
-    "Blocks",
-    "Column",
-    "Family",
-    "Ids",
-    "Rows",
-    "RowsPerId",
-    "Texts",
-    "count",
-    "derive",
-    "draw",
-    "pseudonyms",
-    "quiet",
-    "read_key",
-    "require_memory",
-    "respond",
+    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "Texts", "count", "derive", "draw",
+    "pseudonyms", "quiet", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"
@@ -176,9 +163,7 @@ class Ids:
         >>> backend.Ids([7, 8, 9]).take([1]).tolist()
         [8]
         """
-        places = _integers("rows", rows)
-        if places.dtype.kind == "b":
-            raise RefusedType("rows", "be an array of integers", "dtype bool")
+        places = _integers("rows", rows, "iu")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
             raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
         places = places.astype(np.int64, copy=False)
@@ -280,11 +265,18 @@ class Column:
             got = "none" if not sizes else f"sizes {', '.join(map(str, sorted(sizes)))}"
             raise Refused("matrices", "all have one size", got)
         with about(self.names):
-            self.codes = _codes(codes, laws[0].size)
-            rows = len(self.codes)
-            self.groups = None if groups is None else _groups(groups, rows, len(laws))
-            self.missing = None if missing is None else _one_each("missing", missing, rows, bool)
-            if self.groups is None and len(laws) > 1:
+            self.codes, most = _integers("codes", codes), laws[0].size - 1
+            rows, dtype = len(self.codes), self.codes.dtype
+            if most > (1 if dtype.kind == "b" else np.iinfo(dtype).max):
+                raise Refused("codes", f"have a dtype that holds {most}", dtype)
+            self.missing = _one_each("missing", missing, rows, "booleans")
+            self.groups = _one_each("groups", groups, rows, "integers")
+            if self.groups is not None:
+                if not ((self.groups >= 0) & (self.groups < len(laws))).all():
+                    must = f"hold integers from 0 to {len(laws) - 1}"
+                    raise Refused("groups", must, "one outside")
+                self.groups = np.require(self.groups, np.uint32, ["C", "A"])
+            elif len(laws) > 1:
                 raise Refused("groups", f"be given with {len(laws)} matrices", "none")
 
     def __len__(self) -> int:
@@ -377,7 +369,12 @@ def draw(
         if len(column) != len(columns[0]):
             raise Refused("columns", f"have {len(columns[0])} records each", len(column))
     if isinstance(address, Blocks):
-        return _by_blocks(columns, key, plan, release, address)
+        given = [(c.names, _narrow(c), c.missing, c.groups, c.matrices) for c in columns]
+        if not given:
+            return []
+        drawn = _core.plan_blocks(key, plan, release, given, address.first, address.last)
+        pairs = zip(drawn, columns, strict=True)
+        return [new.astype(column.codes.dtype, copy=False) for new, column in pairs]
     if isinstance(address, Rows):
         key = _core.plan_row_key(key, plan, release)
         end = address.start + (len(columns[0]) if columns else 0)
@@ -390,16 +387,6 @@ def draw(
     if release:
         raise Refused("release", "be empty by Ids, which draw the same in every release", "a name")
     return [_by_ids(column, key, plan, address) for column in columns]
-
-
-def _by_blocks(
-    columns: Sequence[Column], key: Key, plan: str, release: str, at: Blocks
-) -> list[NDArray[Any]]:
-    given = [(c.names, _narrow(c), c.missing, c.groups, c.matrices) for c in columns]
-    if not given:
-        return []
-    drawn = _core.plan_blocks(key, plan, release, given, at.first, at.last)
-    return [new.astype(c.codes.dtype, copy=False) for new, c in zip(drawn, columns, strict=True)]
 
 
 def _by_ids(column: Column, key: Key, plan: str, ids: Ids) -> NDArray[Any]:
@@ -447,26 +434,7 @@ def respond(
         return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
 
 
-@overload
-def derive(key: Key, purpose: Literal["rows"], plan: str, release: str, /) -> Key: ...
-@overload
-def derive(key: Key, purpose: Literal["units"], plan: str, column: str, /) -> Key: ...
-@overload
-def derive(
-    key: Key, purpose: Literal["numbers"], plan: str, columns: Sequence[str], place: int, /
-) -> Key: ...
-@overload
-def derive(
-    key: Key,
-    purpose: Literal["column"],
-    plan: str,
-    release: str,
-    column: str,
-    kind: str,
-    words: NDArray[np.uint64],
-    /,
-) -> Key: ...
-def derive(key: Key, purpose: str, *labels: Any) -> Key:
+def derive(key: Key, purpose: Literal["rows", "units", "numbers", "column"], *labels: Any) -> Key:
     """Derive a key that draws independently of ``key`` and of every other derived key.
 
     The purpose says which labels follow:
@@ -490,8 +458,7 @@ def derive(key: Key, purpose: str, *labels: Any) -> Key:
         must = f"be {', '.join(wanted)} to derive a key for {purpose}"
         raise RefusedType("labels", must, len(labels))
     read = [_label(name, given) for name, given in zip(wanted, labels, strict=True)]
-    function: Any = getattr(_core, f"plan_{purpose.removesuffix('s')}_key")
-    found: Key = function(key, *read)
+    found: Key = getattr(_core, f"plan_{purpose.removesuffix('s')}_key")(key, *read)
     return found
 
 
@@ -554,8 +521,7 @@ class RowsPerId:
         must = "be 16 bytes for each record"
         plain = arguments.array("hashes", must, hashes)
         if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
-            got = f"shape {plain.shape} of {plain.dtype}"
-            raise Refused("hashes", must, got)
+            raise Refused("hashes", must, f"shape {plain.shape} of {plain.dtype}")
         return self._tally.add(np.ascontiguousarray(plain))
 
     @property
@@ -578,7 +544,7 @@ def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
     """
     many = _number("size", size, 1)
     _core.require_memory("size", many, 1, 8)
-    return _core.count(np.require(_codes(codes, 1), requirements=["C", "A"]), many)
+    return _core.count(np.require(_integers("codes", codes), requirements=["C", "A"]), many)
 
 
 def require_memory(what: str, rows: int, columns: int, each: int) -> None:
@@ -617,24 +583,15 @@ def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "A"])
 
 
-def _integers(name: str, given: object) -> NDArray[Any]:
+def _integers(name: str, given: object, kinds: str = "iub") -> NDArray[Any]:
     must = "be an array of integers"
     found = arguments.array(name, must, given)
     if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
         found = found.astype(np.int64)
-    if found.dtype.kind not in "iub":
+    if found.dtype.kind not in kinds:
         raise RefusedType(name, must, f"dtype {found.dtype}")
     if found.ndim != 1:
         raise Refused(name, f"{must} with one axis", found.ndim)
-    return found
-
-
-def _codes(given: object, size: int) -> NDArray[Any]:
-    """Read codes, of a type that has room for all of them."""
-    found = _integers("codes", given)
-    if size - 1 > (1 if found.dtype.kind == "b" else np.iinfo(found.dtype).max):
-        must = f"have a dtype that holds {size - 1}"
-        raise Refused("codes", must, found.dtype)
     return found
 
 
@@ -651,18 +608,12 @@ def _narrow(column: Column) -> NDArray[Any]:
     return np.require(codes, dtype, ["C", "A"])
 
 
-def _one_each(name: str, given: object, rows: int, dtype: Any) -> NDArray[Any]:
-    kind = "booleans" if dtype is bool else "integers"
-    found = arguments.array(name, f"be an array of {kind}", given)
-    if found.dtype.kind not in ("b" if dtype is bool else "iu"):
-        raise RefusedType(name, f"be an array of {kind}", f"dtype {found.dtype}")
+def _one_each(name: str, given: object, rows: int, what: str) -> NDArray[Any] | None:
+    if given is None:
+        return None
+    found = arguments.array(name, f"be an array of {what}", given)
+    if found.dtype.kind not in ("b" if what == "booleans" else "iu"):
+        raise RefusedType(name, f"be an array of {what}", f"dtype {found.dtype}")
     if found.shape != (rows,):
         raise Refused(name, f"be one for each of the {rows} records", found.size)
     return np.require(found, requirements=["C", "A"])
-
-
-def _groups(given: object, rows: int, many: int) -> NDArray[np.uint32]:
-    found = _one_each("groups", given, rows, int)
-    if rows and not (int(found.min()) >= 0 and int(found.max()) < many):
-        raise Refused("groups", f"hold integers from 0 to {many - 1}", "one outside")
-    return np.require(found, np.uint32, ["C", "A"])

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from bistochastic import _core
 from bistochastic.errors import Refused
-from bistochastic.formatting import show_text
+from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Progress, watched
 
 
-class Decomposition(_core.Terms):
+class Decomposition(_core.Terms, Shown):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
     Iteration gives pairs of an exact weight and a permutation. For structured families the
@@ -82,9 +82,6 @@ class Decomposition(_core.Terms):
     def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
         for j in range(self.terms):
             yield self[j]
-
-    def _repr_html_(self) -> str:
-        return show_text(self)
 
 
 _core.register(Decomposition=Decomposition)

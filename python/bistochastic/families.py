@@ -34,8 +34,6 @@ Table = Sequence[Vector] | np.ndarray
 
 _P = ParamSpec("_P")
 
-# The parameters of each function.
-TAKEN: dict[str, tuple[str, ...]] = {}
 # The families that need only a size and a beta.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
 
@@ -43,7 +41,6 @@ BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
     """Reject an unknown parameter with the error of :func:`build`."""
     names = tuple(signature(function).parameters)
-    TAKEN[function.__name__] = names
 
     @wraps(function)
     def made(*given: _P.args, **parameters: _P.kwargs) -> Matrix:
@@ -107,7 +104,7 @@ def identity(size: int) -> Matrix:
     >>> bs.identity(4).beta
     0.0
     """
-    return _core.build("identity", {"size": size})
+    return _core.build("identity", locals())
 
 
 @_family
@@ -118,7 +115,7 @@ def uniform(size: int) -> Matrix:
     >>> bs.uniform(3).exact_row(0)
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
-    return _core.build("uniform", {"size": size})
+    return _core.build("uniform", locals())
 
 
 @_family
@@ -129,7 +126,7 @@ def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
     >>> bs.permutation([1, 2, 0]).row(0)
     array([0., 1., 0.])
     """
-    return _core.build("permutation", {"targets": targets})
+    return _core.build("permutation", locals())
 
 
 @_family
@@ -169,8 +166,7 @@ def randomized_response(
         ...
     bistochastic.errors.Refused: `epsilon` must be at least 0; got -1
     """
-    parameters = {"size": size, "epsilon": epsilon, "beta": beta, "keep": keep}
-    return _core.build("randomized_response", parameters)
+    return _core.build("randomized_response", locals())
 
 
 @_family
@@ -188,7 +184,7 @@ def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
            [0. , 0. , 0.5, 0.5],
            [0. , 0. , 0.5, 0.5]])
     """
-    return _core.build("blocks", {"sizes": sizes})
+    return _core.build("blocks", locals())
 
 
 @_family
@@ -215,8 +211,7 @@ def k_anonymous(
     >>> bs.k_anonymous(1000, share=0.05).parameters
     {'size': 1000, 'k': 50}
     """
-    given = {"size": size, "k": k, "beta": beta, "share": share}
-    return _core.build("k_anonymous", given)
+    return _core.build("k_anonymous", locals())
 
 
 @_family
@@ -238,7 +233,7 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
            [0.  , 0.75, 0.25],
            [0.25, 0.  , 0.75]])
     """
-    return _core.build("circulant", {"first_row": first_row, "total": total})
+    return _core.build("circulant", locals())
 
 
 @_family
@@ -321,7 +316,7 @@ def difference_set(
     def holds(inside: int, outside: int) -> bool:
         if beta is not None:
             return made(inside, outside).beta >= limit
-        return _core.build("circulant", {"first_row": [inside, outside]}).epsilon <= limit
+        return circulant([inside, outside]).epsilon <= limit
 
     (limit,) = (float(plain.requested[name]) for name in asked)
     return made(*difference_sets.counts(v, len(members), holds))
@@ -359,8 +354,7 @@ def tridiagonal(
         ...
     bistochastic.errors.OutOfReachError: `beta` must be at most 0.4112897665259084 for one ...
     """
-    parameters = {"alphas": alphas, "size": size, "beta": beta, "total": total}
-    return _core.build("tridiagonal", parameters)
+    return _core.build("tridiagonal", locals())
 
 
 @_family
@@ -382,7 +376,7 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
            [0.25, 0.5 , 0.25],
            [0.  , 0.25, 0.75]])
     """
-    return _core.build("reflected", {"kernel": kernel, "total": total})
+    return _core.build("reflected", locals())
 
 
 @_family
@@ -420,8 +414,7 @@ def geometric(
     >>> round(m.epsilon, 9), round(m.requested["temperature"], 6)
     (2.0, 2.0)
     """
-    asked = {"size": size, "temperature": temperature, "beta": beta, "epsilon": epsilon}
-    return _core.build("geometric", {**asked, "kernel": kernel, "total": total})
+    return _core.build("geometric", locals())
 
 
 @_family
@@ -458,8 +451,7 @@ def gibbs(
     >>> round(float((m.to_dense() * abs(scale[:, None] - scale)).sum() / 4), 6)
     0.250477
     """
-    asked = {"cost": cost, "temperature": temperature, "beta": beta}
-    return _core.build("gibbs", {**asked, "counts": counts, "total": total})
+    return _core.build("gibbs", locals())
 
 
 @_family
@@ -491,7 +483,7 @@ def dense(
     >>> bs.dense(m.to_dense()) == m
     True
     """
-    return _core.build("dense", {"array": array, "counts": counts, "total": total})
+    return _core.build("dense", locals())
 
 
 @_family
@@ -515,7 +507,7 @@ def balance(
     bistochastic.errors.Refused: `array` must have every positive entry on a positive diagonal; got
         an entry ...
     """
-    return _core.build("balance", {"array": array, "counts": counts, "total": total})
+    return _core.build("balance", locals())
 
 
 @_family
@@ -532,7 +524,7 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
            [0.  , 1.  , 0.  ],
            [0.25, 0.  , 0.75]])
     """
-    return _core.build("t_transform", {"size": size, "i": i, "j": j, "keep": keep})
+    return _core.build("t_transform", locals())
 
 
 @_family

@@ -10,20 +10,15 @@ from contextlib import contextmanager
 from bistochastic.errors import Refused, RefusedType
 
 
-def show_text(thing: object) -> str:
-    """Make HTML for a notebook from the text of a result."""
-    from html import escape
-
-    return f"<pre>{escape(visible_lines(str(thing)))}</pre>"
-
-
 class Shown:
     """A result that a notebook shows as its text."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return show_text(self)
+        from html import escape
+
+        return f"<pre>{escape(visible_lines(str(self)))}</pre>"
 
 
 def _digits(x: float, digits: int, direction: int) -> str:
@@ -109,18 +104,6 @@ _SPOKEN = {
 def spoken(family: str) -> str:
     """Write the name of a family in words."""
     return _SPOKEN.get(family, family.replace("_", " "))
-
-
-def cut(items: Sequence[object], most: int = 8) -> list[str]:
-    """Write items as strings; if they are many, only the first ones and the last."""
-    if len(items) <= most:
-        return list(map(str, items))
-    return [*map(str, items[: most - 2]), "...", str(items[-1])]
-
-
-def percent(share: float) -> str:
-    """Write a proportion in percent, in short."""
-    return f"{100 * share:.6g}%"
 
 
 def table(

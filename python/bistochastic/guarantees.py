@@ -20,7 +20,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, down, up
 from bistochastic.individuals import column_beta
 from bistochastic.matrix import Matrix
-from bistochastic.measures import log2_up
+from bistochastic.measures.bits import above, below, log2_up
 from bistochastic.structure import Kron, composition
 
 
@@ -135,7 +135,7 @@ def _of_records(column: Matrix | Guarantee) -> Guarantee:
         return column
     beta, bits = column_beta(column), column.entropy_rate
     if beta != column.beta:
-        bits = min(bits, _down(Fraction(beta) * Fraction(column.max_bits)))
+        bits = min(bits, below(Fraction(beta) * Fraction(column.max_bits)))
     return Guarantee(1, bits, log2_up(column.size), beta, math.inf, "individuals")
 
 
@@ -147,17 +147,7 @@ def _add(columns: Sequence[Guarantee]) -> Guarantee:
     most = sum((Fraction(each.max_bits) for each in columns), Fraction(0))
     betas = [each.beta for each in columns]
     # A weighted mean of numbers that are all rounded down.
-    beta = min(max(_down(bits / most) if most else 1.0, min(betas)), max(betas))
+    beta = min(max(below(bits / most) if most else 1.0, min(betas)), max(betas))
     epsilons = [each.epsilon for each in columns]
-    worst = math.inf if math.inf in epsilons else _up(sum(map(Fraction, epsilons), Fraction(0)))
-    return Guarantee(2, _down(bits), float(most), beta, worst, columns[0].over)
-
-
-def _down(number: Fraction) -> float:
-    found = float(number)
-    return found if Fraction(found) <= number else math.nextafter(found, 0.0)
-
-
-def _up(number: Fraction) -> float:
-    found = float(number)
-    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
+    worst = math.inf if math.inf in epsilons else above(sum(map(Fraction, epsilons), Fraction(0)))
+    return Guarantee(2, below(bits), float(most), beta, worst, columns[0].over)

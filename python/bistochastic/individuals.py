@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from bistochastic import _core, arguments, linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
-from bistochastic.formatting import Shown, down, percent
+from bistochastic.formatting import Shown, down
 from bistochastic.matrix import Matrix
 from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
 
@@ -311,7 +311,7 @@ class Displacement(Shown):
     def __repr__(self) -> str:
         return (
             f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
-            f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
+            f"{100 * self.p50:.6g}% of the places, 90% at most {100 * self.p90:.6g}%>"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.formatting import down, show_text, up
+from bistochastic.formatting import Shown, down, up
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
     return refuse
 
 
-class Matrix(_core.Law):
+class Matrix(_core.Law, Shown):
     """A bistochastic matrix, with exact fractions as its entries.
 
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.
@@ -583,9 +583,6 @@ class Matrix(_core.Law):
         n, known = self.size, "exact" if self.is_exact else "bound"
         stated = f"beta {down(self.beta)}, epsilon {up(self.epsilon)}, {known}"
         return f"<Matrix {self.family} {n} x {n}: {stated}>"
-
-    def _repr_html_(self) -> str:
-        return show_text(self)
 
 
 _core.register(Matrix=Matrix)

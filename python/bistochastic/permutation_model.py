@@ -71,7 +71,7 @@ class PermutationDistance(Shown):
         >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
-        found = np.quantile(self.table, arguments.share("q", q), axis=0)
+        found = np.quantile(self.table, arguments.limit("q", q), axis=0)
         single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
         return float(found[0]) if single else found
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import arguments, families
+from bistochastic import _core, arguments, families
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
@@ -118,9 +118,8 @@ class TTransforms(Shown):
         """
         size = len(self.targets)
         if len(self.steps) + self.relabels > _FACTORS:
-            rows = arguments.zeros("to_matrix", size, np.float64)
-            np.fill_diagonal(rows, 1.0)
-            return families.dense(np.array(self._carry(list(rows), float)).T)
+            _core.require_memory("to_matrix", size, size, 8)
+            return families.dense(np.array(self._carry(list(np.eye(size)), float)).T)
         factors = self.matrices() or [families.identity(size)]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:

@@ -4,6 +4,7 @@ that reaches an epsilon or a truthfulness."""
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from bistochastic import _core, arguments, difference_sets, families, linear
 from bistochastic.arguments import Array
 from bistochastic.errors import OutOfReachError, Refused, RefusedType
-from bistochastic.estimate import intervals, quantiles
+from bistochastic.estimate import quantiles
 from bistochastic.estimate.planning import largest_variance
 from bistochastic.formatting import Shown, down, exact, shown, table, up
 from bistochastic.matrix import Matrix
@@ -69,7 +70,7 @@ class Choice(Shown):
         ]  # fmt: skip
 
 
-class Strongest(tuple[Choice, ...]):
+class Strongest(tuple[Choice, ...], Shown):
     """The choices of :func:`strongest`: a tuple that prints as a table.
 
     >>> import bistochastic as bs
@@ -81,8 +82,6 @@ class Strongest(tuple[Choice, ...]):
 
     def __repr__(self) -> str:
         return table(_HEADER, [choice.cells() for choice in self], left=(0, 5))
-
-    _repr_html_ = Shown._repr_html_
 
 
 def strongest(
@@ -171,9 +170,9 @@ class Goal:
         """Read a caller's request; raise if not even unprotected records are enough."""
         many = _core.as_whole("records", records, 1)
         more = arguments.positive("design_effect", effect)
-        within = intervals.between("tolerance", tolerance)
-        part = None if share is None else intervals.between("share", share)
-        z = quantiles.two_sided(intervals.confidence_of(confidence))
+        within = arguments.between("tolerance", tolerance)
+        part = None if share is None else arguments.between("share", share)
+        z = quantiles.two_sided(arguments.between("confidence", confidence))
         goal = cls(many / more, within, part, z)
         least = goal.within(families.identity(2))
         if not least <= within:
@@ -280,12 +279,12 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     True
     """
     asked = [name for name in KNOWN if parameters.get(name) is not None]
-    takes = families.TAKEN.get(family, ())
     others = set(parameters) - {*asked, "size", "cost"}
-    searched = (*families.BY_BETA, "gibbs")
-    if len(asked) != 1 or asked[0] in takes or others or family not in searched:
+    if len(asked) != 1 or others or family not in (*families.BY_BETA, "gibbs"):
         return None
     (name,) = asked
+    if name in signature(getattr(families, family)).parameters:
+        return None
     limit = arguments.limit(name, parameters[name])
     if family == "randomized_response":
         # Exactly: the truthful probability is its parameter.

@@ -60,7 +60,7 @@ class Point(Shown):
         return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
 
 
-class Tradeoff(tuple[Point, ...]):
+class Tradeoff(tuple[Point, ...], Shown):
     """The points of :func:`tradeoff`: a tuple that prints as a table.
 
     >>> import bistochastic as bs
@@ -102,8 +102,6 @@ class Tradeoff(tuple[Point, ...]):
 
     def __repr__(self) -> str:
         return f"{table(_HEADER, self.rows())}\n\n{BEST}"
-
-    _repr_html_ = Shown._repr_html_
 
 
 BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"

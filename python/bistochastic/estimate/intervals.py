@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import _core, arguments, linear
+from bistochastic import _core, linear
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
 from bistochastic.matrix import Matrix
@@ -28,16 +28,6 @@ _QUICK = 2000
 _HELD = 1 << 23
 # Random probes for the variances of larger structured matrices.
 _PROBES = 128
-
-
-def confidence_of(given: object) -> float:
-    """Check a confidence between 0 and 1."""
-    return between("confidence", given)
-
-
-def between(name: str, given: object) -> float:
-    """Check a number between 0 and 1, given under that name."""
-    return arguments.real(name, "be a number between 0 and 1", given, lambda x: 0 < x < 1)
 
 
 def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bistochastic import _core, linear, measures, structure
+from bistochastic import _core, arguments, linear, measures, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
@@ -96,8 +96,8 @@ def _inverse_squares(matrix: Matrix) -> float | None:
 
 def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.95) -> int:
     """See :meth:`bistochastic.Matrix.required_records`."""
-    within = intervals.between("tolerance", tolerance)
-    z = quantiles.two_sided(intervals.confidence_of(confidence))
+    within = arguments.between("tolerance", tolerance)
+    z = quantiles.two_sided(arguments.between("confidence", confidence))
     far = z / within
     exact = far * (far * largest_variance(matrix))
     if not exact < 2**63:

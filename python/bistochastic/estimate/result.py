@@ -18,7 +18,7 @@ from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals
-from bistochastic.formatting import Shown, cut, table
+from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
 
@@ -49,8 +49,10 @@ class Axis(Shown):
         return ["(missing)" if each is None else str(each) for each in self.categories]
 
     def __repr__(self) -> str:
-        names = ", ".join(cut([repr(each) for each in self.categories]))
-        return f"Axis(name={self.name!r}, categories=({names}{',' * (len(self.categories) == 1)}))"
+        names = [repr(each) for each in self.categories]
+        names[6:-1] = names[6:-1] if len(names) <= 8 else ["..."]
+        end = "," * (len(names) == 1)
+        return f"Axis(name={self.name!r}, categories=({', '.join(names)}{end}))"
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +272,7 @@ class Estimate(Shown):
         array([[0.883, 1.   ],
                [0.   , 0.117]])
         """
-        alpha = 1 - intervals.confidence_of(confidence)
+        alpha = 1 - arguments.between("confidence", confidence)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= len(self.frequencies)
         return self._interval(alpha)
@@ -339,7 +341,7 @@ class Estimate(Shown):
         >>> e.contains([0.59, 0.27, 0.14]), e.contains([0.4, 0.4, 0.2])
         (True, False)
         """
-        level = intervals.confidence_of(confidence)
+        level = arguments.between("confidence", confidence)
         if self._linear is not None or self.matrix is None:
             must = "be used with records that count alike, drawn from one matrix"
             raise Refused("contains", must, "weights, strata or a domain")

@@ -28,6 +28,18 @@ def log2_up(x: int | Fraction) -> float:
     return near + 4e-16 * max(1.0, abs(near))
 
 
+def above(number: Fraction) -> float:
+    """Return the smallest double that is not below a number."""
+    near = float(number)
+    return near if near >= number else math.nextafter(near, math.inf)
+
+
+def below(number: Fraction) -> float:
+    """Return the largest double that is not above a number of at least 0."""
+    near = float(number)
+    return near if near <= number else math.nextafter(near, 0.0)
+
+
 def entropy(p: Array) -> float:
     """Bits of a probability vector."""
     positive = p[p > 0]

@@ -6,7 +6,6 @@ Each number is exact, a bound, or not computed, with the reason.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
@@ -196,26 +195,38 @@ def profile_of(
             raise Refused("cost", must, f"{matrix.padding} that are never true")
         table = None if cost is None else costs.cost_table(matrix.size, cost)
         belief = None if prior is None else priors.prior_of(matrix, prior)
-        gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
-        found = survey.lines(matrix, gammas, full=full)
-        parts: list[Callable[[], list[Entry]]] = [
-            lambda: _average(matrix),
-            lambda: _lines(matrix, found),
-            lambda: _attacker(matrix, found, full=full),
-            lambda: [_epsilon(matrix, found)],
-            lambda: [] if table is None else _cost(matrix, table, belief, full=full),
-            lambda: _deniability(matrix, found),
-            lambda: _analyst(matrix, found, full=full),
-            lambda: [] if belief is None else _belief(matrix, found, belief),
-            lambda: [],
-        ]
         entries: list[Entry] = []
-        # The first of nine parts is the work above: all single lines.
-        for done, part in enumerate(parts, start=1):
+        for done, part in enumerate(_measured(matrix, table, belief, full=full), start=1):
+            entries += part
             if tell is not None:
-                tell(done / len(parts))
-            entries += part()
+                tell(done / 9)
         return Profile(matrix, tuple(entries))
+
+
+def _measured(
+    matrix: Matrix, cost: Array | Literal["ordinal"] | None, belief: Array | None, *, full: bool
+) -> Iterator[list[Entry]]:
+    """Measure in nine parts, of which the first is all single lines."""
+    gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
+    found = survey.lines(matrix, gammas, full=full)
+    yield []
+    known = status_of(matrix.is_exact)
+    yield [
+        Entry("entropy_rate", matrix.entropy_rate, known, f"of {matrix.max_bits:.6g}"),
+        Entry("beta", matrix.beta, known, "an average over the categories"),
+    ]
+    yield _lines(matrix, found)
+    yield _attacker(matrix, found, full=full)
+    yield [_epsilon(matrix, found)]
+    yield [] if cost is None else _cost(matrix, cost, belief, full=full)
+    yield _deniability(matrix, found)
+    yield [
+        _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
+        _known("is_ergodic", matrix.is_ergodic),
+        *structure.by_parts(matrix, partial(_conditioning, full=full)),
+        _varah(found),
+    ]
+    yield [] if belief is None else _belief(matrix, found, belief)
 
 
 def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
@@ -223,14 +234,6 @@ def _known(name: str, value: float | None, note: str = "", *, exact: bool = True
     if value is None:
         return missing(name, _TOO_LARGE)
     return Entry(name, value, status_of(exact), note)
-
-
-def _average(matrix: Matrix) -> list[Entry]:
-    known = status_of(matrix.is_exact)
-    return [
-        Entry("entropy_rate", matrix.entropy_rate, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", matrix.beta, known, "an average over the categories"),
-    ]
 
 
 def _lines(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
@@ -260,7 +263,7 @@ def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list
         known = status_of(found.peaks_exact)
         chance = found.peaks / size
         guess = [
-            Entry("guessing_probability", min(1.0, _up(chance)), known, before=1 / size),
+            Entry("guessing_probability", min(1.0, bits.above(chance)), known, before=1 / size),
             Entry("max_leakage", bits.log2_up(found.peaks), known),
         ]
     return [
@@ -269,12 +272,6 @@ def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list
         *guess,
         Entry("guaranteed_max_leakage", allowed, status_of(matrix.is_exact), "whatever the matrix"),
     ]
-
-
-def _up(x: Fraction) -> float:
-    """Return the smallest double not below a fraction."""
-    near = float(x)
-    return near if near >= x else math.nextafter(near, math.inf)
 
 
 def _epsilon(matrix: Matrix, found: survey.Lines | None) -> Entry:
@@ -324,15 +321,6 @@ def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
     elif found is not None:
         entries[2] = replace(entries[2], note="true values that stay possible")
     return entries
-
-
-def _analyst(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
-    return [
-        _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
-        _known("is_ergodic", matrix.is_ergodic),
-        *structure.by_parts(matrix, partial(_conditioning, full=full)),
-        _varah(found),
-    ]
 
 
 def _conditioning(
@@ -397,7 +385,7 @@ def _varah(found: survey.Lines | None) -> Entry:
     spare = 2 * found.least_diagonal - 1
     if spare <= 0:
         return missing("varah_bound", "some true value is reported with probability at most 1/2")
-    return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
+    return Entry("varah_bound", bits.above(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
 
 
 def _belief(matrix: Matrix, found: survey.Lines | None, prior: Array) -> list[Entry]:

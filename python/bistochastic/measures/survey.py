@@ -12,7 +12,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import GuaranteeError, Refused
 from bistochastic.formatting import exact
 from bistochastic.matrix import Matrix
-from bistochastic.measures.bits import log2_up
+from bistochastic.measures.bits import below, log2_up
 from bistochastic.structure import Kron, composition, wide_factors
 
 # Entries up to which a composite is written out for a measure without a closed form.
@@ -89,11 +89,9 @@ def _of_factors(
         worst_column=worst([part.worst_column for part in each]),
         worst_exact=all(part.worst_exact for part in each),
         row_bits=_joint_bits(matrix.size, sizes, [part.row_bits for part in each]),
-        peaks=math.prod((part.peaks for part in each), start=each[0].peaks * 0 + 1),
+        peaks=math.prod((part.peaks for part in each), start=Fraction(1)),
         peaks_exact=all(part.peaks_exact for part in each),
-        least_diagonal=math.prod(
-            (part.least_diagonal for part in each), start=each[0].least_diagonal * 0 + 1
-        ),
+        least_diagonal=math.prod((part.least_diagonal for part in each), start=Fraction(1)),
         deniability=_joint_deniability(matrix, gammas, each, full=full),
         witness=_joint_witness(factors, each, joint),
     )
@@ -173,9 +171,7 @@ def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
         if matrix.beta == 1 or held == matrix.entropy_rate:
             return matrix.beta
         most = log2_up(matrix.size - matrix.padding)
-        near = min(held / most, math.nextafter(1.0, 0.0))
-        fits = Fraction(near) * Fraction(most) <= Fraction(held)
-        return near if fits else math.nextafter(near, 0)
+        return min(below(Fraction(held) / Fraction(most)), math.nextafter(1.0, 0.0))
 
     return share(found.worst_row[1]), share(found.worst_column[1])
 
