@@ -26,8 +26,6 @@ Places = NDArray[np.int64]
 
 Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 
-# Bytes of a row that the core moves as they are; other rows are moved by number.
-_WIDTHS = (1, 2, 4, 8)
 # Size up to which a rank is found by singular values.
 _SINGULAR_VALUES = 2048
 # Size up to which a matrix without a structure is looked at entry by entry.
@@ -43,22 +41,31 @@ def permute(
     size = matrix.size
     values = _records(values, size)
     rows = _order(matrix, values, order, key, stream)
-    # A row of a few bytes is moved without knowing what they are.
-    if values.dtype.kind not in "OT" and _width(values) in _WIDTHS:
-        if rows is None:
-            return _moved(matrix, values, key, stream, allow_shift)
-        out = np.empty(values.shape, _plain(values.dtype))
-        out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
-        return out
-    origins = _core.origins(matrix, allow_shift, key, stream)
-    places = origins
-    if rows is not None:
-        places = np.empty(size, dtype=np.int64)
-        places[rows] = rows[origins]
-    moved = np.empty(values.shape, _plain(values.dtype))
-    moved[...] = values[places]
-    _one_nan(moved)
-    return moved
+    width = int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
+    kind, dtype = values.dtype.kind, values.dtype
+    # The type without the notes that it may hold.
+    plain = dtype if kind == "T" else np.dtype(dtype.str)
+    # A row of a few bytes is moved without knowing what they are, as an unsigned integer.
+    if kind not in "OT" and width in (1, 2, 4, 8):
+        packed = np.require(values if rows is None else values[rows], requirements=["C", "A"])
+        _core.require_memory("permute", 1, size, width)
+        moved = np.empty(values.shape, plain)
+        given, made = (x.reshape(-1).view(np.uint8).view(f"u{width}") for x in (packed, moved))
+        _core.permute_into(matrix, given, made, allow_shift, key, stream)
+        out = moved if rows is None else np.empty(values.shape, plain)
+        if rows is not None:
+            out[rows] = moved
+    else:
+        places = origins = _core.origins(matrix, allow_shift, key, stream)
+        if rows is not None:
+            places = np.empty(size, dtype=np.int64)
+            places[rows] = rows[origins]
+        out = np.empty(values.shape, plain)
+        out[...] = values[places]
+    if kind in "fc":
+        # Every NaN in the same way: its bits can hold something.
+        out[np.isnan(out)] = np.nan
+    return out
 
 
 def _records(values: object, size: int) -> np.ndarray:
@@ -75,62 +82,27 @@ def _records(values: object, size: int) -> np.ndarray:
     return found
 
 
-def _plain(dtype: np.dtype) -> np.dtype:
-    """Return the type without the notes that it may hold."""
-    return dtype if dtype.kind == "T" else np.dtype(dtype.str)
-
-
-def _one_nan(values: np.ndarray) -> None:
-    """Write every NaN in the same way: the bits of a NaN can hold something."""
-    if values.dtype.kind in "fc":
-        values[np.isnan(values)] = np.nan
-
-
-def _width(values: np.ndarray) -> int:
-    return int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
-
-
-def _moved(
-    matrix: Matrix, values: np.ndarray, key: Key, stream: str | None, allow_shift: bool
-) -> np.ndarray:
-    size = len(values)
-    packed = np.require(values, requirements=["C", "A"])
-    _core.require_memory("permute", 1, size, _width(values))
-    out = np.empty(packed.shape, dtype=packed.dtype.str)
-    # As unsigned integers, whatever they mean.
-    kind = f"u{_width(values)}"
-    given, made = (x.reshape(-1).view(np.uint8).view(kind) for x in (packed, out))
-    _core.permute_into(matrix, given, made, allow_shift, key, stream)
-    _one_nan(out)
-    return out
-
-
 def average(
     matrix: Matrix, values: object, order: Order, key: Key, stream: str | None, invertible: bool
 ) -> Array:
     """Compute ``P.T @ values``, with the records in ``order``."""
     if not invertible:
         _refuse_invertible(matrix)
-    numbers = _numbers(_records(values, matrix.size))
+    plain, must = _records(values, matrix.size), "hold finite numbers, one column or several"
+    if plain.ndim not in (1, 2):
+        raise Refused("values", must, f"{plain.ndim} axes")
+    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
+    _refuse_nan(numbers)
+    bad = np.isinf(numbers).reshape(matrix.size, -1).any(axis=1)
+    if bad.any():
+        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
+        raise Refused("values", must, got)
     rows = _order(matrix, numbers, order, key, stream)
     if rows is None:
         return _averaged(matrix, numbers)
     out = np.empty_like(numbers)
     out[rows] = _averaged(matrix, numbers[rows])
     return out
-
-
-def _numbers(plain: np.ndarray) -> Array:
-    size, must = len(plain), "hold finite numbers, one column or several"
-    if plain.ndim not in (1, 2):
-        raise Refused("values", must, f"{plain.ndim} axes")
-    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
-    if _core.not_finite(np.require(numbers.reshape(size, -1), requirements=["C", "A"])) is not None:
-        _refuse_nan(numbers)
-        bad = np.isinf(numbers).reshape(size, -1).any(axis=1)
-        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
-        raise Refused("values", must, got)
-    return numbers
 
 
 def _averaged(matrix: Matrix, numbers: Array) -> Array:
@@ -191,11 +163,7 @@ def _order(
         if order != "rank":
             raise Refused("order", 'be None, "rank" or rows by number', f"{order!r}")
         return by_rank(matrix, values, key, stream)
-    return _given(order, matrix.size)
-
-
-def _given(order: object, size: int) -> Places:
-    """Read row numbers, each once."""
+    size = matrix.size
     must = f"hold each row from 0 to {size - 1} once"
     found = arguments.array("order", must, order)
     if found.dtype.kind not in "iu" or found.ndim != 1:
@@ -205,8 +173,7 @@ def _given(order: object, size: int) -> Places:
         raise Refused("order", must, f"{len(found)} numbers")
     outside = (found < 0) | (found >= size)
     if outside.any():
-        at = int(outside.argmax())
-        raise Refused("order", must, f"one outside at position {at}")
+        raise Refused("order", must, f"one outside at position {int(outside.argmax())}")
     found = np.ascontiguousarray(found, dtype=np.int64)
     _, first = np.unique(found, return_index=True)
     if len(first) < size:
@@ -400,10 +367,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         return out
     _refuse_wide(n)
     if (pair := structure.two_valued(matrix)) is not None:
-        keep, off = pair
-        out = off * (n - np.abs(np.arange(1 - n, n))) / n
-        out[n - 1] = keep
-        return out
+        return _of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
