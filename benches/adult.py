@@ -268,7 +268,7 @@ Columns that were randomized independently need not be independent. The reported
 columns follow the Kronecker product of their matrices, which can be inverted. Maximum likelihood
 over-fits if there is much noise, and even the product of marginals is then better. `"shrunk"` pulls
 the likelihood towards that product, with a weight computed from the reported values;
-`help(bistochastic.estimate.shrinkage)` has the formula. A fixed number of steps does not replace
+`help(bistochastic.estimate.likelihood)` has the formula. A fixed number of steps does not replace
 this weight: the best number depends on p, on the number of records and on the table.
 """
 

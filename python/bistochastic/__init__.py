@@ -50,10 +50,9 @@ if TYPE_CHECKING:
         structure,
         theory,
     )
-    from bistochastic.choose.compare import compare
+    from bistochastic.choose.compare import compare, tradeoff
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
-    from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.estimate import Estimate
     from bistochastic.guarantees import Guarantee, guarantee
     from bistochastic.keys import KeySource
@@ -73,10 +72,9 @@ __all__ = [
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
-    "choose.compare": ("compare",),
+    "choose.compare": ("compare", "tradeoff"),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),
-    "choose.tradeoff": ("tradeoff",),
     "estimate": ("Estimate",),
     "guarantees": ("Guarantee", "guarantee"),
     "keys": ("KeySource",),

@@ -70,7 +70,6 @@ def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
 
 
 def _plain(found: np.ndarray) -> np.ndarray:
-    """Read objects that are all numbers as numbers."""
     if found.dtype.kind == "O" and found.ndim and set(map(type, found.flat)) <= _NUMBERS | {bool}:
         return np.array(found.tolist()) if found.size else found
     return found
@@ -118,7 +117,6 @@ def doubles(name: str, plain: np.ndarray) -> Array:
 
 
 def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
-    """Reject numbers that become infinite only as doubles."""
     if not np.array_equal(np.isinf(found), infinite):
         raise Refused(name, "hold numbers below 2^1024", "a larger one")
 
@@ -179,7 +177,6 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
 
 
 def _sorting(item: object) -> tuple[str, str]:
-    """Return a key that puts strings and numbers of a set in an order."""
     text = item if isinstance(item, str) else repr(item) if type(item) in _NUMBERS else ""
     return type(item).__name__, text
 

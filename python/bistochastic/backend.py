@@ -390,7 +390,6 @@ def draw(
 
 
 def _by_ids(column: Column, key: Key, plan: str, ids: Ids) -> NDArray[Any]:
-    """Draw one column by ids, each group by its own matrix."""
     with about(column.names):
         if column.groups is None:
             [law] = column.matrices

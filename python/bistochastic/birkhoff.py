@@ -108,7 +108,6 @@ def decompose_all(
 
 
 def _integers(numbers: list[int]) -> np.ndarray:
-    """Convert to 64-bit integers if they fit, else to strings."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
     return np.array([str(number) for number in numbers])

@@ -140,7 +140,6 @@ def _of_records(column: Matrix | Guarantee) -> Guarantee:
 
 
 def _add(columns: Sequence[Guarantee]) -> Guarantee:
-    """Add the bits and the epsilons of independent columns."""
     if len(columns) == 1:
         return columns[0]
     bits = sum((Fraction(each.bits) for each in columns), Fraction(0))

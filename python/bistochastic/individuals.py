@@ -69,7 +69,6 @@ def permute(
 
 
 def _records(values: object, size: int) -> np.ndarray:
-    """Read values of any type, with a row for each of this many records."""
     must = "be an array or a list with a row for each record"
     found = arguments.array("values", must, values)
     if not found.ndim:
@@ -139,7 +138,6 @@ def _refuse_invertible(matrix: Matrix) -> None:
 
 
 def _rank(matrix: Matrix) -> int | None:
-    """Find the rank, if that is possible in a reasonable time."""
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return spectrum[1]
@@ -410,7 +408,6 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
 
 
 def _refuse_wide(reach: int) -> None:
-    """Raise an error if there are too many different moves to be counted."""
     if 2 * reach > _MOVES:
         must = f"move values by at most {_MOVES // 2} places to be measured"
         raise Refused("matrix", must, reach)

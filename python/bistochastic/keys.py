@@ -166,7 +166,6 @@ def read_key(key: object, *, allow_insecure: object = False) -> _core.Key:
 
 
 def _found(kind: str, place: str) -> _core.Key:
-    """Read the key that is there now."""
     if kind == "call":
         return _called(place)
     if kind == "env":
@@ -202,7 +201,6 @@ def _called(place: str) -> _core.Key:
 
 
 def _erase(path: Path) -> None:
-    """Overwrite and remove a key file, if it still exists."""
     with contextlib.suppress(FileNotFoundError):
         with path.open("r+b") as file:
             file.write(b"\0" * 65)

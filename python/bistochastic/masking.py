@@ -84,11 +84,9 @@ class Classes(Shown):
 
     def __repr__(self) -> str:
         sizes = " to ".join(map(str, sorted({int(self.sizes.min()), int(self.sizes.max())})))
-        return (
-            f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
-            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
-            f" {self.information_loss:.4g}%>"
-        )
+        made = f"{len(self.sizes)} class{'es' * (len(self.sizes) > 1)} of {sizes}"
+        loss = f"information loss {self.information_loss:.4g}%"
+        return f"<{type(self).__name__}: {len(self.classes)} records in {made}, {loss}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,11 +147,8 @@ class Anatomy(Shown):
         return f"{title}\n{table(header, rows)}\n{_MIND}"
 
     def __repr__(self) -> str:
-        guess = up(max(self.bounds.values()), 4)
-        return (
-            f"<Anatomy: {self.records} records in {self.classes} classes, surest guess {guess},"
-            f" 1/k {up(1 / self.k, 4)}>"
-        )
+        guess = f"surest guess {up(max(self.bounds.values()), 4)}, 1/k {up(1 / self.k, 4)}"
+        return f"<Anatomy: {self.records} records in {self.classes} classes, {guess}>"
 
 
 def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
@@ -331,7 +326,11 @@ def anatomize(
         sizes = np.bincount(classes)
         one = {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]}
         other = {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}}
-        bounds = {name: _surest(classes, sizes, codes[name]) for name in hidden}
+        bounds = {}
+        for name in hidden:
+            values = int(codes[name].max()) + 1
+            pairs, counts = np.unique(classes * values + codes[name], return_counts=True)
+            bounds[name] = float((counts / sizes[pairs // values]).max())
         return Anatomy(one, other, bounds, records, len(sizes), k, l)
 
 
@@ -339,19 +338,14 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     if len(rows) < k:
         raise Refused("k", f"be at most the number of records, {len(rows)}", k)
     classes, sizes, loss = _core.group(rows, kinds, k)
-    different = _combinations(rows, classes)
-    for array in (classes, sizes, different):
-        array.setflags(write=False)
-    return Classes(classes, sizes, k, loss, different)
-
-
-def _combinations(rows: Array, classes: Wholes) -> Wholes:
-    """Count the different rows of each class."""
     seen = classes
     for column in rows.T:
         codes = np.unique(column, return_inverse=True)[1]
         seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
-    return np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
+    different = np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
+    for array in (classes, sizes, different):
+        array.setflags(write=False)
+    return Classes(classes, sizes, k, loss, different)
 
 
 def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
@@ -364,7 +358,6 @@ def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: i
 
 
 def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
-    """Convert a column to numbers, and say what kind they are."""
     plain = _plain(name, column)
     if how is not None and not isinstance(how, str):
         levels = arguments.items("quasi_identifiers", "list categories", how)
@@ -380,7 +373,6 @@ def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
 
 
 def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
-    """Compute ranks from 0 to 1 among ordered categories."""
     must = "hold the categories that are listed for it"
     try:
         ranks = {level: i for i, level in enumerate(levels)}
@@ -409,13 +401,6 @@ def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # no
         raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
 
 
-def _surest(classes: Wholes, sizes: Wholes, codes: Wholes) -> float:
-    """Find the largest proportion that one code has in a class."""
-    values = int(codes.max()) + 1
-    pairs, counts = np.unique(classes * values + codes, return_counts=True)
-    return float((counts / sizes[pairs // values]).max())
-
-
 def _plain(name: str, column: Any) -> np.ndarray:
     """Read a column as an array with one axis and nothing missing."""
     if isinstance(column, list | tuple) and not {int, float}.issuperset(map(type, column)):
@@ -433,7 +418,6 @@ def _plain(name: str, column: Any) -> np.ndarray:
 
 
 def _codes(name: str, column: np.ndarray) -> Wholes:
-    """Convert a plain column to codes from 0 on."""
     if column.dtype.kind in "biufmM":
         return np.unique(column, return_inverse=True)[1].astype(np.int64)
     known: dict[object, int] = {}
@@ -448,7 +432,6 @@ def _codes(name: str, column: np.ndarray) -> Wholes:
 
 
 def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> list[Hashable]:
-    """Check the names of columns that a caller gave: one, several, or a mapping from them."""
     must, single = "name columns", isinstance(given, str | int)
     names = [given] if single else arguments.items(argument, must, given, unordered=True)
     if not names:

@@ -119,7 +119,6 @@ def schema() -> Fields:
 
 
 def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
-    """Build one matrix from the matrices before it."""
     forms, family = _core.families(), here["family"].value
     if not isinstance(family, str) or family not in forms:
         raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
@@ -341,7 +340,6 @@ def _places(here: Here, before: int) -> list[int]:
 
 
 def _request(here: Here) -> int | float | Fraction:
-    """Read a number as it was requested."""
     given = here.value
     if given == "inf":
         return float("inf")

@@ -22,8 +22,8 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import BETAS, Make, Point, by_name, makers, numbers, points
-from bistochastic.choose.tradeoff import tradeoff as points_of
+from bistochastic.choose.compare import BETAS, Make, Point, by_name, makers, numbers, points
+from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate
 from bistochastic.families import BY_BETA
@@ -262,7 +262,6 @@ def tradeoff(
 
 
 def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: bool) -> None:
-    """Draw one measure of all families over beta."""
     log = name in ("epsilon", "standard_error")
     if log:
         ax.set_yscale("log")
@@ -414,7 +413,6 @@ def _plain(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = Tru
 
 
 def _title(matrix: Matrix) -> str:
-    """Name family, size, beta and epsilon, in words and few digits, infinity spelled out."""
     lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
     noun = "category" if matrix.size == 1 else "categories"
     infinite = math.isinf(matrix.epsilon)
@@ -424,5 +422,4 @@ def _title(matrix: Matrix) -> str:
 
 
 def _figure_of(ax: Axes) -> Figure:
-    """Return the figure that axes are in."""
     return cast("Figure", ax.figure)

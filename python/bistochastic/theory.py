@@ -85,7 +85,6 @@ class TTransforms(Shown):
         return [z if z.denominator > 1 else z.numerator for z in found]
 
     def _carry(self, given: list[Any], kind: type[float | Fraction]) -> list[Any]:
-        """Carry numbers, or rows of a matrix."""
         x = [given[u] for u in sorted(range(len(given)), key=self.targets.__getitem__)]
         for i, j, keep in self.steps:
             stay, go = kind(keep), kind(1 - keep)
@@ -205,7 +204,6 @@ def _against(x: list[int], y: list[int], floats: bool) -> str:
 
 
 def _vector(name: str, given: Any, exact: bool = False) -> list[Number]:
-    """List finite numbers as Python's own."""
     if not isinstance(given, list | tuple):
         must = "hold numbers in one row"
         plain = arguments.array(name, must, given, by_code=True)

@@ -1,14 +1,18 @@
-"""Several matrices on one scale: ``bs.compare``."""
+"""Several matrices on one scale, and several families at the same beta."""
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import mean_standard_error
-from bistochastic.formatting import Shown, table
+from bistochastic import _core, measures
+from bistochastic.arguments import items
+from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
+from bistochastic.estimate.planning import mean_standard_error
+from bistochastic.families import BY_BETA, build
+from bistochastic.formatting import Shown, down, shown, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Profile
 from bistochastic.progress import Progress, watched
@@ -45,7 +49,6 @@ class Comparison(Shown):
         return rows
 
     def _best(self) -> str:
-        """Name the best matrices in each currency: bits, worst case, errors."""
         currencies = {
             "bits": [-matrix.beta for matrix in self.matrices],
             "epsilon": [matrix.epsilon for matrix in self.matrices],
@@ -72,7 +75,6 @@ class Comparison(Shown):
 
 
 def _error(matrix: Matrix) -> float:
-    """Compute the standard error of a proportion, infinite if none can be estimated."""
     try:
         return mean_standard_error(matrix) or math.inf
     except SingularMatrixError:
@@ -115,3 +117,219 @@ def compare(
             if tell is not None:
                 tell(len(profiles) / len(matrices))
     return Comparison(tuple(profiles))
+
+
+Make = Callable[[int, float], Matrix]
+
+# From 0.05 to 0.95: the ends are the identity and perfect secrecy in every family.
+BETAS = tuple(step / 20 for step in range(1, 20))
+
+
+@dataclass(frozen=True, repr=False)
+class Point(Shown):
+    """The matrix of one family at one requested beta, or the reason why there is none.
+
+    ``beta`` is the realized beta. It is None if the family has no such matrix; then ``most`` is the
+    family's largest beta. ``standard_error`` is None if the matrix is singular, since no proportion
+    can then be estimated by inversion. ``expected_cost`` is the mean distance between true and
+    reported value, in steps from one code to the next. It is None if the matrix is too large to
+    compute it. ``note`` says why something is None.
+
+    >>> import bistochastic as bs
+    >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
+    'singular: single shares cannot be estimated'
+    >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
+    <Point randomized_response: beta 0.5, epsilon 3.375, truthfulness 0.7265, standard error ...>
+    """
+
+    family: str
+    asked: float
+    beta: float | None = None
+    truthfulness: float | None = None
+    epsilon: float | None = None
+    standard_error: float | None = None
+    most: float | None = None
+    note: str = ""
+    expected_cost: float | None = None
+
+    def _facts(self) -> list[tuple[str, str]]:
+        if self.beta is None:
+            most = [] if self.most is None else [("largest beta", down(self.most))]
+            return [("asked beta", f"{self.asked:g}"), *most]
+        known = [(name.replace("_", " "), getattr(self, name)) for name in _MEASURES[2:]]
+        numbers = [(name, f"{x:.4g}") for name, x in known if x is not None]
+        epsilon = [] if self.epsilon is None else [("epsilon", up(self.epsilon, 5))]
+        return [("beta", down(self.beta, 5)), *epsilon, *numbers]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
+
+
+class Tradeoff(tuple[Point, ...], Shown):
+    """The points of :func:`tradeoff`: a tuple that prints as a table.
+
+    >>> import bistochastic as bs
+    >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
+    family               asked  beta  epsilon  truthfulness  standard error  expected cost
+    -------------------  -----  ----  -------  ------------  --------------  -------------
+    randomized_response    0.6   0.6  3.0108*        0.6486       0.004482*          1.523
+    geometric              0.6   0.6   10.502        0.4776        0.009206        0.8022*
+    <BLANKLINE>
+    * best at the same beta: worst case (epsilon), accuracy (standard error), expected cost
+    """
+
+    __slots__ = ()
+
+    def rows(self) -> list[list[str]]:
+        """Return one row of text per point; - is a number that is unknown or does not exist.
+
+        A star marks the least epsilon, standard error and expected cost at each beta.
+        """
+        best: dict[tuple[float, str], float] = {}
+        for point in self:
+            for name in ("epsilon", "standard_error", "expected_cost"):
+                own = getattr(point, name)
+                if own is not None and own < math.inf:
+                    at = (point.asked, name)
+                    best[at] = min(own, best.get(at, math.inf))
+
+        def cell(point: Point, name: str) -> str:
+            own: float | None = getattr(point, name)
+            if own is None:
+                return "-"
+            rounded = {"beta": down(own, 5), "epsilon": up(own, 5)}.get(name, f"{own:.4g}")
+            return rounded + "*" * (own <= best.get((point.asked, name), -1.0) * (1 + 1e-9))
+
+        return [
+            [point.family, f"{point.asked:g}", *(cell(point, name) for name in _MEASURES)]
+            for point in self
+        ]
+
+    def __repr__(self) -> str:
+        return f"{table(_HEADER, self.rows())}\n\n{BEST}"
+
+
+BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"
+_MEASURES = ("beta", "epsilon", "truthfulness", "standard_error", "expected_cost")
+_HEADER = ["family", "asked", *(name.replace("_", " ") for name in _MEASURES)]
+
+
+def tradeoff(
+    size: int,
+    *,
+    families: Iterable[str] | Mapping[str, Make] = BY_BETA,
+    betas: Iterable[float] | None = None,
+    records: int = 10_000,
+    progress: Progress = None,
+) -> Tradeoff:
+    """Compare truthfulness, epsilon, error and distance of several families at the same betas.
+
+    The result is a tuple with one point per family and beta. It prints as a table.
+
+    * ``families`` are names (``randomized_response``, ``k_anonymous``, ``geometric``,
+      ``tridiagonal``), or a mapping from labels to functions that make a matrix from a size and a
+      beta.
+    * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas. They
+      use the next higher one, and the point says which.
+    * ``records`` is the number of records for the standard error of one proportion estimated by
+      inversion, see ``bistochastic.estimate.mean_standard_error``.
+    * ``progress``: see :meth:`Matrix.decompose`. The callback receives the fraction of points
+      computed so far.
+
+    It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws the result.
+
+    >>> import bistochastic as bs
+    >>> for p in bs.tradeoff(12, betas=[0.6]):
+    ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
+    randomized_response (3.01, 0.0045)
+    k_anonymous singular: single shares cannot be estimated
+    geometric (10.5, 0.0092)
+    tridiagonal `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
+    >>> cost = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    >>> own = {"gibbs": lambda size, beta: bs.gibbs(cost, beta=beta)}
+    >>> bs.tradeoff(3, families=own, betas=[0.5])[0].beta >= 0.5
+    True
+    """
+    many = _core.as_whole("size", size, 2)
+    count = _core.as_whole("records", records, 1)
+    made = makers(families)
+    asked = numbers("betas", betas, BETAS, 1.0)
+    found = []
+    with watched("comparing", progress) as tell:
+        for point in points(made, many, asked, count):
+            found.append(point)
+            if tell is not None:
+                tell(len(found) / (len(made) * len(asked)))
+    return Tradeoff(found)
+
+
+def points(
+    made: Mapping[str, Make], size: int, betas: list[float], records: int
+) -> Iterator[Point]:
+    """Make a point for each family and requested number."""
+    for family, make in made.items():
+        for beta in betas:
+            try:
+                matrix = make(size, beta)
+            except OutOfReachError as end:
+                if end.most is None:
+                    raise
+                yield Point(family, beta, most=end.most, note=str(end))
+                continue
+            if not isinstance(matrix, Matrix):
+                must = "hold functions that return a matrix"
+                raise RefusedType("families", must, type(matrix).__name__)
+            error, note = None, ""
+            try:
+                error = mean_standard_error(matrix, records)
+                if error is None:
+                    note = "not computed: too large, or too close to singular"
+            except SingularMatrixError:
+                note = "singular: single shares cannot be estimated"
+            stated = matrix.beta, matrix.truthfulness, matrix.epsilon
+            far = measures.mean_distance(matrix)
+            yield Point(family, beta, *stated, error, note=note, expected_cost=far)
+
+
+def makers(families: object) -> dict[str, Make]:
+    """Labels, and functions that make a matrix from a size and a beta."""
+    if isinstance(families, str):
+        families = [families]
+    if hasattr(families, "items"):
+        made = dict(families.items())
+        for make in made.values():
+            if not callable(make):
+                must = "map labels to functions of a size and a beta"
+                raise RefusedType("families", must, type(make).__name__)
+    else:
+        must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
+        names = items("families", must, families, unordered=True)
+        for name in names:
+            if not isinstance(name, str) or name not in BY_BETA:
+                got = repr(name) if isinstance(name, str) else type(name).__name__
+                raise Refused("families", must, got)
+        made = {name: by_name(name, "beta") for name in names}
+    if not made:
+        raise Refused("families", "hold at least one", "none")
+    return made
+
+
+def by_name(name: str, parameter: str) -> Make:
+    """Return a function that makes a matrix of a family from a size and another parameter."""
+    return lambda size, x: build(name, size=size, **{parameter: x})
+
+
+def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:
+    """Read finite numbers from 0 to ``most``, in rising order."""
+    must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
+    if isinstance(given, str):
+        raise RefusedType(name, must, "str")
+    listed = default if given is None else items(name, must, given, unordered=True)
+    found = sorted(_core.as_real(name, must, x) for x in listed)
+    for x in found:
+        if not (0 <= x <= most and x < math.inf):
+            raise Refused(name, must, f"{x:g}")
+    if not found:
+        raise Refused(name, must, "none")
+    return found

@@ -224,7 +224,6 @@ class _Problem:
         raise self._conflict(asked)
 
     def _conflict(self, asked: Mapping[str, float]) -> ValueError:
-        """Say why no matrix meets the requirements: one cannot be met, or two together."""
         for name, limit in asked.items():
             if name == "epsilon" and limit < math.inf:
                 must = "be inf if costs forbid entries"

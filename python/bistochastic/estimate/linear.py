@@ -150,7 +150,6 @@ class Map:
         return self._arranged(found[0])[0], self._arranged(found[1])[0]
 
     def _arranged(self, tables: Array) -> Array:
-        """Put the columns of every table in the requested order."""
         axes = (0, *(1 + place for place in self.order))
         arranged = tables.reshape(-1, *self.columns).transpose(axes)
         return np.ascontiguousarray(arranged).reshape(len(arranged), -1)
@@ -227,7 +226,6 @@ class Linear:
         return np.sum(nn, axis=0), np.sum(nd, axis=0), math.fsum(dd)
 
     def _between(self, stage: Stage) -> tuple[Array, Array, float]:
-        """Compute the same between the units of one stage of the design."""
         tallies, more = self.tallies, stage.more
         if stage.lonely:
             return np.full(self.map.cells, math.inf), np.zeros(self.map.cells), math.inf
@@ -329,7 +327,6 @@ class Linear:
         return found + self._noisy(sample.squares * sample.left, responses, centred)
 
     def _spread(self, stage: Stage, centred: Array) -> Array:
-        """Sums of squares and products of residuals between the units of one stage."""
         tallies, more = self.tallies, stage.more
         sums = tallies.by_group(stage, tallies.sample.sums) @ centred
         total = -(sums.T * (more / stage.many)) @ sums

@@ -10,7 +10,7 @@ from bistochastic import _core, arguments, families, structure
 from bistochastic import linear as operators
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import likelihood, shrinkage
+from bistochastic.estimate import likelihood
 from bistochastic.estimate.likelihood import Patience
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Axis, Estimate
@@ -65,7 +65,6 @@ def estimate(
 
 
 def _axes_of(categories: Any, size: int) -> tuple[Axis, ...]:
-    """Read categories from a caller: one list, or a list for each of several columns."""
     must = f"hold {size} names, or for each column a list of its own"
     if isinstance(categories, str | bytes):
         raise RefusedType("categories", must, type(categories).__name__)
@@ -221,7 +220,7 @@ def fit_shares(
     if method == "mle":
         return likelihood.maximum(matrix, reports, patience)
     if method == "shrunk":
-        return shrinkage.shrunk(matrix, reports, records, patience)
+        return likelihood.shrunk(matrix, reports, records, patience)
     with operators.said_of("estimate", matrix):
         frequencies = operators.solve(matrix, reports)[structure.true_codes(matrix)]
     return (project(frequencies) if method == "simplex" else frequencies), 0.0, 0

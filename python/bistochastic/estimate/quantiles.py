@@ -97,7 +97,6 @@ def chi_square(p: float, degrees: float) -> float:
 
 
 def _log_beta(a: Array, b: Array) -> Array:
-    """Return the logarithm of the beta function, without the difference of large logarithms."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     p, q = np.minimum(a, b), np.maximum(a, b)
     # Stirling's lgamma(p + q) - lgamma(q), to 1e-11 from 1000 on.

@@ -415,7 +415,6 @@ class Estimate(Shown):
         return estimate(self, axes=axes)
 
     def _levels(self) -> dict[str, list[object]]:
-        """List the category of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
             axis.name: [axis.categories[i] for i in place.tolist()]
@@ -423,7 +422,6 @@ class Estimate(Shown):
         }
 
     def _names(self, cells: Sequence[int]) -> list[list[str]]:
-        """Write the category of some cells in words, a word for each column."""
         if not self.axes:
             return [[str(cell)] for cell in cells]
         places = zip(*np.unravel_index(np.array(cells), self.shape), strict=True)
@@ -482,7 +480,6 @@ class Estimate(Shown):
         return f"from {records} (method: {self.method}{people}, {later}{gap})"
 
     def _remarks(self) -> list[str]:
-        """List notes on the numbers that are shown."""
         found = list(self.notes)
         below = int(np.count_nonzero(self.frequencies < -_TINY)) if self.method == "inverse" else 0
         if below:

@@ -210,7 +210,6 @@ class Sample:
 
 
 def _of_pairs(values: Array, entry: Callable[[int, int], float]) -> Array:
-    """Make a symmetric matrix of an entry for each pair of rows."""
     k = len(values)
     found = np.empty((k, k))
     for i in range(k):

@@ -230,7 +230,6 @@ def _measured(
 
 
 def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
-    """Make a measure, not computed if there is no value."""
     if value is None:
         return missing(name, _TOO_LARGE)
     return Entry(name, value, status_of(exact), note)
