@@ -140,8 +140,9 @@ def estimate(
     from bistochastic_survey.analysis.protected_table import shared_noise
     from bistochastic_survey.analysis.request import Question, ask
     from bistochastic_survey.analysis.running_counts import Running
-    from bistochastic_survey.files.formats import held_in, opened, said
+    from bistochastic_survey.files.formats import held_in, opened
     from bistochastic_survey.files.protect import kinds
+    from bistochastic_survey.files.tables import said
     from bistochastic_survey.plan import Release
     from bistochastic_survey.table.record_batches import gathered
 

@@ -11,16 +11,13 @@ import contextlib
 import errno
 import glob
 import os
-import secrets
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MARK = ".bistochastic-part"
 
@@ -42,48 +39,32 @@ class Whole:
             raise Refused(name, "be in a folder that there is", got)
 
     def __enter__(self) -> Whole:
-        prefix = f".{self.target.name}{_MARK}-"
-        for left in self.target.parent.glob(f"{glob.escape(prefix)}*"):
-            _remove_unless_locked(left)
-        # Before the folder is locked, another run may think that it was left behind.
-        for attempt in range(8):
-            self._folder = self.target.with_name(prefix + secrets.token_hex(8))
+        prefix, folder = f".{self.target.name}{_MARK}-", self.target.parent
+        # Until the new folder is locked, another run may think that it was left behind.
+        with locked(self):
+            for left in folder.glob(f"{glob.escape(prefix)}*"):
+                with contextlib.suppress(OSError), _lock(left):
+                    shutil.rmtree(left, ignore_errors=True)
             try:
-                self._folder.mkdir(mode=0o700)
-                self._lock = _try_lock(self._folder)
-                if self._folder.is_dir():
-                    return self
-            except (BlockingIOError, FileNotFoundError) as error:
-                if attempt == 7:
-                    raise self._unwritable(error) from None
+                self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
             except OSError as error:
-                raise self._unwritable(error) from None
-        raise self._unwritable(OSError(0, "a folder that goes away"))
-
-    def _unwritable(self, error: OSError) -> ValueError:
-        return Refused(self._name, "be in a folder that can be written", error.strerror)
+                must = "be in a folder that can be written"
+                raise Refused(self._name, must, error.strerror) from None
+            self._at_work = contextlib.ExitStack()
+            with contextlib.suppress(OSError):
+                self._at_work.enter_context(_lock(self._folder))
+        return self
 
     def new(self, name: str) -> Path:
         """Make an empty file next to the target, readable only by its owner."""
         path = self._folder / name
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        path.touch(0o600, exist_ok=False)
         return path
 
     def rename(self, part: Path) -> None:
         """Replace the target by a part, with the permissions of the old target."""
         self._finish(part)
         part.replace(self.target)
-
-    def _finish(self, part: Path) -> None:
-        """Wait until a part is on the disk, so no name ever leads to half of it."""
-        handle = os.open(part, os.O_RDONLY)
-        try:
-            # Some file systems know no such thing.
-            with contextlib.suppress(OSError):
-                os.fsync(handle)
-        finally:
-            os.close(handle)
-        part.chmod(_mode(self.target))
 
     def place(self, part: Path) -> None:
         """Give a part a free name; ``FileExistsError`` if the name is in use by now."""
@@ -99,42 +80,38 @@ class Whole:
                 raise FileExistsError(str(self.target)) from None
             part.replace(self.target)
 
+    def _finish(self, part: Path) -> None:
+        """Wait until a part is on the disk, so no name ever leads to half of it."""
+        # Some file systems know no such thing.
+        with part.open("rb") as file, contextlib.suppress(OSError):
+            os.fsync(file.fileno())
+        mask = os.umask(0o077)
+        os.umask(mask)
+        # As the file that is replaced, or as any new file.
+        mode = 0o666 & ~mask
+        with contextlib.suppress(OSError):
+            mode = self.target.stat().st_mode & 0o777
+        part.chmod(mode)
+
     def __exit__(self, *_error: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._at_work.close()
 
 
 @contextlib.contextmanager
-def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
-    """Give a part to write to, which becomes the file ``path`` at the end, or not at all.
+def new(path: Path, name: str) -> Iterator[Path]:
+    """Give a part to write to, which becomes a new file at the end, or not at all.
 
-    A pipe or a device is written to as it is.
+    ``FileExistsError`` if there is a file of that name.
 
-    >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "out.txt"
-    >>> with written(target, "out") as part:
+    >>> with new(target, "out") as part:
     ...     _ = part.write_text("all of it")
     ...     target.exists()
     False
     >>> target.read_text()
     'all of it'
     """
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        yield target
-        return
-    if not Path(os.path.realpath(target)).parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
-    with Whole(target, name) as whole:
-        part = whole.new("file")
-        yield part
-        whole.rename(part)
-
-
-@contextlib.contextmanager
-def new(path: Path, name: str) -> Iterator[Path]:
-    """Do the same for a file that must not exist yet; ``FileExistsError`` if it does."""
     if path.exists() or path.is_symlink():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if not path.parent.is_dir():
@@ -145,15 +122,6 @@ def new(path: Path, name: str) -> Iterator[Path]:
         whole.place(part)
 
 
-def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or those that any new file would get."""
-    with contextlib.suppress(OSError):
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
 @contextlib.contextmanager
 def locked(*files: Whole) -> Iterator[None]:
     """Keep other runs from replacing files in the same folders, and wait for those that do."""
@@ -162,35 +130,23 @@ def locked(*files: Whole) -> Iterator[None]:
         for folder in sorted({file.target.parent for file in files}):
             # A folder that may be written and not read cannot be locked.
             with contextlib.suppress(OSError):
-                handle = _try_lock(folder, wait=True)
-                if handle is not None:
-                    stack.callback(os.close, handle)
+                stack.enter_context(_lock(folder, wait=True))
         yield
 
 
-def _try_lock(folder: Path, *, wait: bool = False) -> int | None:
-    """Get a lock that ends with this process; None if the system has no such locks."""
+@contextlib.contextmanager
+def _lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold a lock that ends with this process, if the system has such locks; or ``OSError``."""
     try:
         import fcntl
     except ImportError:
-        return None
+        yield
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _remove_unless_locked(folder: Path) -> None:
-    """Remove what a killed run left; keep what a run still works on."""
-    try:
-        handle = _try_lock(folder)
-    except OSError:
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    if handle is not None:
+        yield
+    finally:
         os.close(handle)
 
 

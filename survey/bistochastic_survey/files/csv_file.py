@@ -27,7 +27,7 @@ from pyarrow import csv as arrow_csv
 from bistochastic.errors import Refused
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
-from bistochastic_survey.files.formats import Sink, Source
+from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from bistochastic_survey.files.formats import Typed
+    from bistochastic_survey.files.tables import Typed
     from bistochastic_survey.table.arrow_cells import Cells
 
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.wording import shown, up
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENDING = ".certificate.json"
 # How much of a folder is looked at: names, and bytes of one certificate and of all.

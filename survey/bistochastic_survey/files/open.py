@@ -6,24 +6,23 @@ Parquet or Arrow file.
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
-from bistochastic_survey.files.formats import check_file, opened, said, whole
+from bistochastic_survey.files.formats import check_file, opened, whole
 from bistochastic_survey.files.protect import digest, kinds
+from bistochastic_survey.files.tables import said
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import embedded
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 # Fields of a file that was written here may have any number of lines.
 LINES = 1 << 31

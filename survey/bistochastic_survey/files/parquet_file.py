@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bistochastic_survey.files.formats import Sink, Source, said
+from bistochastic_survey.files.tables import Sink, Source, said
 from bistochastic_survey.table.arrow_cells import VIEWS, declared, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-    from pathlib import Path
 
 # Rows that are read together: fewer are slower per row, because threads wait more often.
 ROWS = 1 << 18

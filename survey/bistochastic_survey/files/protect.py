@@ -15,32 +15,29 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from bistochastic.errors import Refused
 from bistochastic_survey.files import formats
 from bistochastic_survey.files.atomic import Whole, locked, room
+from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
-from bistochastic_survey.files.formats import created, ending, opened, unspelled
+from bistochastic_survey.files.formats import created, ending, opened
+from bistochastic_survey.files.shuffle import Scatter
+from bistochastic_survey.files.tables import Sink, Source, Typed
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.batches import Stream, permuted
+from bistochastic_survey.release.certificate import Certificate
+from bistochastic_survey.release.columns import NumericValues
 from bistochastic_survey.release.embedded import notes
+from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.pipeline import abreast, ahead
 from bistochastic_survey.table.frames import opened as as_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
-
-    from bistochastic_survey.files.csv_dialect import Dialect
-    from bistochastic_survey.files.formats import Sink, Source, Typed
-    from bistochastic_survey.files.shuffle import Scatter
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.columns import NumericValues
-    from bistochastic_survey.release.options import Options
 
 
 def protect_file(
@@ -72,7 +69,7 @@ def protect_file(
         known.setdefault(unit, "text")
     table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
     try:
-        typed = unspelled()
+        typed: Typed = {}, lambda batch: batch
         if {*forms} != {".csv"}:
             leaving = options.layout(plan, list(table.schema.names))
             table.decide([name for name in leaving if name in table.schema.names])
@@ -165,8 +162,6 @@ def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, NumericValues]:
     """Read and permute the numeric columns, one after the other."""
-    from bistochastic_survey.release.batches import permuted
-
     numeric = {a.column: a for a in plan._numeric}
     if not numeric:
         return {}
@@ -195,14 +190,10 @@ def _write(
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
     """Protect all rows into all parts; a full disk raises an error of one sentence."""
-    from bistochastic_survey.release.batches import Stream
-
     placed = ".parquet" in files.forms.values()
     stream = Stream(plan, table.schema, options, numbers=numbers, places=placed)
     scatter: Scatter | None = None
     if options.shuffle:
-        from bistochastic_survey.files.shuffle import Scatter
-
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
         files.open(stream.schema)

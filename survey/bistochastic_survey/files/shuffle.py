@@ -8,16 +8,13 @@ readable only by their owner.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from bistochastic import uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 # Rows of a file, about: these are in memory at once.
 ROWS = 1 << 19

@@ -11,26 +11,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.files import child as apart
-from bistochastic_survey.files.formats import Sink, Source, opened
 from bistochastic_survey.files.parquet_file import ROWS, cast, plain
+from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.table.arrow_cells import is_string
 from bistochastic_survey.table.schemas import Column, columns_of
 from bistochastic_survey.wording import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-    from types import ModuleType
-
-    from bistochastic_survey.files.formats import Texts
+# Labels of columns, and of their values.
+Texts = tuple[Mapping[str, str], Mapping[str, Mapping[Any, str]]]
 
 READERS = {
     ".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat",
@@ -117,11 +116,6 @@ def _read(path: Path, name: str, kinds: Mapping[str, str]) -> pa.Table:
     if table is None or child.returncode:
         raise Refused(name, f"be a {form} file", "a broken one")
     return table
-
-
-def described_in(path: Path, name: str) -> list[Column]:
-    """List the columns of a file, with their labels."""
-    return opened(path, name).described()
 
 
 class StatisticalSink(Sink):

@@ -12,23 +12,19 @@ response, which is the most truthful matrix at its beta and at its epsilon.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import randomized_response
 from bistochastic.errors import Refused
 from bistochastic.measures import log2_up
 from bistochastic_survey import checks
+from bistochastic_survey.checks import Array
 from bistochastic_survey.wording import Shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.checks import Array
 
 # Steps of a total epsilon into which it is split first, how many times finer the next are, and how
 # often.

@@ -7,13 +7,14 @@ if they do the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import bistochastic as bs
 from bistochastic import Matrix, backend, build, structure
+from bistochastic.backend import Family
 from bistochastic.choose import by_suspicion, reach
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
@@ -21,20 +22,13 @@ from bistochastic_survey.plan.labels import Label, Labels, padded
 from bistochastic_survey.release.columns import Coded, Missing
 from bistochastic_survey.wording import Shown, about, down, prefix, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bistochastic.backend import Family
-
-    Given = Mapping[str, object]
-    Cells = tuple[tuple[Label | None, ...], ...]
-    Recodes = tuple[tuple[tuple[Label, Label | None], ...], ...]
-    # The fields of `Coded`, in their order.
-    Axes = tuple[Labels, ...]
-    Names = tuple[str, ...]
-    Held = tuple[
-        Names, Axes, Matrix | None, Missing, "Groups | None", Cells, bool, str | None, Recodes
-    ]
+Given = Mapping[str, object]
+Cells = tuple[tuple[Label | None, ...], ...]
+Recodes = tuple[tuple[tuple[Label, Label | None], ...], ...]
+# The fields of `Coded`, in their order.
+Axes = tuple[Labels, ...]
+Names = tuple[str, ...]
+Held = tuple[Names, Axes, Matrix | None, Missing, "Groups | None", Cells, bool, str | None, Recodes]
 
 MISSING = ("raise", "keep", "category")
 FAMILIES: tuple[str, ...] = get_args(backend.Family)

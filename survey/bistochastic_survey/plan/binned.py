@@ -14,7 +14,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.bins import Bins, clipped
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.release.columns import Coded, Missing, read_clipped
+from bistochastic_survey.release.columns import Coded, Missing, Places, read_clipped
 from bistochastic_survey.wording import about, row
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bistochastic.backend import Family
     from bistochastic_survey.plan.bins import Break
-    from bistochastic_survey.release.columns import Places
     from bistochastic_survey.table.frames import Codes, Mask, Table
 
 

@@ -8,23 +8,18 @@ schema. Integers are decimal strings, because a JSON number of 2^53 or more is n
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bistochastic import structure
+from bistochastic import Matrix, structure
 from bistochastic.errors import Refused
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.binned import Binned
-from bistochastic_survey.plan.labels import padded
+from bistochastic_survey.plan.labels import Labels, padded
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import about, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bistochastic import Matrix
-    from bistochastic_survey.plan.labels import Labels
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Coded
 
 PROTOCOL = 1
 _TYPES = {"text": "string", "integer": "integer", "boolean": "boolean"}

@@ -19,27 +19,29 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.files.formats import STATISTICAL
-from bistochastic_survey.plan.attributes import MISSING, Categorical, about, every, named, names
+from bistochastic_survey.files.formats import STATISTICAL, opened
+from bistochastic_survey.plan.attributes import (
+    MISSING,
+    Categorical,
+    Missing,
+    about,
+    every,
+    named,
+    names,
+)
 from bistochastic_survey.plan.labels import Labels, spelled_as
-from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
 from bistochastic_survey.wording import prefix, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
-    from typing import Literal
-
-    from bistochastic_survey.plan.attributes import Missing
-    from bistochastic_survey.plan.numeric import Attribute
 
 ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
@@ -312,9 +314,7 @@ def _read_codebook(path: str | Path) -> list[Column]:
     if file.suffix.lower() not in ENDINGS:
         raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
     if file.suffix.lower() in STATISTICAL:
-        from bistochastic_survey.files.statistical import described_in
-
-        return described_in(file, "codebook")
+        return opened(file, "codebook").described()
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

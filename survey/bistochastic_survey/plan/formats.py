@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
-from bistochastic_survey.json_fields import OLDER
-
-if TYPE_CHECKING:
-    from bistochastic_survey.json_fields import Fields
+from bistochastic_survey.json_fields import OLDER, Fields
 
 # The version of plans that is written.
 VERSION = 1

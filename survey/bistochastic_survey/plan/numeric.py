@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import bistochastic as bs
 from bistochastic import Matrix, structure
+from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.plan.bins import clipped
-from bistochastic_survey.release.columns import WholeColumn
-from bistochastic_survey.wording import about, down, shown
-
-if TYPE_CHECKING:
-    from bistochastic.backend import Family
-
-    Given = Mapping[str, object]
-
 from bistochastic_survey.plan.attributes import (
     FAMILIES,
     Categorical,
@@ -28,6 +20,11 @@ from bistochastic_survey.plan.attributes import (
     refuse_at_once,
     refuse_padding,
 )
+from bistochastic_survey.plan.bins import clipped
+from bistochastic_survey.release.columns import WholeColumn
+from bistochastic_survey.wording import about, down, shown
+
+Given = Mapping[str, object]
 
 
 @dataclass(frozen=True, init=False, repr=False)

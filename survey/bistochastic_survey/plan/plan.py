@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, overload
 
-from bistochastic import Key
+from bistochastic import Key, KeySource
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan import requirement as publisher
-from bistochastic_survey.plan.attributes import Categorical, Joint, every, named, names
+from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.wording import prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from datetime import date
     from os import PathLike
-    from typing import Protocol
 
     import pyarrow as pa
 
-    from bistochastic import KeySource
     from bistochastic_survey.analysis.collector import Collector
-    from bistochastic_survey.plan.attributes import Missing
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.file_labels import ColumnLabels, ValueLabels
     from bistochastic_survey.plan.preview import Preview

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
-from bistochastic_survey.json_fields import Here, parsed
+from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, make
 from bistochastic_survey.plan.binned import Binned
@@ -32,7 +32,6 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.bins import Break
     from bistochastic_survey.plan.labels import Label
     from bistochastic_survey.plan.plan import Plan

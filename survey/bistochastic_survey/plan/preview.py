@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bistochastic import build, measures
+from bistochastic import Matrix, build, measures
 from bistochastic_survey import checks
 from bistochastic_survey.plan import published
+from bistochastic_survey.plan.definitions import Bits, Measures, pooled, together
 from bistochastic_survey.plan.definitions import epsilon as total
-from bistochastic_survey.plan.definitions import pooled, together
+from bistochastic_survey.plan.numeric import Attribute
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import down, prefix, shown, table, up
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bistochastic import Matrix
-    from bistochastic_survey.plan.definitions import Bits, Measures
-    from bistochastic_survey.plan.numeric import Attribute
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Coded
 
 
 def published_unchanged(plan: Plan) -> list[str]:

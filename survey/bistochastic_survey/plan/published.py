@@ -12,29 +12,22 @@ Facts are about the plan and the options, never about values. Sentences are made
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bistochastic import identity, kron, structure
-from bistochastic_survey.plan.numeric import Numeric
+from bistochastic import Matrix, identity, kron, structure
+from bistochastic_survey.plan.labels import Label
+from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import cut, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic import Matrix
-    from bistochastic_survey.plan.labels import Label
-    from bistochastic_survey.plan.numeric import Attribute
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Coded
-
-    Codes = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 # Up to this size a matrix without a structure is looked at entry by entry.
 _DENSE = 1024

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
-from bistochastic_survey.json_fields import Here
+from bistochastic_survey.json_fields import Fields, Here
 from bistochastic_survey.plan import formats, plan_json
 from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import shown
@@ -21,7 +21,6 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bistochastic_survey.json_fields import Fields
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
 
