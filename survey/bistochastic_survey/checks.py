@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable, Reversible, Set
 from contextlib import suppress
 from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
+from bistochastic_survey.wording import shown
 
 Array = NDArray[np.float64]
 
@@ -90,6 +92,14 @@ def path(name: str, given: Any) -> str:
         if b"\0" not in os.fsencode(found):
             return str(found)
     raise Refused(name, must, "one with a character that file names cannot have")
+
+
+def html_path(name: str, given: Any) -> Path:
+    """Read the path of a page."""
+    found = Path(path(name, given))
+    if found.suffix.lower() not in (".html", ".htm"):
+        raise Refused(name, "end in .html", shown(found.suffix) if found.suffix else "no ending")
+    return found
 
 
 def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[Any]:

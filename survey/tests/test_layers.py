@@ -37,8 +37,6 @@ METHODS = {f"{cls}.{name}" for cls, names in HAND_OVER.items() for name in names
 TOGETHER = {
     "cli/analysis.py models": "a formula is read before the file is",
     "cli/audit.py audit": "the command ends with the findings in its own words",
-    "cli/audit.py report": "the path of the page is checked before the audit begins",
-    "cli/matrices.py report": "`inspect` draws a matrix as reports do",
 }
 _ARROW = "a table of lists needs no pyarrow"
 _LOOKED = "imported if somebody looks at the object"

@@ -11,6 +11,7 @@ import click
 from click import argument, option
 
 from bistochastic.errors import Refused
+from bistochastic_survey import checks
 from bistochastic_survey.cli.analysis import read_own
 from bistochastic_survey.cli.group import main, say, say_json
 from bistochastic_survey.cli.options import (
@@ -89,14 +90,13 @@ def audit(
     from bistochastic_survey.files.formats import check_file, whole
     from bistochastic_survey.files.protect import kinds
     from bistochastic_survey.plan import Release
-    from bistochastic_survey.report.document import validate_html_path
 
     for name, path in {"original": original, "release": release}.items():
         check_file(path, name)
     _check_order(original, release, plan)
     made, _ = read_own(release, plan, "release")
     if out is not None:
-        validate_html_path(out)
+        checks.html_path("path", out)
     key = None if key_file is None else read_key(key_file)
     with steps() as progress:
         progress("reading", 0.0)

@@ -16,7 +16,6 @@ from bistochastic_survey.cli.group import main, say, say_json
 from bistochastic_survey.cli.options import json_option
 from bistochastic_survey.cli.plans import is_plan, read_law
 from bistochastic_survey.cli.typed import from_words, is_file, read_table, value
-from bistochastic_survey.report import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,10 +108,25 @@ def inspect(
     if as_json:
         say_json({"matrix": json.loads(matrix.to_json()), "profile": profile.to_dict()})
         return
-    measured = ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic")
-    listed = [fact for fact in facts(matrix) if fact[0] not in measured]
-    width = max(len(name) for name, _ in listed)
-    for name, text in listed:
-        say(f"{name.ljust(width)}  {text}")
+    facts = {
+        "family": matrix.family, "size": matrix.size,
+        "status": "exact" if matrix.is_exact else "bound",
+        "parameters": _short(matrix.parameters), "requested": _short(matrix.requested),
+    }  # fmt: skip
+    for name, text in facts.items():
+        say(f"{name:10}  {text}")
     _, *rows = repr(profile).split("\n")
     say("\n" + "\n".join(rows))
+
+
+def _short(parameters: dict[str, object]) -> str:
+    """Write the parameters of a matrix in one line."""
+
+    def shortened(x: object) -> str:
+        if isinstance(x, list) and x and isinstance(x[0], list):
+            return f"{len(x)} x {len(x[0])} counts"
+        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], bs.Matrix):
+            return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
+        return str(x)
+
+    return ", ".join(f"{name}={shortened(x)}" for name, x in parameters.items()) or "nothing"

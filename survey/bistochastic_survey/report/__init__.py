@@ -1,5 +1,1 @@
-"""Matrices and plans as text and HTML. Never sees a record."""
-
-from bistochastic_survey.report.facts import facts, picture
-
-__all__ = ["facts", "picture"]
+"""What a page says about a plan or a release, without a record."""

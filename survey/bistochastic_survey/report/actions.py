@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DENSE = 4096
 
 
-def attribute_deed(attribute: Attribute) -> str:
+def describe(attribute: Attribute) -> str:
     """Say what happens to the columns of an attribute."""
     first, *rest = _numeric(attribute) if attribute.whole_column else _coded(attribute)
     for sentence in rest:
@@ -50,9 +50,9 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
     kron = structure.composition(law)
     if isinstance(kron, structure.Kron) and len(kron.parts) == len(attribute.columns):
         for column, factor in zip(attribute.columns, kron.parts, strict=True):
-            found += [f"`{shown(column)}`: {sentence}" for sentence in matrix_deeds(factor)]
+            found += [f"`{shown(column)}`: {sentence}" for sentence in describe_matrix(factor)]
     else:
-        found += matrix_deeds(law, attribute)
+        found += describe_matrix(law, attribute)
     if attribute.missing == "keep":
         found.append("A missing value stays missing: anyone can see who is missing.")
     elif attribute.missing == "category":
@@ -88,7 +88,7 @@ def weakest(attribute: Categorical | Joint) -> Matrix:
     return max(attribute.matrices, key=lambda matrix: (matrix.epsilon, -matrix.beta))
 
 
-def matrix_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -> list[str]:
+def describe_matrix(matrix: Matrix, attribute: Categorical | Joint | None = None) -> list[str]:
     """Say what a matrix does to a true value, by its structure."""
     n = matrix.size
     if n == 1:

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bistochastic import measures
+from bistochastic_survey.pages.pictures import LARGEST, heat
 from bistochastic_survey.plan import preview
 from bistochastic_survey.plan.published import certain
-from bistochastic_survey.report.actions import truthful, weakest
-from bistochastic_survey.report.html import Markup, element, heat, table
-from bistochastic_survey.report.html.pictures import LARGEST
+from bistochastic_survey.report.actions import describe, truthful, weakest
 from bistochastic_survey.report.precision import Precision, precision
-from bistochastic_survey.report.sentences import becomes, categories, category, names, said
+from bistochastic_survey.report.sentences import becomes, categories, category, names
 from bistochastic_survey.report.suspicion import STATED, even_odds, odds
 from bistochastic_survey.wording import down, shown, up
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic import Matrix
+    from bistochastic_survey.pages.pictures import Heat
     from bistochastic_survey.plan.attributes import Categorical, Joint
     from bistochastic_survey.plan.definitions import Measures
     from bistochastic_survey.plan.numeric import Attribute
@@ -102,19 +102,26 @@ class Column:
         beta, name = min(found, key=lambda each: each[0], default=(0.0, ""))
         return family, f"{down(beta, 4)} ({name})" if found else "–"
 
-    def even(self) -> str | None:
+    @property
+    def action(self) -> list[str]:
+        """Say what happens to it."""
+        return [describe(self.attribute)]
+
+    @property
+    def even(self) -> list[str]:
         """Say what holds if all other categories seem equally likely, if that is less."""
         if self.law is None or self.is_open or self.law.size < 3:
-            return None
+            return []
         each = [even_odds(matrix) for matrix in self.coded.matrices]
         if None in each:
-            return None
+            return []
         told = becomes(max(part for part in each if part is not None), TABLED)
         if told == becomes(self.odds, TABLED):
-            return None
-        return ("these limits are for the worst case. If all other categories seem equally likely, "
-                f"1% becomes at most {told[0]}, and 10% at most {told[1]}")  # fmt: skip
+            return []
+        return ["these limits are for the worst case. If all other categories seem equally likely, "
+                f"1% becomes at most {told[0]}, and 10% at most {told[1]}"]  # fmt: skip
 
+    @property
     def reasons(self) -> list[str]:
         """Say what a reader can become certain of, one sentence per reason."""
         if self.is_open:
@@ -153,19 +160,16 @@ class Column:
             return f"{told}. At least {left:,} categories remain possible after any reported value"
         return told + ". After some reported values only one category is possible" * exact
 
-    def groups(self) -> Markup | None:
-        """Tabulate the matrices, if there is one per group."""
-        if self.attribute.groups is None:
-            return None
-        strata = self.attribute.groups
-        header = [shown(strata.column), "Family", "1% becomes", "10% becomes", "Beta", "Epsilon"]
-        rows = [
-            [element("code", shown(value)), _spoken(matrix.family),
-             *becomes(odds(matrix), TABLED), down(matrix.beta, 4), epsilon(matrix.epsilon)]
-            for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
+    @property
+    def by_group(self) -> list[list[str]]:
+        """Tabulate the matrices, one per group."""
+        groups = self.coded.groups
+        assert groups is not None
+        return [
+            [f"`{shown(value)}`", _spoken(matrix.family), *becomes(odds(matrix), TABLED),
+             down(matrix.beta, 4), epsilon(matrix.epsilon)]
+            for value, matrix in zip(groups.labels.values, groups.matrices, strict=True)
         ]  # fmt: skip
-        caption = f"{self.plain}: a matrix per group of {shown(strata.column)}"
-        return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:
         """Compute how well proportions are estimated, under the matrix that leaves least.
@@ -181,15 +185,16 @@ class Column:
         noted = next((one for one in each if one.note), None)
         return noted or max(each, key=lambda one: one.error or 0.0)
 
-    def estimable(self) -> str:
+    @property
+    def estimable(self) -> list[str]:
         """Say what can be estimated from a column of numbers."""
         assert self.attribute.whole_column
         if self.is_open:
-            return "everything: it is published unchanged"
+            return ["everything: it is published unchanged"]
         if self.attribute.how == "average":
-            return "the mean is exact. The spread is too small, because a class has one value"
-        return ("mean, quantiles and everything else about this column only are exact. Its "
-                "correlations with other columns are weakened")  # fmt: skip
+            return ["the mean is exact. The spread is too small, because a class has one value"]
+        return ["mean, quantiles and everything else about this column only are exact. Its "
+                "correlations with other columns are weakened"]  # fmt: skip
 
 
 def epsilon(x: float) -> str:
@@ -197,7 +202,7 @@ def epsilon(x: float) -> str:
     return "infinite" if math.isinf(x) else up(x, 4)
 
 
-def pictures(columns: Sequence[Column]) -> list[Markup]:
+def pictures(columns: Sequence[Column]) -> list[Heat]:
     """Draw each matrix of some columns once, unless it is too large."""
     found: dict[Matrix, list[Column]] = {}
     for column in columns:
@@ -206,7 +211,7 @@ def pictures(columns: Sequence[Column]) -> list[Markup]:
     return [_picture(*each) for each in found.items() if 2 <= each[0].size <= LARGEST]
 
 
-def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
+def _picture(matrix: Matrix, columns: list[Column]) -> Heat:
     first, *others = columns
     same = [
         f"{each.name}{each.group(matrix)} ("
@@ -217,21 +222,23 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Markup:
     caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
     title = f"Probability of each reported value of {first.plain}"
     rows = matrix.to_dense().tolist()
-    return heat(rows, categories(first.coded, LARGEST), title=title, caption=said(caption))
+    return heat(rows, categories(first.coded, LARGEST), title=title, caption=caption)
 
 
-def by_column(told: Iterable[tuple[Column, str]]) -> list[str]:
-    """Write each sentence once, after the names of all its columns."""
-    return preview.grouped((column.attribute.columns, text) for column, text in told)
+def grouped(columns: Iterable[Column], what: str) -> list[str]:
+    """Write each sentence of columns once, after the names of all of them."""
+    return preview.grouped(
+        (c.attribute.columns, text) for c in columns for text in getattr(c, what)
+    )
 
 
-def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:
+def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[str]]:
     """Merge rows that say the same of several columns, and put the columns first."""
     found: dict[tuple[str, ...], list[str]] = {}
     for column, row in rows:
         together = " together" * (len(column.attribute.columns) > 1)
         found.setdefault(row, []).append(column.name + together)
-    return [[said(", ".join(columns)), *map(said, row)] for row, columns in found.items()]
+    return [[", ".join(columns), *row] for row, columns in found.items()]
 
 
 # Families whose names are not words once the underscores are gone.

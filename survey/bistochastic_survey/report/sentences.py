@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bistochastic_survey.report.html import Markup, element, join
 from bistochastic_survey.report.suspicion import STATED, after, percent
 from bistochastic_survey.wording import shown, up
 
@@ -17,31 +16,6 @@ if TYPE_CHECKING:
 
 # The longest name in a sentence; declared categories may be whole paragraphs.
 _LONGEST = 60
-
-
-def said(sentence: str) -> Markup:
-    """Turn a sentence into markup: names in backticks, and what is strong between stars.
-
-    >>> said("column `a<b**`: **not met**")
-    'column <code>a&lt;b**</code>: <strong>not met</strong>'
-    """
-    parts = sentence.split("`")
-    return join(element("code", part) if i % 2 else _strong(part) for i, part in enumerate(parts))
-
-
-def _strong(text: str) -> list[object]:
-    return [element("strong", x) if i % 2 else x for i, x in enumerate(text.split("**"))]
-
-
-def listed(sentences: Sequence[str]) -> Markup | None:
-    """List sentences, each with its first letter large and a full stop; ``None`` without any."""
-    whole = [f"{each[:1].upper()}{each[1:]}{'.' * (each[-1:] not in '.:')}" for each in sentences]
-    return element("ul", [element("li", said(each)) for each in whole]) if whole else None
-
-
-def paragraph(sentence: str, when: object = True) -> Markup | None:
-    """Set a sentence as a paragraph; ``None`` unless ``when`` holds."""
-    return element("p", said(sentence)) if when else None
 
 
 def names(columns: Sequence[str]) -> str:

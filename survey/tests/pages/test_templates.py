@@ -111,7 +111,7 @@ def test_no_template_and_no_file_trusts_text() -> None:
     templates = sorted(FOLDER.rglob("*.j2"))
     assert {"elements.html.j2", "page.html.j2"} < {each.name for each in templates}
     assert {each.parent.name for each in templates} == {"pages"}
-    for file in [*templates, *(FOLDER / "pages").glob("*.py")]:
+    for file in [*templates, *FOLDER.rglob("*.py")]:
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"\|\s*safe\b|\bMarkup\(|autoescape (false|true)|\bstyle=", text), file
     for file in templates:

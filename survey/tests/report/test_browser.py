@@ -147,6 +147,19 @@ def test_axe_finds_nothing(
     assert driver.execute_script(right) <= width
 
 
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [1100, 800, 390])
+def test_the_table_of_errors_is_read_without_scrolling(
+    driver: Any, pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    open_page(driver, pages[name], width, scheme)
+    each = "[...document.querySelectorAll('#accuracy .bs-wide')]"
+    cut = driver.execute_script(f"return {each}.filter(e => e.scrollWidth > e.clientWidth).length")
+    assert driver.execute_script(f"return {each}.length") >= 2
+    assert cut == 0
+
+
 def _axe(driver: Any) -> None:
     spec = importlib.util.find_spec("axe_core_python")
     assert spec is not None
