@@ -1,5 +1,5 @@
 //! Families that the library does not know, added by the steps of CONTRIBUTING ("Add a family") with nothing
-//! but the public trait: a name, a size, parameters and a structure. They are drawn from, measured, solved,
+//! but the public trait: a name, a size, parameters and a structure. They are drawn from, measured,
 //! surveyed and decomposed as those of the library are, without another line.
 
 // Memory of its own, not a caller's.
@@ -12,7 +12,6 @@ use bistochastic::draw::alias::More;
 use bistochastic::law::parameters::{Parameters, Value};
 use bistochastic::law::same;
 use bistochastic::law::{self, Family, Matrix, Structure};
-use bistochastic::operator::{self, Way};
 use bistochastic::system::progress::Progress;
 
 /// A family of any structure in four lines.
@@ -141,7 +140,6 @@ fn answers(m: &Matrix) -> Vec<String> {
             "{:?}",
             m.survey(&[1.0, 2.0, 3.5, f64::INFINITY], false).unwrap()
         ),
-        format!("{:?}", m.least_and_rank()),
     ];
     let mut words = Mixed(2024);
     for u in 0..n as u64 {
@@ -152,21 +150,6 @@ fn answers(m: &Matrix) -> Vec<String> {
             .map(|_| m.sampler().respond(u, &mut words))
             .collect();
         all.push(format!("{row:?} {entries:?} {drawn:?}"));
-    }
-    if let Some(map) = m.operator() {
-        let x: Vec<f64> = (0..n).map(|i| ((i * 7 + 3) % 11) as f64 - 4.0).collect();
-        for (way, inverse) in [
-            (Way::Forth, false),
-            (Way::Back, false),
-            (Way::Forth, true),
-            (Way::Back, true),
-        ] {
-            let mut through = vec![f64::NAN; n];
-            if !(inverse && map.is_singular()) {
-                operator::run(map, way, inverse, n, &x, &mut through);
-            }
-            all.push(format!("{through:?}"));
-        }
     }
     if matches!(m.structure(), Structure::Kron(_)) {
         // Permuted axis by axis only if the family hands in its factors.
@@ -206,7 +189,6 @@ fn a_billion_codes_are_no_more_work() {
     let m = warner(size, 1, 2);
     assert!(m.beta() > 0.5 && m.epsilon() > 20.0 && m.is_exact());
     assert!(m.survey(&[2.0], false).is_some());
-    assert_eq!(m.least_and_rank().unwrap().1, size);
     let found = closed::decompose(&m, &options(Some(3))).unwrap().unwrap();
     assert_eq!((found.terms(), found.complete), (Some(3), false));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic import linear
 from cases import of_every_family
 
 RNG = np.random.default_rng(20)
@@ -149,6 +151,41 @@ def test_composites_are_never_made_dense() -> None:
     assert np.abs(mixed.solve(mixed.apply(x)) - x).max() < 1e-11
     blend = bs.mix([bs.geometric(n, temperature=1), bs.identity(n)], weights=[0.5, 0.5])
     assert np.abs(blend.solve(blend.apply(x)) - x).max() < 1e-12
+
+
+def nested() -> list[bs.Matrix]:
+    """Composites of composites, with axes of every kind: a table, a map, neither."""
+    rr = functools.partial(bs.randomized_response, keep=0.6)
+    law = 1 + np.arange(131) ** 2 % 7
+    # A circulant that only its entries show: no structure of its own.
+    bare, small = (bs.dense(law[:n][np.subtract.outer(np.arange(n), np.arange(n)) % n])
+                   for n in (131, 5))  # fmt: skip
+    circle, swap = bs.circulant([5, 2, 1]), bs.permutation([1, 2, 0])
+    ordinal, steps = bs.geometric(20, temperature=0.7), bs.tridiagonal([0.1, 0.2, 0.05])
+    product = small @ rr(5)
+    mixed = bs.mix([product, small], weights=[0.5, 0.5])
+    return [
+        product @ small,
+        bs.mix([bs.uniform(5), small], weights=[0.5, 0.5]),
+        bs.kron(rr(3), bare),
+        bs.kron(bare, mixed, rr(2)),
+        bs.kron(rr(2), rr(3), rr(2)),
+        bs.kron(circle, swap, rr(5)),
+        bs.kron(ordinal, rr(2), rr(2)),
+        bs.kron(rr(3), ordinal),
+        bs.kron(steps, bs.identity(4), circle, bs.identity(70)),
+        bs.kron(bs.kron(rr(2), circle), bs.kron(swap, steps)),
+    ]
+
+
+@pytest.mark.parametrize("m", nested(), ids=repr)
+@pytest.mark.parametrize("back", [False, True])
+def test_composites_of_composites_give_what_the_entries_give(m: bs.Matrix, back: bool) -> None:
+    rows = RNG.integers(-4, 7, (2, m.size)).astype(float)
+    dense = m.to_dense()
+    got = linear.forth(m, rows, back=back)
+    assert np.abs(got - rows @ (dense.T if back else dense)).max() < 1e-11
+    assert np.abs(m.solve(got.T, back=back).T - rows).max() < 1e-12 * m.condition
 
 
 @pytest.mark.parametrize("shape", [(40_000, 3), (3, 40_000), (2, 20_000, 5), (90, 70, 30)])

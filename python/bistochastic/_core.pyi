@@ -1,5 +1,5 @@
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self, TypeVar, final, overload
 
@@ -13,14 +13,13 @@ from bistochastic.matrix import Matrix
 _Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
 
 __all__ = [
-    "Equations",
     "Key",
     "Law",
     "SpelledIds",
     "Tally",
     "Terms",
     "Texts",
-    "Walk",
+    "Tridiagonal",
     "anatomy",
     "arrays",
     "as_code",
@@ -28,7 +27,6 @@ __all__ = [
     "as_path",
     "as_real",
     "as_whole",
-    "basis",
     "build",
     "class_means",
     "classes_of",
@@ -48,12 +46,8 @@ __all__ = [
     "identity_of",
     "is_certain",
     "joined_ids",
-    "keep_condition",
-    "known_condition",
     "metric_epsilon",
-    "not_finite",
-    "operate",
-    "operate_vector",
+    "notes",
     "origins",
     "parts_in",
     "permute_into",
@@ -67,14 +61,11 @@ __all__ = [
     "plan_unit_key",
     "register",
     "require_memory",
-    "rest_of_uniform",
     "restore",
     "restore_parts",
     "short_row",
     "shuffle_ties",
-    "spectrum",
     "spelled_ids",
-    "structure_is_singular",
     "survey",
     "swap_of",
     "targets_of",
@@ -214,6 +205,15 @@ def decompose_all(
     options: tuple[float, int | None, int],
     progress: Callable[[float], object] | None,
 ) -> list[Decomposition]: ...
+
+@final
+class Tridiagonal:
+    def __new__(cls, diagonal: NDArray[np.float64], beside: NDArray[np.float64]) -> Self: ...
+    def run(self, rows: NDArray[np.float64], inverse: bool) -> NDArray[np.float64]: ...
+    def within(self, numbers: Sequence[float]) -> list[int]: ...
+    @property
+    def is_dominant(self) -> bool: ...
+
 def register(**things: Any) -> None: ...
 def build(family: str, parameters: dict[str, Any]) -> Matrix: ...
 def restore(family: str, parameters: dict[str, Any], requested: dict[str, Any]) -> Matrix: ...
@@ -249,43 +249,7 @@ def shuffle_ties(
     key: Key | None,
     stream: str | None,
 ) -> NDArray[np.int64]: ...
-def operate(
-    matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool
-) -> NDArray[np.float64] | None: ...
-def operate_vector(matrix: Law, given: object, inverse: bool) -> NDArray[np.float64] | None: ...
-
-@final
-class Walk:
-    def __new__(cls, matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool) -> Self: ...
-    @property
-    def asked(self) -> list[Matrix]: ...
-    def resume(self) -> tuple[Matrix, NDArray[np.float64]] | None: ...
-    def put(self, rows: NDArray[np.float64]) -> None: ...
-    def rows(self) -> NDArray[np.float64]: ...
-
-@final
-class Equations:
-    def __new__(cls, matrix: Law) -> Self: ...
-    @property
-    def dense(self) -> list[Matrix]: ...
-    def solve(
-        self,
-        tables: list[NDArray[np.float64]],
-        weights: NDArray[np.float64],
-        root: NDArray[np.float64],
-        z: NDArray[np.float64],
-        right: NDArray[np.float64],
-        within: float,
-        turns: int,
-    ) -> tuple[NDArray[np.float64], int]: ...
-
-def rest_of_uniform(matrix: Law) -> tuple[float, Matrix] | None: ...
-def not_finite(rows: NDArray[np.float64]) -> int | None: ...
-def spectrum(matrix: Law) -> tuple[float, int] | None: ...
-def structure_is_singular(matrix: Law) -> bool | None: ...
-def basis(matrix: Law) -> str | None: ...
-def known_condition(matrix: Law) -> float | None: ...
-def keep_condition(matrix: Law, condition: float) -> None: ...
+def notes(matrix: Law) -> dict[str, Any]: ...
 def column(matrix: Law, v: int) -> NDArray[np.float64]: ...
 def survey(matrix: Law, gammas: list[float], full: bool) -> dict[str, Any] | None: ...
 def metric_epsilon(dense: NDArray[np.float64], cost: NDArray[np.float64]) -> float: ...
@@ -307,7 +271,7 @@ def anatomy(
 def short_row(matrix: Law, u: int) -> list[Fraction] | None: ...
 def composition_of(matrix: Law) -> tuple[str, list[float], list[Matrix]] | None: ...
 def classes_of(matrix: Law) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
-def two_values_of(matrix: Law) -> tuple[float, float] | None: ...
+def two_values_of(matrix: Law) -> tuple[float, float, float] | None: ...
 def is_certain(matrix: Law) -> bool: ...
 def targets_of(matrix: Law) -> NDArray[np.int64] | None: ...
 def vector_of(matrix: Law, kind: str) -> tuple[NDArray[np.int64], int] | None: ...

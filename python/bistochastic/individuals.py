@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bistochastic import _core, arguments, linear, structure
+from bistochastic import _core, arguments, linear, operators, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down
@@ -138,9 +138,8 @@ def _refuse_invertible(matrix: Matrix) -> None:
 
 
 def _rank(matrix: Matrix) -> int | None:
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None:
-        return spectrum[1]
+    if (own := operators.operator(matrix)) is not None:
+        return own.rank
     made = composition(matrix)
     if isinstance(made, Kron):
         ranks = [_rank(factor) for factor in wide_factors(made)]

@@ -1,8 +1,4 @@
-"""``P.T @ x`` and its inverse: checks, and dense matrices through LAPACK.
-
-The core handles structured families and composites. Only matrices without a structure are left
-here.
-"""
+"""``P.T @ x`` and its inverse: checks, conditions, and dense matrices through LAPACK."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
+from bistochastic.operators import Through, basis, operator, rest_of_uniform
 from bistochastic.progress import interruptible
 from bistochastic.structure import (
     Kron,
@@ -59,25 +56,21 @@ def _by_rows(
     # Aligned, too: an array may be a view of any bytes.
     if not (rows.flags.c_contiguous and rows.flags.aligned):
         rows = np.require(rows, requirements=["C", "A"])
-    at = _core.not_finite(rows)
-    if at is not None:
-        raise Refused(name, must, f"a number that is not finite at position {at % r}")
+    if not (finite := np.isfinite(rows)).all():
+        at = int(finite.argmin()) % r
+        raise Refused(name, must, f"a number that is not finite at position {at}")
     found = operate(matrix, rows)
     return found[0] if array.ndim == 1 else found.T
 
 
 def apply(matrix: Matrix, x: object) -> Array:
     """Compute ``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
-    done = _core.operate_vector(matrix, x, False)
-    return _by_rows("x", matrix, x, forth) if done is None else done
+    return _by_rows("x", matrix, x, forth)
 
 
 def solve(matrix: Matrix, y: object, *, back: bool = False) -> Array:
     """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
-    if back:
-        return _by_rows("y", matrix, y, partial(_solve, back=True))
-    done = _core.operate_vector(matrix, y, True)
-    return _by_rows("y", matrix, y, _solve) if done is None else done
+    return _by_rows("y", matrix, y, partial(_solve, back=back))
 
 
 def solve_back(matrix: Matrix, rows: Array) -> Array:
@@ -90,15 +83,10 @@ def solve_back(matrix: Matrix, rows: Array) -> Array:
 
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     """Multiply checked, contiguous rows by ``P``, or with ``back`` by its transpose."""
-    done = _core.operate(matrix, rows, False, back)
-    if done is not None:
-        return done
-    walk = _core.Walk(matrix, rows, False, back)
-    while (left := walk.resume()) is not None:
-        part, some = left
-        dense = part.to_dense()
-        walk.put(some @ (dense.T if back else dense))
-    return walk.rows()
+    own = operator(matrix)
+    # A sum may pass the largest double; what is infinite says so.
+    with np.errstate(all="ignore"):
+        return (Through(matrix) if own is None else own).apply(rows, back)
 
 
 def from_truths(matrix: Matrix, rows: Array) -> Array:
@@ -116,29 +104,29 @@ def to_truths(matrix: Matrix, rows: Array) -> Array:
 
 
 def _solve(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
-    singular = _core.structure_is_singular(matrix)
-    if singular:
+    own = operator(matrix)
+    if own is None:
+        return _undone(Through(matrix, _by_lapack), rows, back=back)
+    if own.is_singular:
         raise singular_error("solve", matrix)
-    if singular is not None:
-        done = _core.operate(matrix, rows, True, back)
-        if done is not None:
-            return done
-    walk = _core.Walk(matrix, rows, True, back)
-    return _undone(walk, walk.asked, back=back)
+    with np.errstate(all="ignore"):
+        return own.solve(rows, back)
 
 
-def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
-    """Multiply rows by the inverse, using LAPACK for matrices without a structure."""
-    for part in asked:
+def _undone(through: Through, rows: Array, *, back: bool) -> Array:
+    for part in through.asked:
         if is_singular(part):
             raise singular_error("solve", part)
-    while (left := walk.resume()) is not None:
-        part, some = left
-        found, most = _probed(part, some, back=back)
-        if most > MOST and condition(part) > MOST:
-            raise singular_error("solve", part)
-        walk.put(found)
-    return walk.rows()
+    with np.errstate(all="ignore"):
+        return through.apply(rows, back)
+
+
+def _by_lapack(matrix: Matrix, rows: Array, back: bool) -> Array:
+    """Multiply rows by the inverse of a matrix without a structure."""
+    found, most = _probed(matrix, rows, back=back)
+    if most > MOST and condition(matrix) > MOST:
+        raise singular_error("solve", matrix)
+    return found
 
 
 def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
@@ -183,8 +171,10 @@ def by_iteration(matrix: Matrix) -> float:
     r = matrix.size
     x = np.random.default_rng(r).choice([-1.0, 1.0], (1, r)) / math.sqrt(r)
     grown = 1.0
+    through, own = Through(matrix, _by_lapack), _core.identity_of(matrix)
+    through.asked = [part for part in through.asked if _core.identity_of(part) != own]
     for _ in range(30):
-        x = _undo(matrix, _undo(matrix, x, back=False), back=True)
+        x = _undone(through, _undone(through, x, back=False), back=True)
         length = float(np.linalg.norm(x))
         if not math.isfinite(length):
             return math.inf
@@ -193,36 +183,32 @@ def by_iteration(matrix: Matrix) -> float:
     return grown
 
 
-def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
-    """Multiply rows by the inverse of a product, factor by factor."""
-    walk = _core.Walk(product, rows, True, back)
-    own = _core.identity_of(product)
-    asked = [part for part in walk.asked if _core.identity_of(part) != own]
-    return _undone(walk, asked, back=back)
-
-
 def condition(matrix: Matrix) -> float:
     """Compute the condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
     return by_parts(matrix, _kept_condition)
 
 
 def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
-    known = _core.known_condition(matrix)
-    if known is None:
-        known = _condition(matrix, found)
-        _core.keep_condition(matrix, known)
+    notes = _core.notes(matrix)
+    if "condition" not in notes:
+        keep_condition(matrix, _condition(matrix, found))
+    known: float = notes["condition"]
     return known
+
+
+def keep_condition(matrix: Matrix, found: float) -> None:
+    """Keep a condition with the matrix, for the next who asks."""
+    _core.notes(matrix)["condition"] = found
 
 
 def _by_structure(matrix: Matrix, found: Callable[[Matrix], float]) -> float | None:
     """Compute the condition from the spectrum or from ``found`` of the parts, if it follows."""
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None:
-        return inverse(spectrum[0])
+    if (own := operator(matrix)) is not None:
+        return inverse(own.least)
     match composition(matrix):
         case Kron() as kron:
             return math.prod(found(factor) for factor in wide_factors(kron))
-        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
+        case Mixture() if (rest := rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
             return found(rest[1]) / rest[0]
     return None
@@ -245,15 +231,14 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
 
 def is_singular(matrix: Matrix) -> bool:
     """Whether a matrix is singular or almost; see :attr:`bistochastic.Matrix.is_singular`."""
-    known = _core.structure_is_singular(matrix)
-    if known is not None:
-        return known
+    if (own := operator(matrix)) is not None:
+        return own.is_singular
     return by_parts(matrix, _at_most) > MOST and condition(matrix) > MOST
 
 
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     """Bound the condition without singular values; infinite if in doubt."""
-    known = _core.known_condition(matrix)
+    known = _core.notes(matrix).get("condition")
     known = _by_structure(matrix, found) if known is None else known
     if known is not None:
         return known
@@ -307,9 +292,8 @@ def _what_it_tells(matrix: Matrix) -> str:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:
             return f"of rank {rank}, that separates only this many combinations of {r} categories"
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None and spectrum[1] < r:
+    if (own := operator(matrix)) is not None and own.rank < r:
         left = {"cyclic": "Fourier components", "cosine": "cosine components"}
-        what = left.get(_core.basis(matrix) or "", "combinations")
-        return f"of rank {spectrum[1]} in doubles, that separates only this many {what} of {r}"
+        what = left.get(basis(matrix) or "", "combinations")
+        return f"of rank {own.rank} in doubles, that separates only this many {what} of {r}"
     return "that reveals some combinations of categories too faintly for doubles"

@@ -48,7 +48,8 @@ def two_valued(matrix: Matrix) -> tuple[float, float] | None:
     >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
     (0.5, 0.25)
     """
-    return _core.two_values_of(matrix)
+    found = _core.two_values_of(matrix)
+    return None if found is None else found[:2]
 
 
 def is_certain(matrix: Matrix) -> bool:
@@ -407,4 +408,7 @@ def shift_invariant(matrix: Matrix) -> bool:
     >>> bs.structure.shift_invariant(bs.circulant([2, 1, 1]) @ bs.uniform(3))
     True
     """
-    return _core.basis(matrix) in ("flat", "cyclic")
+    if _core.two_values_of(matrix) is not None or first_row(matrix) is not None:
+        return True
+    made = composition(matrix)
+    return isinstance(made, Mixture | Product) and all(map(shift_invariant, made.parts))

@@ -34,18 +34,17 @@ struct Reported {
     total: Kept<Option<u128>>,
     is_exact: Kept<bool>,
     hash: Kept<u64>,
-    condition: Kept<f64>,
     digest: Kept<[u8; 32]>,
     structure: Kept<Structure>,
     shelves: [Kept<Thing>; Shelf::COUNT],
 }
 
-/// Places for what layers above find out about a matrix, so that no law has to know what a linear map or a
-/// table to draw from is.
+/// Places for what layers above find out about a matrix, so that no law has to know what a table
+/// to draw from is.
 #[derive(Debug, Clone, Copy)]
 pub enum Shelf {
-    /// The linear map.
-    Linear,
+    /// What Python keeps: the linear map.
+    Notes,
     /// Tables to draw from.
     Sampler,
 }
@@ -158,11 +157,6 @@ impl Matrix {
     /// [`Family::is_exact`], likewise.
     pub fn is_exact(&self) -> bool {
         once(&self.reported.is_exact, || self.family.is_exact())
-    }
-
-    /// A condition that was found elsewhere, kept for the next who asks.
-    pub fn condition(&self) -> &Kept<f64> {
-        &self.reported.condition
     }
 
     /// Epsilon, as reported.

@@ -6,3 +6,4 @@ pub mod dd;
 pub mod entropy;
 pub mod lattice;
 pub mod logarithms;
+pub mod tridiagonal;

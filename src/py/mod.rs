@@ -25,11 +25,11 @@ mod count;
 mod ids;
 mod key;
 mod law;
+mod linear;
 mod matrix;
 mod memory;
 mod microaggregate;
 mod numeric;
-mod operator;
 mod package;
 mod plan;
 mod randomize;
@@ -70,14 +70,11 @@ mod _core {
         ids::{hold_ids, joined_ids},
         key::Key,
         law::Matrix,
+        linear::{Tridiagonal, column, notes},
         matrix::{build, families, identity_of, parts_in, short_row},
         memory::require_memory,
         microaggregate::{anatomy, class_means, group},
         numeric::{origins, permute_into, shuffle_ties},
-        operator::{
-            Equations, Walk, basis, column, keep_condition, known_condition, not_finite, operate,
-            operate_vector, rest_of_uniform, spectrum, structure_is_singular,
-        },
         package::register,
         plan::{
             Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key,

@@ -61,11 +61,20 @@ pub fn classes_of<'py>(
     Ok(found.map(|(sizes, many)| (sizes.into_pyarray(py), many.into_pyarray(py))))
 }
 
-/// The entry on the diagonal and the one elsewhere, as the nearest doubles.
+/// The entry on the diagonal and the one elsewhere, as the nearest doubles, and their difference: the eigenvalue of all
+/// that sums to 0.
 #[pyfunction]
-pub fn two_values_of(matrix: &Matrix) -> PyResult<Option<(f64, f64)>> {
+pub fn two_values_of(matrix: &Matrix) -> PyResult<Option<(f64, f64, f64)>> {
     let found = of(matrix)?.two_valued(matrix.inner().family.size());
-    Ok(found.map(|law| (nearest(law.diag, law.total), nearest(law.off, law.total))))
+    Ok(found.map(|law| {
+        let apart = law.diag as i128 - law.off as i128;
+        let entry = |count| nearest(count, law.total);
+        (
+            entry(law.diag),
+            entry(law.off),
+            apart as f64 / law.total as f64,
+        )
+    }))
 }
 
 /// Whether every code has one report.

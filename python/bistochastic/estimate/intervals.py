@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import _core, linear
+from bistochastic import linear, operators
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
 from bistochastic.matrix import Matrix
@@ -34,7 +34,7 @@ def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
     """Give rows of G, one block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
     # LAPACK would factorise a matrix without a structure again for every block.
-    bare = _core.structure_is_singular(matrix) is None
+    bare = operators.operator(matrix) is None
     dense = bare and not isinstance(composition(matrix), Kron | Product)
     step = r if dense else max(1, _HELD // r)
     for start in range(0, r, step):
@@ -87,7 +87,7 @@ def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]
 def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     """Compute ``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
-    match _core.basis(matrix):
+    match operators.basis(matrix):
         case "flat" if r > 1:
             # ``a I + q J`` has the inverse ``(I - q J) / a``: two different entries a row.
             own, other = _first_column(matrix)[:2] ** 2

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -10,10 +10,12 @@ from typing import Self
 
 import numpy as np
 
-from bistochastic import _core, linear
+from bistochastic import linear
 from bistochastic.arguments import Array, positive
+from bistochastic.cached import cached
 from bistochastic.errors import Refused
 from bistochastic.matrix import Matrix
+from bistochastic.operators import Through, operator
 from bistochastic.progress import Progress, asked, interruptible, watched
 from bistochastic.structure import Kron, composition, true_codes, two_valued, wide_factors
 
@@ -26,6 +28,8 @@ _DENSE, _QUICK = 2048, 512
 _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
 # Steps of expectation maximization before Newton's, and of conjugate gradients in each of those.
 _WARM, _TURNS = 20, 4000
+# The diagonal of those equations is between 0 and 1; this stands for it.
+_DIAGONAL = 0.3
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class _Search:
     def __init__(self, matrix: Matrix, reports: Array, patience: Patience) -> None:
         self.matrix, self.size = matrix, matrix.size - matrix.padding
         self.true = true_codes(matrix)
-        quick = _core.structure_is_singular(matrix) is not None
+        quick = operator(matrix) is not None
         self.direct = matrix.size <= (_QUICK if quick else _DENSE)
         # Without a structure every product is dense, so the matrix is written down once.
         made = composition(matrix)
@@ -155,8 +159,6 @@ class _Search:
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
         self.steps, self.unknown, self.noise = 0, False, 0.0
-        self.equations: _core.Equations | None = None
-        self.tables: list[Array] = []
         self.wanted, self.most = (_JOINT_GAP, _JOINT_STEPS) if self.joint else (_GAP, _STEPS)
         self.wanted = self.wanted if patience.gap is None else patience.gap
         self.patience = patience
@@ -176,35 +178,56 @@ class _Search:
         """Compute ``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
-        return np.asarray(linear.from_truths(self.matrix, x[None, :])[0])
+        table = np.zeros((1, self.matrix.size))
+        table[0, self.true] = x
+        return np.asarray(self.through(table, False)[0])
 
     def back(self, y: Array) -> Array:
         """Compute ``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
-        return np.asarray(linear.to_truths(self.matrix, y[None, :])[0])
+        return np.asarray(self.through(y[None, :], True)[0, self.true])
+
+    @cached
+    def through(self) -> Callable[[Array, bool], Array]:
+        """The matrix as steps, found once for many turns."""
+        return Through(self.matrix).apply
 
     def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
-        """Newton's equations by conjugate gradients, for matrices that are never written down."""
-        if self.equations is None:
-            self.equations = _core.Equations(self.matrix)
-            # Without a structure the matrix is all there is, and known already.
-            self.tables = [self.dense] if self.dense is not None else [
-                part.to_dense() for part in self.equations.dense]  # fmt: skip
-        everywhere = np.zeros(self.matrix.size)
-        everywhere[self.seen] = weights
-        if self.matrix.padding:
-            # Shares of codes that are never true stay 0.
-            every = np.array([[0.0], [1.0], [0.0]]) * np.ones(self.matrix.size)
-            every[:, self.true] = root, z, right
-            root, z, right = every
+        """Newton's equations by conjugate gradients, for matrices that are never written down.
+
+        They are ``(B B^T + diag z) y = right`` with ``B = root P sqrt(weights)``. The search ends
+        with at most the share ``within`` of the right side left.
+        """
         turns = max(0, min(_TURNS, self.most - self.steps))
         if self.patience.left < math.inf:
             # A turn is a step there and back, as a look is.
             turns = max(1, min(turns, int(self.patience.left / max(2 * self.slow, 1e-6)) - 2))
-        found, taken = self.equations.solve(self.tables, everywhere, root, z, right, within, turns)
-        self.steps += taken
-        return found[self.true]
+        everywhere = np.zeros(self.matrix.size)
+        everywhere[self.seen] = weights
+        near = 1 / (z + _DIAGONAL)
+        found, rest = np.zeros_like(right), right.copy()
+        enough = within * within * float(rest @ rest)
+        direction = near * rest
+        product = float(direction @ rest)
+        for _ in range(turns):
+            self.steps += 1
+            table = self.forth(root * direction)
+            table *= everywhere
+            image = root * self.back(table) + z * direction
+            bent = float(image @ direction)
+            if not bent > 0:
+                break
+            length = product / bent
+            found += length * direction
+            rest -= length * image
+            if float(rest @ rest) <= enough:
+                break
+            ahead = near * rest
+            before, product = product, float(ahead @ rest)
+            direction *= product / before
+            direction += ahead
+        return found
 
     def look(self, pi: Array) -> tuple[float, Array, Array]:
         """Compute log-likelihood per record, factor of the next step, and expected shares."""

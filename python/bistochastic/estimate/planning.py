@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bistochastic import _core, arguments, linear, measures, structure
+from bistochastic import _core, arguments, linear, measures, operators, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
@@ -72,11 +72,11 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         each = [_inverse_squares(factor) for factor in wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
-    spectrum = _core.spectrum(matrix)
-    match _core.basis(matrix):
-        case "flat" if spectrum is not None:
+    own = operators.operator(matrix)
+    match operators.basis(matrix):
+        case "flat" if own is not None:
             # 1 on the constants, and one and the same on all that sums to 0.
-            return 1 + (r - 1) / spectrum[0] ** 2
+            return 1 + (r - 1) / own.least**2
         case "cyclic":
             values = np.abs(np.fft.fft(matrix.row(0)))
         case "cosine":

@@ -21,6 +21,7 @@ from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
+from bistochastic.operators import basis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -292,7 +293,7 @@ class Estimate(Shown):
         if len(self.frequencies) == 1 or (self.population == "fixed" and still):
             # Nothing was randomized.
             low = high = self._unbiased
-        elif certain or _core.basis(matrix) == "flat":
+        elif certain or basis(matrix) == "flat":
             low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
         else:
             spread, doubt = self._scatter

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from bistochastic import _core, linear, structure
+from bistochastic import linear, operators, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
@@ -326,10 +326,9 @@ def _conditioning(
     matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
 ) -> list[Entry]:
     size = matrix.size
-    spectrum = _core.spectrum(matrix)
-    if spectrum is not None:
-        counted = spectrum[1] == size or structure.counts_rank(matrix)
-        return [_rank(spectrum[1], counted), _condition(linear.condition(matrix), counted)]
+    if (own := operators.operator(matrix)) is not None:
+        counted = own.rank == size or structure.counts_rank(matrix)
+        return [_rank(own.rank, counted), _condition(linear.condition(matrix), counted)]
     made = structure.composition(matrix)
     if isinstance(made, structure.Kron):
         each = [known_of(factor) for factor in structure.wide_factors(made)]
@@ -345,7 +344,7 @@ def _conditioning(
         values_of = linear.singular_values(matrix.to_dense())
         rank = linear.dense_rank(matrix, values_of)
         least = float(values_of.min()) if rank == size else 0.0
-        _core.keep_condition(matrix, linear.inverse(least))
+        linear.keep_condition(matrix, linear.inverse(least))
         counted = rank == size
         return [_rank(rank, counted), _condition(linear.condition(matrix), counted)]
     # The rank and condition of a very large product: from its factors or by iteration.

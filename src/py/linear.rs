@@ -1,0 +1,92 @@
+//! What the linear maps of the package need of the core: elimination, single columns, and a place to keep what was found.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::law::Matrix;
+use super::work::detached;
+use super::{convert, memory};
+use crate::error::Error;
+use crate::law::{Shelf, Shelved};
+use crate::number::tridiagonal;
+
+/// What the package keeps with a law.
+struct Notes(Py<PyDict>);
+
+impl Shelved for Notes {
+    const SHELF: Shelf = Shelf::Notes;
+}
+
+/// What the package found out about a matrix, by name: the same dictionary for every copy. Whatever holds the matrix
+/// would never be freed here.
+#[pyfunction]
+pub fn notes<'py>(py: Python<'py>, matrix: &Matrix) -> Bound<'py, PyDict> {
+    let notes: &Notes = matrix.inner().keep(|| Notes(PyDict::new(py).unbind()));
+    notes.0.bind(py).clone()
+}
+
+/// Column ``v`` as the nearest doubles, of a matrix that is not a composite.
+#[pyfunction]
+pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = v.py();
+    let family = &*matrix.inner().family;
+    let size = family.size();
+    let v = convert::code("v", v, size)?;
+    memory::written(py, "posterior", &[size], size, |out| {
+        for (u, x) in (0..).zip(out) {
+            *x = family.probability(u, v);
+        }
+    })
+}
+
+/// A symmetric tridiagonal matrix with line sums 1, from its diagonal and the numbers beside it.
+#[pyclass(frozen, module = "bistochastic._core")]
+pub struct Tridiagonal {
+    inner: tridiagonal::Tridiagonal,
+}
+
+#[pymethods]
+impl Tridiagonal {
+    #[new]
+    fn new(
+        diagonal: PyReadonlyArray1<'_, f64>,
+        beside: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        let (diagonal, beside) = (diagonal.as_slice()?.to_vec(), beside.as_slice()?.to_vec());
+        if diagonal.len() != beside.len() + 1 {
+            let got = format!("{} and {} numbers", diagonal.len(), beside.len());
+            return Err(Error::value("beside", "be one number shorter", got).into());
+        }
+        let inner = tridiagonal::Tridiagonal::new(diagonal, beside);
+        Ok(Tridiagonal { inner })
+    }
+
+    /// Each row times the matrix, or its inverse.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+        inverse: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (vectors, size) = (rows.shape()[0], rows.shape()[1]);
+        if size != self.inner.size() {
+            let must = format!("hold rows of {} numbers", self.inner.size());
+            return Err(Error::value("rows", must, size).into());
+        }
+        let (shape, x) = ([vectors as u64, size as u64], rows.as_slice()?);
+        let write = |out: &mut [f64]| self.inner.run(inverse, x, out);
+        memory::written(py, "apply", &shape, x.len() as u64, write)
+    }
+
+    /// How many eigenvalues are within each of four numbers of 0.
+    fn within(&self, py: Python<'_>, numbers: [f64; 4]) -> PyResult<[usize; 4]> {
+        detached(py, u64::MAX, || self.inner.within(numbers))
+    }
+
+    /// Whether every diagonal entry is above 1/2: then the matrix is positive definite.
+    #[getter]
+    fn is_dominant(&self) -> bool {
+        self.inner.is_dominant()
+    }
+}
