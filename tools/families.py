@@ -29,7 +29,7 @@ FORMS = {
 
 def functions() -> dict[str, Callable[..., Any]]:
     """Every family that has a function: a product is written ``a @ b``."""
-    return {name: getattr(families, name) for name in families.TAKEN}
+    return {name: getattr(families, name) for name in _core.families() if hasattr(families, name)}
 
 
 def schema(text: str) -> str:

@@ -1,5 +1,7 @@
 """``Decomposition``: the class that users see, over the core's terms; NumPy archives."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

@@ -16,6 +16,8 @@ same for every other family. The parameters hold the probabilities as integers (
 ``kernel``, ``alphas``, ``first_row``) out of a ``total``. You never have to write them by hand.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import wraps

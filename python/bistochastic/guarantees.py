@@ -9,6 +9,8 @@ several columns is a mean of their betas, weighted by log2 of their sizes. So it
 smallest of them, and 1 if all are.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,6 +5,8 @@ and local folders on the way. A source holds a place and a fingerprint instead. 
 the key itself, once per process, and checks its fingerprint.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import threading
@@ -18,7 +20,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown
 
 # Keys that this process has read, by source.
-_READ: dict["KeySource", _core.Key] = {}
+_READ: dict[KeySource, _core.Key] = {}
 _LOCK = threading.Lock()
 
 

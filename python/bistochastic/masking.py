@@ -7,6 +7,8 @@ Columns are arrays, or a mapping of names to arrays; whatever comes back is an a
 [2, 2]
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any

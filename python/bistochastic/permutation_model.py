@@ -3,6 +3,8 @@
 Columns are arrays, or a mapping of names to arrays. :mod:`bistochastic.masking` offers all of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -8,6 +8,8 @@ give the same answers, so a new family gets every closed form of its structure.
 True
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """Several matrices on one scale, and several families at the same beta."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

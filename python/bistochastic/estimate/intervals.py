@@ -1,5 +1,7 @@
 """How far an estimate may be off: variances of the inverse estimate, and intervals."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from functools import reduce

@@ -1,5 +1,7 @@
 """From reported values to an estimate: methods, class totals, projection."""
 
+from __future__ import annotations
+
 import math
 from contextlib import nullcontext
 from typing import Any

@@ -1,5 +1,7 @@
 """Errors before any data exist: the precision of an estimate, and the records that it needs."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

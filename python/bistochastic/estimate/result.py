@@ -5,6 +5,8 @@ estimate is ``G`` times the reported shares: a mean over records of the pseudo-r
 reported]``. So its variance is their variance divided by the number of records.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -402,7 +404,7 @@ class Estimate(Shown):
             "notes": list(self.notes),
         }
 
-    def plot(self, *, axes: object = None) -> "Figure":
+    def plot(self, *, axes: object = None) -> Figure:
         """Plot reported and estimated proportions, with 95% error bars; return the figure.
 
         >>> import bistochastic as bs

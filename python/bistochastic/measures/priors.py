@@ -1,5 +1,7 @@
 """Attackers with a prior: the posterior, the remaining uncertainty, the best guess."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from fractions import Fraction
