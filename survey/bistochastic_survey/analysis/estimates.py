@@ -23,10 +23,12 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic_survey import checks
+from bistochastic_survey.analysis.batches import tally
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import read, shared_noise
+from bistochastic_survey.analysis.protected_table import Reported, read, shared_noise
 from bistochastic_survey.analysis.request import Question, ask_table, part
+from bistochastic_survey.table.batched import Batched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from bistochastic import Matrix
     from bistochastic.estimate import Estimate, Sample, Tallies
     from bistochastic_survey.analysis.protected_table import Axis as Coding
-    from bistochastic_survey.analysis.protected_table import Sheet
     from bistochastic_survey.checks import Array
     from bistochastic_survey.release.release import Release
 
@@ -60,24 +61,28 @@ def estimate(
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
     with asked.watched() as patience:
-        question, sheet, unanswered = _read(release, columns, where, drawn)
-        back, axes = way_back(question, sheet.axes)
-        found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
-    shared = shared_noise(release._certificate, drawn) if question.coded else ()
-    return told_in(found, unanswered, (*sheet.notes, *shared))
+        question = ask_table(release.plan, columns, where)
+        found = _read(question, release.data, drawn)
+        back, axes = way_back(question, found.axes)
+        estimated = of_tallies(question, back, axes, found.tallies, how, who, patience)
+    notes = found.notes
+    if question.coded:
+        notes = (*notes, *shared_noise(release._certificate, drawn))
+    if found.unanswered:
+        plural = "s" * (found.unanswered > 1)
+        notes = (f"{found.unanswered:,} record{plural} without an answer left out", *notes)
+    return replace(estimated, notes=(*estimated.notes, *notes))
 
 
-def _read(
-    release: Release[Any], columns: Iterable[str], where: object, design: Design
-) -> tuple[Question, Sheet, int]:
-    """Read the question, the reported table and the number of missing answers."""
-    question = ask_table(release.plan, columns, where)
-    if not isinstance(release.data, Counts):
-        sheet = read(question, release.data, design)
-        return question, sheet, sheet.unanswered
+def _read(question: Question, data: Any, design: Design) -> Reported:
+    """Count the reported values of a table, of an open file, or of a collector."""
+    if isinstance(data, Batched):
+        return tally(question, data, design)
+    if not isinstance(data, Counts):
+        return read(question, data, design).reported()
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
-    unanswered = 0 if question.where else release.data.unanswered
-    return question, release.data._sheet(question, design), unanswered
+    unanswered = 0 if question.where else data.unanswered
+    return replace(data._sheet(question, design).reported(), unanswered=unanswered)
 
 
 def people(population: object, design: Design) -> str:
@@ -93,15 +98,6 @@ def refuse_fixed(who: str, sample: Sample) -> None:
     """Raise an error for a fixed population whose records share noise: no error is known for it."""
     if who == "fixed" and sample.clustered:
         raise Refused("population", "be sampled for columns that are drawn by unit", "fixed")
-
-
-def told_in(found: Estimate, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
-    """Return the estimate with notes on missing answers and more."""
-    notes = found.notes
-    if unanswered:
-        plural = "s" * (unanswered > 1)
-        notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
-    return replace(found, notes=(*notes, *more))
 
 
 def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:

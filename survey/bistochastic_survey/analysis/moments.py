@@ -30,7 +30,6 @@ from bistochastic_survey.analysis.responses import (
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.progress import watched
-from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ def mean(
     group = _Subgroup.of("mean", release, drawn, who, domain, (name,))
     if moved is not None and domain.is_exact and (moved.grouped or not can_be_undone(moved)):
         kept = drawn.weights is None and set(domain.where) <= {moved.within}
-        return _bound(group, release.data, moved, kept)
+        return _bound(group, moved, kept)
     found = group.ratio(group.base * group.rows.column(name, scores))
     if scores is None and isinstance(binned := group.rows.attribute(name), Binned):
         if binned.representatives is not None:
@@ -254,13 +253,14 @@ def mean(
     return found
 
 
-def _bound(group: _Subgroup, frame: object, attribute: Numeric, kept: bool) -> Quantity:
+def _bound(group: _Subgroup, attribute: Numeric, kept: bool) -> Quantity:
     """Bound the mean of permuted numbers in a subgroup or under weights.
 
     Each number of the original is between the least and the largest number that it may have been
     exchanged with. All of these are published.
     """
-    numbers = attribute._read(opened(frame))
+    assert group.rows.table is not None
+    numbers = attribute._read(group.rows.table)
     low, high = reach(attribute, numbers)
     here = group.rows.of(group.base)
     if numbers.missing is not None:

@@ -20,7 +20,7 @@ from bistochastic_survey.table.results import declared, levels, opened
 from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,16 @@ class Axis:
     values: tuple[object, ...] | None
     size: int
     codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Reported:
+    """A counted table: its axes, without codes of rows, and what is known of all rows together."""
+
+    axes: Sequence[Axis]
+    tallies: Tallies
+    unanswered: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +133,10 @@ class Sheet:
             if stage.lonely:
                 raise Refused("cluster", "have two or more units of the second stage each", "one")
         return Tallies(sample, cells, self._places().astype(np.uint32))
+
+    def reported(self) -> Reported:
+        """Return the same with all that an estimate says of the rows."""
+        return Reported(self.axes, self.tallies(), self.unanswered, self.notes)
 
     def _places(self) -> NDArray[np.int64]:
         """Return the cell of every row."""

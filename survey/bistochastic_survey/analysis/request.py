@@ -69,6 +69,12 @@ class Question:
         return {column for each in self.coded for column in each.columns}
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """All columns that have to be read, but for units."""
+        every = (*self.columns, *self.where, *sorted(self.protected), *self.groups)
+        return tuple(dict.fromkeys(every))
+
+    @property
     def clear(self) -> tuple[str, ...]:
         """The requested unprotected columns."""
         return tuple(column for column in self.columns if column not in self.protected)

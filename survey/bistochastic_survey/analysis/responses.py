@@ -18,6 +18,7 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
+from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.protected_table import read, read_numbers, require, shared_noise
 from bistochastic_survey.analysis.request import (
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.columns import NumericValues
     from bistochastic_survey.release.release import Release
+    from bistochastic_survey.table.frames import Table
 
 # Tables of at most this many cells replace rows.
 _CELLS = 1 << 20
@@ -83,6 +85,8 @@ class Responses:
     known: dict[str, tuple[object, ...]]
     notes: tuple[str, ...]
     """Notes on the errors."""
+    table: Table | None = None
+    """The table with the numbers, if there are some."""
 
     def of(self, function: Function) -> Array:
         """Compute the pseudo-response of every row."""
@@ -280,6 +284,8 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
+    within = [a.within for a in plan._numeric if a.column in numbers and a.within is not None]
+    frame = gathered(frame, question, (*numbers, *within, *design._columns))
     if isinstance(frame, Counts):
         sheet = frame._sheet(question, design)
     else:
@@ -292,7 +298,7 @@ def respond(
     named = {axis.name: axis.values for axis in sheet.axes}
     shared = (*sheet.notes, *(shared_noise(release._certificate, design) if question.coded else ()))
     return Responses(
-        question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
+        question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared, table
     )
 
 

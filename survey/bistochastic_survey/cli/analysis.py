@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click import option
 
 from bistochastic.errors import Refused
-from bistochastic_survey.cli.group import main, say
+from bistochastic_survey.cli.group import main
+from bistochastic_survey.cli.inputs import names_in, open_released, read_own
 from bistochastic_survey.cli.options import (
     columns_option,
     design_of,
@@ -22,59 +23,15 @@ from bistochastic_survey.cli.options import (
     show,
     takes_survey,
 )
-from bistochastic_survey.cli.plans import read_law
 from bistochastic_survey.cli.typed import columns_named, conditions
-from bistochastic_survey.plan.labels import plain_integer
+from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps
-from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bistochastic_survey.analysis.quantities import Quantity
-    from bistochastic_survey.files.csv_dialect import Dialect
-    from bistochastic_survey.plan import Certificate, Plan
+    from bistochastic_survey.files.tables import Source
 
 # A decimal number, as it is typed for a column of such.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-
-
-def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, Certificate | None]:
-    """Find the plan of a protected file, by its certificate or as typed, and the certificate."""
-    from bistochastic_survey.files.formats import check_file
-    from bistochastic_survey.files.open import find_certificate
-    from bistochastic_survey.release.embedded import refuse_other_plan
-
-    if typed is None:
-        check_file(file, name)
-        certificate = find_certificate(file)
-        if certificate is None:
-            must = "have its certificate next to it or in it, or --plan be given"
-            raise Refused(name, must, "neither")
-        return certificate.plan, certificate
-    plan, certified = read_law(typed)
-    certificate = find_certificate(file) if file.name else None
-    if certificate is None:
-        say(f"Note: there is no certificate next to the {name}, so it was not checked that this "
-            "plan protected it", err=True)  # fmt: skip
-        return plan, certified
-    refuse_other_plan(plan, certificate.plan)
-    return plan, certificate
-
-
-def columns_in(file: Path, dialect: Dialect) -> list[str]:
-    """List the columns of a file."""
-    from bistochastic_survey.files.formats import opened
-
-    with closing(opened(file, "file", dialect=dialect)) as source:
-        return list(source.schema.names)
-
-
-def refuse_missing(needed: Iterable[str], names: Sequence[str]) -> None:
-    """Raise an error for a file without a column."""
-    for column in needed:
-        if column not in names:
-            raise Refused("file", f"have the column `{shown(column)}`", "none of that name")
 
 
 @main.command(short_help="Estimate tables of the original.")
@@ -116,7 +73,7 @@ def estimate(
     ratio: Sequence[str],
     fpc: str | None,
     survey: dict[str, Any],
-    method: str,
+    method: Any,
     population: str,
     format: str,
     dialect: Dialect,
@@ -133,87 +90,72 @@ def estimate(
     bistochastic estimate protected.csv --mean age --weights w --fpc 12000
     bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
-    from bistochastic.estimate import METHODS
-    from bistochastic_survey import checks
-    from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.analysis.estimates import people, told_in
-    from bistochastic_survey.analysis.protected_table import shared_noise
-    from bistochastic_survey.analysis.request import Question, ask
-    from bistochastic_survey.analysis.running_counts import Running
-    from bistochastic_survey.files.formats import held_in, opened
     from bistochastic_survey.files.protect import kinds
     from bistochastic_survey.files.tables import said
     from bistochastic_survey.plan import Release
-    from bistochastic_survey.table.record_batches import gathered
 
     law, certificate = read_own(file, plan)
-    how = checks.one_of("method", method, METHODS)
-    types = kinds(law, released=True)
-    names = columns_in(file, dialect)
-    asked_for = [bool(by), mean is not None, count, bool(ratio)]
-    if asked_for.count(True) != 1:
+    chosen = [bool(by), mean is not None, count, bool(ratio)].count(True)
+    if chosen != 1:
         must = "be given one of --by, --mean, --count and --ratio"
-        raise Refused("estimate", must, asked_for.count(True) or "none")
-    design = Design._of(design_of(survey, fpc, names), law)
-    who = people(population, design)
-    for each in (design.weights, *(design.replicates or ()), *design._sizes):
-        if isinstance(each, str):
-            types.setdefault(each, "number")
-    source = opened(file, "file", types, dialect=dialect)
+        raise Refused("estimate", must, chosen or "none")
+    design = design_of(survey, fpc, names_in(file, dialect))
+    source = open_released(file, law, design, dialect)
     with closing(source), steps() as tell, said("file"):
-        asked = columns_named("by", by, [*names, *types])
-        typed = [conditions(words, [*names, *types]) for words in (where, ratio)]
-        about = dict.fromkeys([*asked, *typed[0], *typed[1], *([mean] if mean else [])])
-        tell("reading", None)
-        # An unprotected cell is a number if all cells of its column are.
-        source.decide([n for n in about if n in names and n not in types])
-        held = {**held_in(source), **types}
-        met, shared_by = ({column: [_level(held.get(column), level) for level in levels]
-                           for column, levels in each.items()} for each in typed)  # fmt: skip
-        question = ask(law, asked, met) if by else Question(law, tuple(about))
-        needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                                *question.groups, *design._columns])  # fmt: skip
-        if not by:
-            needed |= dict.fromkeys(a.within for a in law._numeric if a.within is not None)
-        refuse_missing(needed, names)
-        needed |= dict.fromkeys(unit for unit in question.units if unit in names)
-        if not by:
-            release = Release(gathered(list(source.batches(list(needed)))), law)
-            drawn: Any = {"design": design, "population": who}
-            if mean is not None:
-                _show_quantity(format, release.mean(mean, where=met or None, **drawn))
-            elif ratio:
-                _show_quantity(format, release.ratio(shared_by, met or None, **drawn))
-            else:
-                _show_quantity(format, release.count(met, **drawn))
-            return
-        running = Running(question, design)
-        for batch in source.batches(list(needed)):
-            running.add(batch)
-            tell(f"reading, {running.rows:,} rows", None)
         tell("estimating", None)
-        cells = running.estimate(how, who)
-    shared = shared_noise(certificate, design) if question.coded else ()
-    found = told_in(cells, running.unanswered, (*running.notes, *shared))
-    facts = {
-        "method": found.method, "population": found.population, "records": found.records,
-        "total": found.records if found.total is None else found.total, "gap": found.gap,
-        "notes": found._remarks(),
-    }  # fmt: skip
-    show(format, found.to_text, lambda: {**found._levels(), **found._columns()}, facts)
+        release: Release[Any] = Release(source, certificate or law)
+        declared = kinds(law, released=True)
+        names = [*source.schema.names, *declared]
+        columns = columns_named("by", by, names)
+        typed = conditions(where, names), conditions(ratio, names)
+        met, shared = _levels(source, declared, [*columns, *([mean] if mean else [])], typed)
+        drawn: Any = {"design": design, "population": population}
+        if by:
+            found = release.estimate(*columns, where=met, method=method, **drawn)
+            total = found.records if found.total is None else found.total
+            facts = {name: getattr(found, name) for name in ("method", "population", "records")}
+            facts |= {"total": total, "gap": found.gap, "notes": list(found.notes)}
+            show(format, found.to_text, found.to_columns, facts)
+            return
+        if mean is not None:
+            number = release.mean(mean, where=met or None, **drawn)
+        elif ratio:
+            number = release.ratio(shared, met or None, **drawn)
+        else:
+            number = release.count(met, **drawn)
+    low, high = number.interval()
+    cells = {"name": number.name, "value": number.value,
+             "standard_error": number.standard_error, "low": low, "high": high}  # fmt: skip
+    facts = {"records": number.records, "notes": list(number.notes)}
+    show(format, number.__str__, lambda: {name: [x] for name, x in cells.items()}, facts)
 
 
-def _show_quantity(form: str, found: Quantity) -> None:
-    """Print a number with its error and interval."""
-    low, high = found.interval()
-    cells = {"name": found.name, "value": found.value, "standard_error": found.standard_error,
-             "low": low, "high": high}  # fmt: skip
-    facts = {"records": found.records, "notes": list(found.notes)}
-    show(form, found.__str__, lambda: {name: [x] for name, x in cells.items()}, facts)
+def _levels(
+    source: Source,
+    declared: dict[str, str],
+    columns: Sequence[str],
+    typed: tuple[dict[str, list[str]], ...],
+) -> list[dict[str, list[str | float]]]:
+    """Give categories that were typed the types of their columns.
+
+    An unprotected cell of a CSV file is a number if all cells of its column are.
+    """
+    from bistochastic_survey.files.formats import held_in
+
+    about = [*columns, *(column for each in typed for column in each)]
+    source.decide([n for n in dict.fromkeys(about) if n in source.schema.names])
+    held = {**held_in(source), **declared}
+    return [
+        {column: [_level(held.get(column), level) for level in levels]
+         for column, levels in each.items()}
+        for each in typed
+    ]  # fmt: skip
 
 
 def _level(kind: str | None, typed: str) -> str | float:
     """Convert a category that was typed to the type of its column."""
+    from bistochastic_survey.plan.labels import plain_integer
+
     if kind == "text":
         return typed
     truths = {"true": True, "false": False}
@@ -240,8 +182,8 @@ def regress(
     file: Path,
     plan: Path | None,
     formula: str,
-    model: str,
-    method: str | None,
+    model: Any,
+    method: Any,
     survey: dict[str, Any],
     format: str,
     dialect: Dialect,
@@ -255,32 +197,15 @@ def regress(
     bistochastic regress protected.csv --model logistic \\
         --formula 'smokes ~ sex + age'
     """
-    from bistochastic_survey.analysis.protected_table import shared_noise
-    from bistochastic_survey.analysis.request import Question
-    from bistochastic_survey.files.formats import whole
-    from bistochastic_survey.files.protect import kinds
-    from bistochastic_survey.models.formula import parse
+    from bistochastic_survey.files.tables import said
     from bistochastic_survey.plan import Release
 
     law, certificate = read_own(file, plan)
-    sides = parse(formula)
-    names = columns_in(file, dialect)
-    design = design_of(survey, None, names)
-    question = Question(law, tuple(sides.outcome | sides.covariates))
-    columns = {*question.columns, *question.protected, *question.groups}
-    needed = dict.fromkeys([*sorted(columns), *design._columns])
-    refuse_missing(needed, names)
-    needed |= dict.fromkeys(unit for unit in question.units if unit in names)
-    types = kinds(law, released=True)
-    for each in (design.weights, *(design.replicates or ())):
-        if each is not None:
-            types.setdefault(each, "number")
-    table = whole(file, "file", types, needed, dialect=dialect)
-    given: Any = {"model": model, "method": method, "design": design}
-    found = Release(table, law).regress(formula, **given)
-    found = replace(found, notes=(*found.notes, *shared_noise(certificate, design)))
-    facts = {
-        "formula": found.formula, "model": found.model, "method": found.method,
-        "outcomes": found.outcomes, "records": found.records, "notes": found.notes,
-    }  # fmt: skip
+    design = design_of(survey, None, names_in(file, dialect))
+    source = open_released(file, law, design, dialect)
+    with closing(source), said("file"):
+        release: Release[Any] = Release(source, certificate or law)
+        found = release.regress(formula, model=model, method=method, design=design)
+    said_of_it = ("formula", "model", "method", "outcomes", "records", "notes")
+    facts = {name: getattr(found, name) for name in said_of_it}
     show(format, found.summary, found._columns, facts)

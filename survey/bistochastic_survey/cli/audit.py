@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
+import bistochastic_survey as sv
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
-from bistochastic_survey.cli.analysis import read_own
 from bistochastic_survey.cli.group import main, say, say_json
+from bistochastic_survey.cli.inputs import read_key, read_law, read_own
 from bistochastic_survey.cli.options import (
     FILE,
     columns_option,
@@ -21,19 +23,18 @@ from bistochastic_survey.cli.options import (
     plan_option,
     reads_csv,
 )
-from bistochastic_survey.cli.plans import read_law
-from bistochastic_survey.cli.releases import read_key
 from bistochastic_survey.cli.typed import columns_named
+from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
-    from bistochastic_survey.files.csv_dialect import Dialect
     from bistochastic_survey.plan import Certificate
+
+# As many findings as an audit shows.
+_SHOWN = 15
 
 
 @main.command(short_help="Attack your own release.")
@@ -84,20 +85,16 @@ def audit(
     bistochastic audit survey.csv protected.csv --id-column person --out audit.html
     bistochastic audit survey.csv protected.csv --knows sex,age=2 --wants income
     """
-    from bistochastic_survey.audit import audit as attack
-    from bistochastic_survey.audit.results import NOT_FOR_RELEASE
-    from bistochastic_survey.audit.sentences import finding_lines
     from bistochastic_survey.files.formats import check_file, whole
     from bistochastic_survey.files.protect import kinds
-    from bistochastic_survey.plan import Release
 
     for name, path in {"original": original, "release": release}.items():
         check_file(path, name)
     _check_order(original, release, plan)
     made, _ = read_own(release, plan, "release")
     if out is not None:
-        checks.html_path("path", out)
-    key = None if key_file is None else read_key(key_file)
+        checks.html_path("out", out)
+    key = read_key(key_file)
     with steps() as progress:
         progress("reading", 0.0)
         # Ids are strings, as in `protect`.
@@ -116,10 +113,10 @@ def audit(
         columns = {*table.schema.names, *known, *units}
         before = whole(original, "original", known, columns, dialect=dialect, texts=texts)
         names = before.schema.names
-        after, *others = (Release(data, about or made)
+        after, *others = (sv.Release(data, about or made)
                           for data, about in ((table, certificate), *more))  # fmt: skip
         progress("reading", 1.0)
-        found = attack(
+        found = sv.audit(
             before, after, key=key, progress=lambda x: progress("attacking", x),
             knows=[_knowledge(each, names) for each in knows] or None,
             wants=columns_named("wants", wants, names) if wants else None, also=others, **options,
@@ -131,11 +128,13 @@ def audit(
     elif out is None:
         say(str(found))
     else:
-        say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
-        say("\n".join(finding_lines(found.findings)))
-    worst = () if fail_above is None else found.above(fail_above)
-    if worst:
-        say(f"Failed: {len(worst)} attacks beat chance by more than {fail_above:g}", err=True)
+        what = "contains information about the data: not for release"
+        say(f"{shown(out)}: the audit of {found.records:,} records, which {what}")
+        worst = list(enumerate(found.findings, 1))[:_SHOWN]
+        say("\n".join(["Findings, the worst first:", *(f"  {i}. {each}" for i, each in worst)]))
+    failed = () if fail_above is None else found.above(fail_above)
+    if failed:
+        say(f"Failed: {len(failed)} attacks beat chance by more than {fail_above:g}", err=True)
         click.get_current_context().exit(1)
 
 

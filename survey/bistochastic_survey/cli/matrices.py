@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import Any, get_args
 
 import click
 from click import argument, option
@@ -13,12 +14,9 @@ from click import argument, option
 import bistochastic as bs
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import main, say, say_json
+from bistochastic_survey.cli.inputs import PLANS, read_law
 from bistochastic_survey.cli.options import json_option
-from bistochastic_survey.cli.plans import is_plan, read_law
 from bistochastic_survey.cli.typed import from_words, is_file, read_table, value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class _Grouped(click.Command):
@@ -85,7 +83,7 @@ def inspect(
     bistochastic inspect kron --matrix "uniform size=3" --matrix "k_anonymous size=12 k=3"
     bistochastic inspect geometric --size 12 --beta 0.6 --cost ordinal
     """
-    if is_plan(family):
+    if is_file(family, PLANS):
         plan, certificate = read_law(Path(family), "target")
         target = certificate or plan.preview(records)
         say_json(target.to_dict()) if as_json else say(target)
@@ -108,25 +106,24 @@ def inspect(
     if as_json:
         say_json({"matrix": json.loads(matrix.to_json()), "profile": profile.to_dict()})
         return
-    facts = {
+    listed = {
         "family": matrix.family, "size": matrix.size,
         "status": "exact" if matrix.is_exact else "bound",
         "parameters": _short(matrix.parameters), "requested": _short(matrix.requested),
     }  # fmt: skip
-    for name, text in facts.items():
-        say(f"{name:10}  {text}")
+    say("\n".join(f"{name:<12}{text}" for name, text in listed.items()))
     _, *rows = repr(profile).split("\n")
     say("\n" + "\n".join(rows))
 
 
-def _short(parameters: dict[str, object]) -> str:
-    """Write the parameters of a matrix in one line."""
+def _short(parameters: dict[str, Any]) -> str:
+    """Write parameters in a line: of long ones the ends and the number."""
 
-    def shortened(x: object) -> str:
+    def value(x: Any) -> str:
         if isinstance(x, list) and x and isinstance(x[0], list):
             return f"{len(x)} x {len(x[0])} counts"
         if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], bs.Matrix):
             return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
         return str(x)
 
-    return ", ".join(f"{name}={shortened(x)}" for name, x in parameters.items()) or "nothing"
+    return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"

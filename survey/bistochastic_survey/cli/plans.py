@@ -1,7 +1,8 @@
-"""``plan``; and plans and certificates from files."""
+"""``plan``: a first plan for a file, or the check of one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,72 +12,18 @@ from click import argument, option
 
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import in_shell, main, say, say_json
+from bistochastic_survey.cli.inputs import read_plan
 from bistochastic_survey.cli.options import FILE, columns_option, reads_csv
 from bistochastic_survey.cli.typed import columns_named
-from bistochastic_survey.files.atomic import in_file, new
+from bistochastic_survey.files.atomic import new
+from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import watched
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.files.csv_dialect import Dialect
-    from bistochastic_survey.plan import Certificate, Plan
     from bistochastic_survey.table.schemas import Column
 
-_FILES = (".toml", ".json")
 _BETA = 0.6
-# What a certificate begins with, and a plan does not.
-_MARK = '"certificate_version"'
-
-
-def is_plan(words: str) -> bool:
-    """Say whether what was typed names a plan or a certificate rather than a family."""
-    return words.lower().endswith(_FILES) and "=" not in words
-
-
-def text_of(path: Path, name: str) -> str:
-    """Read the text of a small file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        where = f"other bytes at byte {error.start} of {shown(path)}"
-        raise Refused(name, "be UTF-8", where) from None
-    except FileNotFoundError:
-        raise Refused(name, "be a file to read", f"none at {shown(path)}") from None
-    except OSError as error:
-        why = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
-        raise Refused(name, "be a file to read", f"{why} at {shown(path)}") from None
-
-
-def read_plan(path: Path, name: str) -> Plan:
-    """Read a plan from a TOML or JSON file."""
-    from bistochastic_survey.plan import Plan
-
-    form = path.suffix.lower()
-    if form not in _FILES:
-        raise Refused(name, f"end in {' or '.join(_FILES)}", shown(path.suffix) or "no ending")
-    text = text_of(path, name)
-    with in_file(path):
-        return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
-
-
-def read_certificate(path: Path, name: str) -> Certificate:
-    """Read a certificate from a JSON file."""
-    from bistochastic_survey.plan import Certificate
-
-    text = text_of(path, name)
-    with in_file(path):
-        return Certificate.from_json(text)
-
-
-def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
-    """Read a plan, or a certificate with its plan."""
-    form = path.suffix.lower()
-    if form == ".json" and path.is_file() and _MARK in text_of(path, name)[:200]:
-        certificate = read_certificate(path, name)
-        return certificate.plan, certificate
-    return read_plan(path, name), None
 
 
 @main.command(name="plan", short_help="Write a first plan for a file, or check one.")

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import argument, option
 
 from bistochastic import Key
 from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey.cli.group import main, say, warn
+from bistochastic_survey.cli.inputs import (
+    read_certificate,
+    read_key,
+    read_law,
+    read_plan,
+    refuse_same,
+)
 from bistochastic_survey.cli.options import DECIMAL, FILE, SEPARATOR, file_argument, reads_csv
-from bistochastic_survey.cli.plans import read_certificate, read_law, read_plan
+from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.files.csv_dialect import Dialect
-
-
-def _refuse_same(written: str, to: Path, name: str, read: Path | None) -> None:
-    """Raise an error if a file to write is also one to read, or another one to write."""
-    if read is not None and os.path.realpath(to) == os.path.realpath(read):
-        raise Refused(written, f"be another file than `{name}`", "the same")
 
 
 @main.command(short_help="Protect a file by a plan.")
@@ -116,16 +112,14 @@ def protect(
     for name, value in given.items():
         if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
             raise Refused(name, "go with id_column", "no id_column")
-    for name, path in {"in": source, "plan": plan, "key-file": key_file}.items():
-        for each in (*outs, target):
-            _refuse_same("certificate" if each is target else "out", each, name, path)
+    read = [("in", source), ("plan", plan), ("key-file", key_file)]
     for each in outs:
-        _refuse_same("certificate", target, "out", each)
-    made = read_plan(plan, "plan")
-    key = None if key_file is None else read_key(key_file)
+        refuse_same("out", each, read)
+    refuse_same("certificate", target, [*read, *(("out", each) for each in outs)])
+    made = read_plan(plan)
     settings = Options.of(
         made,
-        key=key,
+        key=read_key(key_file),
         ids=None if id_column is None else Wave(id_column, **given),
         unit_pseudonym=_named(unit_pseudonym),
         **options,
@@ -147,9 +141,9 @@ def protect(
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
     order = "the rows are in the order of the original, which can reveal values: use --shuffle"
-    warnings = [*found.warnings, *[order] * (not found.shuffled)]
-    if warnings:
-        say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warnings))
+    warned = [*found.warnings, *[order] * (not found.shuffled)]
+    if warned:
+        say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warned))
     files = [shlex.quote(shown(path)) for path in (source, out, target)]
     audit = f"  bistochastic audit {files[0]} {files[1]}\n"
     page = f"  bistochastic report {files[2]} --out report.html"
@@ -200,7 +194,7 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
 
     Errors of estimates are for a simple random sample; --design-effect raises them.
     """
-    _refuse_same("out", out, "file", file)
+    refuse_same("out", out, [("file", file)])
     plan, certificate = read_law(file, "file")
     if certificate is None:
         plan.report(out, records, **options)
@@ -279,17 +273,6 @@ def _key_fingerprint(file: Path) -> None:
     \b
     bistochastic key fingerprint survey.key
     """
-    say(read_key(file).fingerprint)
-
-
-def read_key(file: Path) -> Key:
-    """Read the key in a file of hexadecimal digits; warnings about the file go to stderr."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            found = Key.from_file(file)
-        except OSError as error:
-            raise Refused(shown(file), "be a file that can be read", error.strerror) from None
-    for warning in said:
-        warn(str(warning.message))
-    return found
+    found = read_key(file)
+    assert found is not None
+    say(found.fingerprint)

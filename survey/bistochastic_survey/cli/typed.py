@@ -88,9 +88,9 @@ def value(name: str, text: str) -> Any:
     return number(text)
 
 
-def is_file(words: str) -> bool:
+def is_file(words: str, endings: tuple[str, ...] = _FILES) -> bool:
     """Whether what was typed names a file rather than a family."""
-    return words.lower().endswith(_FILES) and "=" not in words
+    return words.lower().endswith(endings) and "=" not in words
 
 
 def from_words(words: str) -> Matrix:

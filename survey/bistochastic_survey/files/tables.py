@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from bistochastic.errors import OutOfMemoryError, Refused
+from bistochastic_survey.table.batched import Batched
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.table.schemas import Column, columns_of
 
@@ -15,7 +16,7 @@ from bistochastic_survey.table.schemas import Column, columns_of
 Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
 
 
-class Source:
+class Source(Batched):
     """A table in a file: of one that states the types of its columns and the number of its rows."""
 
     rows: int | None

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
+from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Axis, Sheet, read, shared_noise
 from bistochastic_survey.analysis.request import ask, digits, levels_of
@@ -113,6 +114,8 @@ def read_records(
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)
+    within = [a.within for a in plan._numeric if a.column in permuted and a.within is not None]
+    frame = gathered(frame, question, (*permuted, *within, *design._columns))
     sheet, missing = _complete(read(question, frame, design))
     if sheet.lost:
         raise ValueError(sheet.lost)
