@@ -26,6 +26,8 @@ SHORT = 40
 WIDTHS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 COMPOSITES = ("kron", "mix", "product")
 # Sums of doubles by NumPy and LAPACK, which another processor adds in another order.
+# Derived from others: the error of the inverse and epsilon.
+UNFROZEN = {"efficiency", "worst_efficiency", "report_bits"}
 NEAR = (
     "capacity", "condition", "metric_epsilon", "expected_cost", "remaining_uncertainty",
     "effective_alternatives", "best_guess",
@@ -187,6 +189,8 @@ def measures(m: bs.Matrix) -> dict[str, Any]:
         found["deniable at 1.5"] = m.deniability(1.5)
     without = ("rank",) if m.family in ("dense", "balance", "gibbs", *COMPOSITES) else ()
     for entry in m.profile(full=small, **options):
+        if entry.name in UNFROZEN:
+            continue
         if entry.name not in without:
             how = entry.status if entry.name not in ("rank", "condition") else ""
             found[f"profile {entry.name}"] = [entry.value, how]

@@ -94,6 +94,24 @@ class Matrix(_core.Law, Shown):
     __mul__ = __rmul__ = _refused("*")
     __truediv__ = __rtruediv__ = _refused("/")
 
+    @property
+    def efficiency(self) -> float | None:
+        """The least possible squared error with the same epsilon, over that of this matrix.
+
+        Errors are those of all true proportions together, estimated by inversion, if they are
+        equal. The least possible error is that of any unbiased method that has the same epsilon,
+        whatever it reports. So 1 is the best, and a matrix of efficiency 0.1 needs ten times the
+        records. Rounded down. 0 if the matrix is singular, and None if the errors are too much to
+        compute.
+
+        >>> [round(m.efficiency, 3) for m in (
+        ...     bs.randomized_response(100, epsilon=1), bs.difference_set(100, epsilon=1))]
+        [0.104, 0.975]
+        """
+        from bistochastic.measures import efficiency
+
+        return efficiency.efficiency(self)
+
     def exact_row(self, u: int) -> list[Fraction]:
         """Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
 

@@ -19,7 +19,7 @@ APART = ("audit", "cli", "models", "report")
 # Methods that hand over to another file, which is imported if they are called.
 HAND_OVER = {
     "Matrix": (
-        "apply average condition deniability displacement estimate exact_row from_json "
+        "apply average condition deniability displacement efficiency estimate exact_row from_json "
         "is_singular permute posterior profile require required_records solve standard_error "
         "to_json"
     ),
@@ -60,6 +60,7 @@ LATE = {
     "ledger.py fcntl": "not on Windows",
     "measures/bits.py decimal": _FIRST,
     "models/regression.py pages": _LOOKED,
+    "measures/efficiency.py estimate": _ROUND,
     "plan/numeric.py plan": _ROUND,
     "plan/numeric.py pages": _LOOKED,
     "plan/draft.py tomllib": _FIRST,

@@ -135,7 +135,7 @@ class Point(Shown):
     family's largest beta. ``standard_error`` is None if the matrix is singular, since no proportion
     can then be estimated by inversion. ``expected_cost`` is the mean distance between true and
     reported value, in steps from one code to the next. It is None if the matrix is too large to
-    compute it. ``note`` says why something is None.
+    compute it. ``efficiency`` is :attr:`Matrix.efficiency`. ``note`` says why something is None.
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
@@ -153,6 +153,7 @@ class Point(Shown):
     most: float | None = None
     note: str = ""
     expected_cost: float | None = None
+    efficiency: float | None = None
 
     def _facts(self) -> list[tuple[str, str]]:
         if self.beta is None:
@@ -173,10 +174,10 @@ class Tradeoff(tuple[Point, ...], Shown):
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
-    family               asked  beta  epsilon  truthfulness  standard error  expected cost
-    -------------------  -----  ----  -------  ------------  --------------  -------------
-    randomized_response    0.6   0.6  3.0108*        0.6486       0.004482*          1.523
-    geometric              0.6   0.6   10.502        0.4776        0.009206        0.8022*
+    family               asked  beta  epsilon  truthfulness  standard error  expected cost  ...
+    -------------------  -----  ----  -------  ------------  --------------  -------------  ...
+    randomized_response    0.6   0.6  3.0108*        0.6486       0.004482*          1.523  ...
+    geometric              0.6   0.6   10.502        0.4776        0.009206        0.8022*  ...
     <BLANKLINE>
     * best at the same beta: worst case (epsilon), accuracy (standard error), expected cost
     """
@@ -200,7 +201,11 @@ class Tradeoff(tuple[Point, ...], Shown):
             own: float | None = getattr(point, name)
             if own is None:
                 return "-"
-            rounded = {"beta": down(own, 5), "epsilon": up(own, 5)}.get(name, f"{own:.4g}")
+            rounded = {
+                "beta": down(own, 5),
+                "epsilon": up(own, 5),
+                "efficiency": down(own * (1 + 1e-12), 4),
+            }.get(name, f"{own:.4g}")
             return rounded + "*" * (own <= best.get((point.asked, name), -1.0) * (1 + 1e-9))
 
         return [
@@ -213,7 +218,7 @@ class Tradeoff(tuple[Point, ...], Shown):
 
 
 BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"
-_MEASURES = ("beta", "epsilon", "truthfulness", "standard_error", "expected_cost")
+_MEASURES = ("beta", "epsilon", "truthfulness", "standard_error", "expected_cost", "efficiency")
 _HEADER = ["family", "asked", *(name.replace("_", " ") for name in _MEASURES)]
 
 
@@ -291,7 +296,8 @@ def points(
                 note = "singular: single shares cannot be estimated"
             stated = matrix.beta, matrix.truthfulness, matrix.epsilon
             far = measures.mean_distance(matrix)
-            yield Point(family, beta, *stated, error, note=note, expected_cost=far)
+            own = matrix.efficiency
+            yield Point(family, beta, *stated, error, note=note, expected_cost=far, efficiency=own)
 
 
 def makers(families: object) -> dict[str, Make]:

@@ -16,7 +16,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
-from bistochastic.measures import bits, channel, costs, priors, survey
+from bistochastic.measures import bits, channel, costs, efficiency, priors, survey
 from bistochastic.progress import watched
 
 Status = Literal["exact", "bound", "not computed"]
@@ -43,6 +43,9 @@ WORDS: dict[str, tuple[str, int]] = {
     "rank": ("rank", 0),
     "condition": ("condition, 2-norm", +1),
     "varah_bound": ("condition by the diagonal only (Varah)", +1),
+    "efficiency": ("efficiency, equal proportions", -1),
+    "worst_efficiency": ("efficiency, worst proportions", -1),
+    "report_bits": ("bits that a report takes", +1),
     "remaining_uncertainty": ("attacker's uncertainty H(X|Y), bits", -1),
     "effective_alternatives": ("effective alternatives 2^H(X|Y)", -1),
     "best_guess": ("best guess under the prior", +1),
@@ -108,7 +111,8 @@ class Entry(Shown):
         # A value may have been moved by a unit in the last place, to be safe; that is not shown.
         # Zero was not moved: nothing is below it.
         moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
-        unit = 4 * math.ulp(x) if moved else 0.0
+        # Efficiencies lost what the error of the inverse may be.
+        unit = 1e-12 * x if "efficiency" in self.name else 4 * math.ulp(x) if moved else 0.0
         if direction > 0:
             return up(x - unit)
         return down(x + unit) if direction < 0 else f"{x:.6g}"
@@ -201,14 +205,14 @@ def profile_of(
         for done, part in enumerate(_measured(matrix, table, belief, full=full), start=1):
             entries += part
             if tell is not None:
-                tell(done / 9)
+                tell(done / 10)
         return Profile(matrix, tuple(entries))
 
 
 def _measured(
     matrix: Matrix, cost: Array | Literal["ordinal"] | None, belief: Array | None, *, full: bool
 ) -> Iterator[list[Entry]]:
-    """Measure in nine parts, of which the first is all single lines."""
+    """Measure in ten parts, of which the first is all single lines."""
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
     found = survey.lines(matrix, gammas, full=full)
     yield []
@@ -228,6 +232,7 @@ def _measured(
         *structure.by_parts(matrix, partial(_conditioning, full=full)),
         _varah(found),
     ]
+    yield _errors(matrix)
     yield [] if belief is None else _belief(matrix, found, belief)
 
 
@@ -386,6 +391,18 @@ def _varah(found: survey.Lines | None) -> Entry:
     if spare <= 0:
         return missing("varah_bound", "some true value is reported with probability at most 1/2")
     return Entry("varah_bound", bits.above(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
+
+
+def _errors(matrix: Matrix) -> list[Entry]:
+    found = efficiency.efficiency(matrix), efficiency.worst_efficiency(matrix)
+    note = "of the least squared error with this epsilon" if found[0] else ""
+    if found[0] == 0:
+        note = "singular: single proportions cannot be estimated"
+    return [
+        _known("efficiency", found[0], note),
+        _known("worst_efficiency", found[1]),
+        Entry("report_bits", bits.log2_up(matrix.size), "exact"),
+    ]
 
 
 def _belief(matrix: Matrix, found: survey.Lines | None, prior: Array) -> list[Entry]:
