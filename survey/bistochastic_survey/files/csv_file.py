@@ -14,6 +14,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import io
 import itertools
 import re
 import secrets
@@ -34,7 +35,7 @@ from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bistochastic_survey.files.tables import Typed
@@ -54,7 +55,7 @@ _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
 _BOM = codecs.BOM_UTF8
 # Bytes of a block, about; no row is longer. The header may be, and what is read to find an error.
-_BLOCK, _HEADER, _LONGEST = 1 << 20, 1 << 26, 1 << 28
+_BLOCK, _HEADER, _LONGEST = 1 << 20, 1 << 26, 1 << 24
 
 
 class CsvSource(Source):
@@ -181,19 +182,15 @@ class CsvSource(Source):
         ends[-1] &= data.endswith(b"\n")
         return int(np.flatnonzero(ends)[-1]) + 1 if ends.any() else 0
 
-    def _parse(
-        self,
-        data: bytes,
-        columns: Iterable[str],
-        ragged: Callable[[arrow_csv.InvalidRow], str] | None = None,
-    ) -> pa.Table:
-        """Parse whole rows, and the added one, as strings; a handler gets rows that cannot be."""
-        places = {str(self._names.index(name)): pa.string() for name in columns}
-        data = b"".join([self._first_row, data, self._last_row])
+    def _rows(self, block: bytes, columns: list[str]) -> list[pa.RecordBatch] | None:
+        """Parse a block as strings; None if anything is wrong with one of its rows."""
+        # Line ends in columns that are not read are counted, too.
+        read = self._names if self._admits else columns
+        places = {str(self._names.index(name)): pa.string() for name in read}
+        data = b"".join([self._first_row, block, self._last_row])
         parse = arrow_csv.ParseOptions(
             delimiter=self._dialect.mark,
             newlines_in_values=True,
-            invalid_row_handler=ragged,
             # With only one column, an empty line is a missing value.
             ignore_empty_lines=len(self._names) > 1,
         )
@@ -204,22 +201,20 @@ class CsvSource(Source):
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        read = arrow_csv.ReadOptions(use_threads=False, block_size=len(data) + 1)
-        return arrow_csv.read_csv(pa.BufferReader(data), read, parse, convert)
-
-    def _rows(self, block: bytes, columns: list[str]) -> list[pa.RecordBatch] | None:
-        """Parse a block; None if anything is wrong with one of its rows."""
-        # Line ends in columns that are not read are counted, too.
-        read = self._names if self._admits else columns
+        once = arrow_csv.ReadOptions(use_threads=False, block_size=len(data) + 1)
         try:
             if not block.isascii():
                 block.decode()
-            table = self._parse(block, read).rename_columns(read)
+            table = arrow_csv.read_csv(pa.BufferReader(data), once, parse, convert)
         except (pa.ArrowInvalid, UnicodeError):
             return None
-        rows = len(table) - 1
+        table, rows = table.rename_columns(read), len(table) - 1
         if self._admits:
-            if _stray_quote(block, self._dialect.mark) is not None or self._line_end(table):
+            ends = [pc.max(pc.count_substring_regex(table[name], _LINE_END)).as_py() or 0
+                    for name in read]  # fmt: skip
+            if any(many > self._most(name) for name, many in zip(read, ends, strict=True)):
+                return None
+            if _stray_quote(block, self._dialect.mark) is not None:
                 return None
         elif rows != _lines(block, empty=len(self._names) == 1):
             return None
@@ -250,53 +245,39 @@ class CsvSource(Source):
         """Name the first thing that is wrong behind so many bytes, lines and rows."""
         with contextlib.closing(self._pieces(start)) as pieces:
             data = b"".join(itertools.islice(pieces, _LONGEST // _BLOCK))
-        wrong, place = None, secrets.token_hex(16)
+        if self._place < self._size:
+            data = data[: self._last_end(data) or None]
+        text = data.decode(errors="surrogateescape")
+        text += "\n" * (not _ends(data)) + self._last_row.decode()
+        bad, wrong, ragged = _escaped(text), "", ""
+        limit = csv.field_size_limit(2 * _LONGEST)
         try:
-            # Its last character may go on.
-            codecs.getincrementaldecoder("utf-8")().decode(data)
-        except UnicodeDecodeError as error:
-            wrong = error.start
-        stray = _stray_quote(data, self._dialect.mark) if self._admits else None
-        if wrong is not None:
-            rest = data[wrong:].decode(errors="replace").encode()
-            data = data[:wrong] + place.encode() + rest
-        ragged: list[arrow_csv.InvalidRow] = []
-
-        def skip(row: arrow_csv.InvalidRow) -> str:
-            ragged.append(row)
-            return "skip"
-
-        def numbered(row: int) -> int:
-            # The added names are row 1 for pyarrow.
-            for each in ragged:
-                row += each.number - 2 <= row
-            return rows + row
-
-        try:
-            table = self._parse(data if _ends(data) else data + b"\n", self._names, skip)
-        except pa.ArrowInvalid:
-            return self._wrong("be CSV", f"something else in row {rows} or later")
-        places: list[tuple[int, str | None, int, bool]] = []
-        for row in ragged:
-            ends = len(re.findall(_LINE_END, row.text))
-            if ends:
-                places.append((rows + row.number - 2, None, ends, self._mark in row.text))
-        first = self._line_end(table)
-        if first is not None:
-            places.append((numbered(first[0]), *first[1:]))
-        if places:
-            return self._swallowed(*min(places, key=lambda each: each[0]))
-        for row in ragged:
-            got = f"{row.actual_columns} in row {rows + row.number - 2}"
-            return self._wrong(f"have {row.expected_columns} fields in every row", got)
-        if wrong is not None:
-            hits = [pc.index(pc.match_substring(column, place), True).as_py()
-                    for name, column in zip(self._names, table.columns, strict=True)
-                    if name in columns]  # fmt: skip
-            byte = f"byte {self._bom + start + wrong}"
-            row = max(hits, default=-1)
-            return self._undecodable(byte if row < 0 else f"row {numbered(row)}")
-        if stray is not None:
+            every = csv.reader(io.StringIO(text, newline=""), delimiter=self._dialect.mark)
+            # An empty line is a row of one column, and of several none.
+            kept = (found or [""] for found in every if found or len(self._names) == 1)
+            for row, found in enumerate(kept, rows):
+                fits = len(found) == len(self._names)
+                named = dict(zip(self._names, found, strict=True)) if fits else {}
+                if re.search(_LINE_END, "".join(found)):
+                    for name, field in named.items() or ((None, field) for field in found):
+                        ends = len(re.findall(_LINE_END, field))
+                        is_open = self._mark in field and ends > 0
+                        if is_open or ends > self._most(name):
+                            return self._swallowed(row, name, ends, is_open)
+                if not fits and not ragged:
+                    ragged = f"{len(found)} in row {row}"
+                if bad is not None and not wrong:
+                    escaped = any(_escaped(named.get(name, "")) is not None for name in columns)
+                    wrong = f"row {row}" * escaped
+        finally:
+            csv.field_size_limit(limit)
+        if ragged:
+            return self._wrong(f"have {len(self._names)} fields in every row", ragged)
+        if bad is not None:
+            byte = self._bom + start + len(text[:bad].encode())
+            return self._undecodable(wrong or f"byte {byte}")
+        stray = _stray_quote(data, self._dialect.mark)
+        if self._admits and stray is not None:
             must = "double quotes inside fields, as fields have line ends"
             return self._wrong(must, f"a single one in line {lines + stray + 1}")
         if is_long:
@@ -304,23 +285,9 @@ class CsvSource(Source):
             return self._wrong(must, f"a longer one in row {rows}")
         return self._wrong("be CSV", f"something else in row {rows} or later")
 
-    def _line_end(self, table: pa.Table) -> tuple[int, str, int, bool] | None:
-        """Find the first field with an open quote or more line ends than are admitted.
-
-        Its row and column, the number of line ends, and whether a quote is open.
-        """
-        places = []
-        for name, column in zip(self._names, table.columns, strict=True):
-            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
-            # The added row holds only marks.
-            swallowed = flags(pc.match_substring(column, self._mark)) & (ends > 0)
-            at = np.flatnonzero((ends > self._most(name)) | swallowed)[:1]
-            places += [(int(i), name, int(ends[i]), bool(swallowed[i])) for i in at]
-        return min(places, default=None)
-
-    def _most(self, column: str) -> int:
+    def _most(self, column: str | None) -> int:
         """Return the most line ends that a field of the column may hold."""
-        return 0 if column in self._strict else self._dialect.max_line_ends
+        return 0 if column is None or column in self._strict else self._dialect.max_line_ends
 
     def _wrong(self, must: str, got: str) -> ValueError:
         return Refused(self._name, must, got)
@@ -334,7 +301,7 @@ class CsvSource(Source):
         where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
         if is_open:
             return self._wrong("end every quote", f"one that does not end in {where}")
-        most = 0 if column is None else self._most(column)
+        most = self._most(column)
         if most:
             must = f"hold at most {most} line ends in a field"
             return self._wrong(must, f"{ends} in {where}: is a quote missing?")
@@ -441,6 +408,15 @@ class CsvSource(Source):
 
 def _ends(rows: bytes) -> bool:
     return rows.endswith((b"\n", b"\r"))
+
+
+def _escaped(text: str) -> int | None:
+    """Find the first character that stands for a byte of another encoding."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def _stray_quote(rows: bytes, mark: str) -> int | None:

@@ -1,10 +1,10 @@
 """Plans: what happens to each column of a table.
 
 ``attributes``, ``binned`` and ``numeric``: what happens to a column; ``plan``: what happens to all
-columns; ``bins``: classes of numbers; ``labels``: categories and their codes; ``definitions``:
-bits, beta and epsilon of all columns; ``plan_json`` and ``formats``: JSON and TOML; ``preview``:
-words and a table; ``published``: what readers learn; ``draft``: a plan for a frame; ``allocate``:
-epsilon over the columns; ``requirement``: what a publisher requires; ``client``: plans for devices.
+columns; ``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all
+columns, and what a publisher requires of them; ``plan_json`` and ``formats``: JSON and TOML;
+``preview``: words and a table; ``published``: what readers learn; ``draft``: a plan for a frame;
+``allocate``: epsilon over the columns; ``client``: plans for devices.
 """
 
 from importlib import import_module

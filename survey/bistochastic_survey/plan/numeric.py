@@ -20,7 +20,7 @@ from bistochastic_survey.plan.attributes import (
     refuse_at_once,
     refuse_padding,
 )
-from bistochastic_survey.plan.bins import clipped
+from bistochastic_survey.plan.binned import clipped
 from bistochastic_survey.release.columns import WholeColumn
 from bistochastic_survey.wording import about, down, shown
 

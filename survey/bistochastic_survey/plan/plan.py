@@ -12,7 +12,6 @@ from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
-from bistochastic_survey.plan import requirement as publisher
 from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.wording import prefix
@@ -128,7 +127,7 @@ class Plan(_Fields):
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
-        required = () if requirement is None else publisher.read(requirement)
+        required = () if requirement is None else definitions.requirement(requirement)
         of_all = [column for a in listed for column in a.columns]
         known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)
@@ -444,7 +443,7 @@ class Plan(_Fields):
         bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
         """
         limits = {"beta": beta, "min_beta": min_beta, "epsilon": epsilon, "pooled": pooled}
-        publisher.require(self, limits)
+        definitions.require(self, limits)
 
     def preview(self, records: int | None = None, design_effect: float = 1) -> Preview:
         """Show what the plan does and hides, as a table, before any data are read.
@@ -615,7 +614,7 @@ class Plan(_Fields):
         the table a batch has.
 
         >>> import bistochastic as bs, pyarrow as pa, tempfile
-        >>> import bistochastic_survey as sv, pyarrow as pa, tempfile
+        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
@@ -672,7 +671,7 @@ class Plan(_Fields):
           stream give a name instead, and find the count in its progress.
 
         >>> import bistochastic as bs, polars as pl, tempfile
-        >>> import bistochastic_survey as sv, polars as pl, tempfile
+        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> people = pl.LazyFrame({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:

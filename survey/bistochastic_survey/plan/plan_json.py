@@ -24,15 +24,14 @@ from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, make
-from bistochastic_survey.plan.binned import Binned
-from bistochastic_survey.plan.bins import Bins
+from bistochastic_survey.plan.binned import Binned, Bins
 from bistochastic_survey.plan.numeric import Attribute, Numeric, bound_to
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bistochastic_survey.plan.bins import Break
+    from bistochastic_survey.plan.binned import Break
     from bistochastic_survey.plan.labels import Label
     from bistochastic_survey.plan.plan import Plan
 

@@ -24,7 +24,7 @@ from bistochastic_survey.wording import cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
-    from bistochastic_survey.plan.bins import Break, Ends
+    from bistochastic_survey.plan.binned import Break, Ends
     from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.int64]
