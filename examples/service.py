@@ -17,7 +17,6 @@ from typing import Any
 from fastapi import FastAPI, HTTPException
 
 import bistochastic_survey as sv
-from bistochastic_survey.analysis.collector import Collector
 
 PLAN = sv.Plan(
     [
@@ -36,9 +35,7 @@ def make_app(folder: Path) -> FastAPI:
     own = folder / f"{uuid.uuid4().hex}.json"
 
     def flush() -> None:
-        fresh = own.with_suffix(".new")
-        fresh.write_text(collector.to_json())
-        fresh.replace(own)
+        collector.to_file(own)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -66,9 +63,8 @@ def make_app(folder: Path) -> FastAPI:
     @app.get("/estimate")
     def estimate(columns: str = "smokes") -> dict[str, Any]:
         flush()
-        total = PLAN.collector(*TABLES)
-        for path in folder.glob("*.json"):
-            total.merge(Collector.from_json(path.read_text(), PLAN))
+        every = (sv.Collector.from_file(path, PLAN) for path in folder.glob("*.json"))
+        total = sum(every, PLAN.collector(*TABLES))
         return total.estimate(*columns.split(",")).to_dict()
 
     return app

@@ -145,7 +145,6 @@ SORTED = {
 # Other arguments are read by the same function as one above, or have an order of their own.
 LIKE = {
     r"Collector\.tables": "Plan.collector.tables",
-    r"Collector\.(count|estimate|ratio)\.options": "Release.estimate.where",
     r".*\.(where|given)": "Release.estimate.where",
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
     r"audit\.(knows|wants|also)": "Plan.keep",

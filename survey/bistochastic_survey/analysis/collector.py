@@ -1,16 +1,17 @@
 """``plan.collector``: counts of reported records that arrive one by one or in batches.
 
 A collector holds one array of counts per table, and nothing of a single record. So its memory is
-known in advance, two collectors add up, and a string of some kilobytes restarts one.
+known in advance, collectors add up, and a file of some kilobytes restarts one where it stopped.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from bistochastic.estimate import Estimate
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.counts import CELLS, MOST, WHOLE, Counts, read_rows
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
+from bistochastic_survey.files import atomic
+from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.embedded import refuse_other_plan
@@ -26,9 +29,15 @@ from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from bistochastic_survey.progress import Progress
+
 # How many kinds of records are held before tables are added to.
 _HELD = 4096
-FORMAT = "bistochastic collector"
+FORMAT, VERSION = "bistochastic collector", 1
+Population = Literal["sampled", "fixed"]
 
 
 class Collector(Shown):
@@ -37,6 +46,10 @@ class Collector(Shown):
     :meth:`Plan.collector` makes one. Several threads may use it. It counts reported records: two
     records of one person both count.
 
+    ``a + b`` and ``sum(collectors)`` add up counts. Collectors can be pickled. A ``mark`` says how
+    far the source of the records was read. Each call that counts may set it, and both change
+    together, so a collector that is read from a file goes on exactly behind its last record.
+
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     >>> collector = plan.collector()
@@ -44,9 +57,10 @@ class Collector(Shown):
     >>> collector.update({"sex": ["F"] * 59 + ["M"] * 40})
     >>> collector.estimate("sex").counts
     array([70., 30.])
-    >>> other = type(collector).from_json(collector.to_json(), plan)
-    >>> (collector + other).records
-    200
+    >>> collector.update({"sex": ["F", "M"]}, mark="2026-03-01")
+    >>> other = sv.Collector.from_json(collector.to_json(), plan)
+    >>> other.mark, sum([collector, other]).records
+    ('2026-03-01', 204)
     """
 
     def __init__(self, plan: Plan, tables: Sequence[object] = ()) -> None:
@@ -62,6 +76,7 @@ class Collector(Shown):
         known = plan._protected | {n for a in plan._coded if a.groups for n in [a.groups.column]}
         self._known = None if plan.keep == "*" else known | set(plan.keep)
         self._records = 0
+        self._mark: str | int | None = None
         # How many records have each combination of cells: a cell per table.
         self._held: defaultdict[tuple[int | None, ...], int] = defaultdict(int)
         # Tables of one column of strings are looked up at once, if all tables are.
@@ -76,6 +91,11 @@ class Collector(Shown):
         return self._records
 
     @property
+    def mark(self) -> str | int | None:
+        """How far the source was read, as the latest call that counted said; a sum has none."""
+        return self._mark
+
+    @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each table."""
         return tuple(self._tables)
@@ -84,9 +104,10 @@ class Collector(Shown):
         listed = ", ".join(" x ".join(map(shown, columns)) for columns in self._tables)
         return f"<Collector of {self._records:,} records: {listed}>"
 
-    def add(self, record: Mapping[str, object]) -> None:
+    def add(self, record: Mapping[str, object], *, mark: str | int | None = None) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
         _mapping("record", record)
+        _check_mark(mark)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "hold columns that the plan protects or keeps"
@@ -104,7 +125,7 @@ class Collector(Shown):
                 # A table holds values in more ways, for example as numbers inside a class.
                 names = {name for table in self._tables.values() for name, _ in table._places}
                 try:
-                    self.update({name: [record[name]] for name in names})
+                    self.update({name: [record[name]] for name in names}, mark=mark)
                 except (KeyError, ValueError, TypeError):
                     pass
                 else:
@@ -113,6 +134,7 @@ class Collector(Shown):
         with self._lock:
             self._held[cells] += 1
             self._records += 1
+            self._mark = self._mark if mark is None else mark
             if len(self._held) > _HELD:
                 self._settle()
 
@@ -124,10 +146,10 @@ class Collector(Shown):
                 table._add([] if cell is None else [cell], many, many if cell is None else 0)
         self._held.clear()
 
-    def update(self, frame: object) -> None:
+    def update(self, frame: object, *, mark: str | int | None = None) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
         table = opened(self._own(frame).data)
-        self._count(table.rows, [each._read(table) for each in self._tables.values()])
+        self._count(table.rows, [each._read(table) for each in self._tables.values()], mark)
 
     def _own(self, frame: object) -> Release[Any]:
         """Return a release of the collector's own plan; a release of another raises an error."""
@@ -136,7 +158,9 @@ class Collector(Shown):
         refuse_other_plan(self._plan, frame.plan)
         return frame
 
-    def add_counts(self, rows: object, *, count: str = "count") -> None:
+    def add_counts(
+        self, rows: object, *, count: str = "count", mark: str | int | None = None
+    ) -> None:
         """Add counts of reported values, e.g. from the group-by of an engine.
 
         ``rows`` have the columns of all tables by name and, under ``count``, the number of records
@@ -158,15 +182,20 @@ class Collector(Shown):
         """
         tables = self._tables.values()
         table, times = read_rows(rows, count, tables)
-        self._count(int(times.sum()), [each._read(table, "rows", times) for each in tables])
+        found = [each._read(table, "rows", times) for each in tables]
+        self._count(int(times.sum()), found, mark)
 
-    def _count(self, records: int, found: Sequence[tuple[Any, Any, int]]) -> None:
+    def _count(
+        self, records: int, found: Sequence[tuple[Any, Any, int]], mark: str | int | None
+    ) -> None:
         """Add records to all tables at once, where each of them has them."""
+        _check_mark(mark)
         with self._lock:
             self._require_room(records)
             for table, cells in zip(self._tables.values(), found, strict=True):
                 table._add(*cells)
             self._records += records
+            self._mark = self._mark if mark is None else mark
 
     def _require_room(self, records: int) -> None:
         if self._records + records >= MOST:
@@ -174,7 +203,7 @@ class Collector(Shown):
             raise Refused("counts", f"{WHOLE}, less than 2^53 in all", got)
 
     def merge(self, other: Collector) -> None:
-        """Add the counts of another collector of the same plan and tables."""
+        """Add the counts of another collector of the same plan and tables; the mark stays."""
         if not isinstance(other, Collector):
             raise RefusedType("other", "be a Collector", type(other).__name__)
         mine, theirs = self._plan.digest, other._plan.digest
@@ -183,7 +212,7 @@ class Collector(Shown):
         if set(other._tables) != set(self._tables):
             must = f"have the tables {', '.join(map(_spoken, self._tables))}"
             raise Refused("other", must, ", ".join(map(_spoken, other._tables)))
-        records, tables = other._snapshot()
+        records, tables, _ = other._snapshot()
         with self._lock:
             self._require_room(records)
             for columns, table in self._tables.items():
@@ -198,10 +227,20 @@ class Collector(Shown):
         both.merge(other)
         return both
 
-    def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts]]:
+    def __radd__(self, other: object) -> Collector:
+        # The start of a sum.
+        if type(other) is not int or other:
+            return NotImplemented
+        return self + Collector(self._plan, list(self._tables))
+
+    def __reduce__(self) -> tuple[Callable[[str, Plan], Collector], tuple[str, Plan]]:
+        return type(self).from_json, (self.to_json(), self._plan)
+
+    def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts], str | int | None]:
         with self._lock:
             self._settle()
-            return self._records, {name: table._copy() for name, table in self._tables.items()}
+            tables = {name: table._copy() for name, table in self._tables.items()}
+            return self._records, tables, self._mark
 
     def counts(self, *columns: str) -> Counts:
         """Return the counts of the smallest table that has these columns."""
@@ -216,13 +255,25 @@ class Collector(Shown):
             self._settle()
             return min(fitting, key=lambda each: each.counts.size)._copy()
 
-    def estimate(self, *columns: str, **options: Any) -> Estimate:
+    def estimate(
+        self,
+        *columns: str,
+        method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
+        where: Mapping[str, object] | None = None,
+        population: Population = "sampled",
+        progress: Progress = None,
+        gap: float | None = None,
+        seconds: float | None = None,
+    ) -> Estimate:
         """Estimate the true table of some columns; options as in :meth:`Release.estimate`.
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
         counts = self._require_counts(*columns)
-        return Release(counts, self._plan).estimate(*(columns or counts.columns), **options)
+        return Release(counts, self._plan).estimate(
+            *(columns or counts.columns), method=method, where=where, population=population,
+            progress=progress, gap=gap, seconds=seconds,
+        )  # fmt: skip
 
     def _require_counts(self, *columns: str) -> Counts:
         """Return the same as :meth:`counts`, unless nothing was counted."""
@@ -232,29 +283,34 @@ class Collector(Shown):
             raise Refused("collector", "hold a reported record with a value", got)
         return counts
 
-    def count(self, where: Mapping[str, object], **options: Any) -> Quantity:
+    def count(self, where: Mapping[str, object], *, population: Population = "sampled") -> Quantity:
         """Estimate how many records meet all conditions, as :meth:`Release.count` does."""
         _mapping("where", where)
-        return Release(self._require_counts(*where), self._plan).count(where, **options)
+        counts = self._require_counts(*where)
+        return Release(counts, self._plan).count(where, population=population)
 
     def ratio(
         self,
         where: Mapping[str, object],
         given: Mapping[str, object] | None = None,
-        **options: Any,
+        *,
+        population: Population = "sampled",
     ) -> Ratio:
         """Estimate the proportion that meets ``where``, as :meth:`Release.ratio` does."""
         _mapping("where", where)
         _mapping("given", {} if given is None else given)
         counts = self._require_counts(*{**where, **(given or {})})
-        return Release(counts, self._plan).ratio(where, given, **options)
+        return Release(counts, self._plan).ratio(where, given, population=population)
 
     def to_json(self) -> str:
-        """Write all counts and the digest of the plan."""
-        records, tables = self._snapshot()
+        """Write all counts, the mark and the digest of the plan: a format that lasts.
+
+        ``schemas/collector.json`` describes it.
+        """
+        records, tables, mark = self._snapshot()
         written = {
             "format": FORMAT,
-            "version": 1,
+            "version": VERSION,
             "plan": self._plan.digest,
             "records": records,
             "tables": [
@@ -265,43 +321,76 @@ class Collector(Shown):
                 }
                 for columns, counts in tables.items()
             ],
+            **({} if mark is None else {"mark": mark}),
         }
         return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str, plan: Plan) -> Self:
         """Read what :meth:`to_json` wrote; another plan or a truncated string raises an error."""
-        try:
-            found = json.loads(text)
-            stated = found["format"], found["version"], found["plan"]
-            tables = [(tuple(t["columns"]), t["counts"], t["unanswered"]) for t in found["tables"]]
-            records = found["records"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            must = "be the JSON of a collector"
-            raise Refused("text", must, "a string that is cut off or has other fields") from None
-        if stated[:2] != (FORMAT, 1):
-            must = f"be of format {FORMAT}, version 1"
-            raise Refused("text", must, f"version {shown(stated[1])}")
-        if stated[2] != plan.digest:
+        here = Here(parsed(text))
+        if (here["format"].text(), here["version"].value) != (FORMAT, VERSION):
+            must = f"be of format {FORMAT}, version {VERSION}"
+            raise Refused("text", must, f"version {shown(here['version'].value)}")
+        here.keys(("format", "version", "plan", "records", "tables"), ("mark",))
+        if here["plan"].text() != plan.digest:
             must = f"be a collector of plan {plan.digest[:12]}"
-            raise Refused("text", must, f"plan {shown(stated[2])[:12]}")
-        made = cls(plan, [columns for columns, _, _ in tables])
-        made._records = checks.whole("records", records, 0)
-        for columns, counts, unanswered in tables:
-            table = made._tables[columns]
-            if not isinstance(counts, list) or len(counts) != table.counts.size:
-                got = len(counts) if isinstance(counts, list) else type(counts).__name__
-                must = f"have {table.counts.size} cells for {_spoken(columns)}"
-                raise Refused("counts", must, got)
-            if any(type(each) is not int or not 0 <= each < MOST for each in counts):
-                raise Refused("counts", WHOLE, "one that is not")
-            table._add(
-                range(len(counts)), np.array(counts), checks.whole("unanswered", unanswered, 0)
-            )
-            if table.records + table.unanswered != made._records or made._records >= MOST:
-                must = f"be the sum of the counts of {_spoken(columns)}"
+            raise Refused("text", must, f"plan {shown(here['plan'].text())[:12]}")
+        tables = here["tables"].items()
+        for each in tables:
+            each.keys(("columns", "counts", "unanswered"))
+        made = cls(plan, [each["columns"].texts() for each in tables])
+        if len(made._tables) < len(tables):
+            raise Refused("tables", "be different", "one twice")
+        made._records = here["records"].whole(0, MOST - 1)
+        for each, table in zip(tables, made._tables.values(), strict=True):
+            counts = each["counts"]
+            listed = counts.items()
+            if len(listed) != table.counts.size:
+                must = f"have {table.counts.size} cells for {_spoken(table.columns)}"
+                raise Refused(counts.path, must, len(listed))
+            cells = np.array([x.whole(0, MOST - 1) for x in listed], np.int64)
+            table._add(range(len(cells)), cells, each["unanswered"].whole(0, MOST - 1))
+            if sum(cells.tolist()) + table.unanswered != made._records:
+                must = f"be the sum of the counts of {_spoken(table.columns)}"
                 raise Refused("records", must, made._records)
+        if "mark" in here:
+            made._mark = here["mark"].value
+            _check_mark(made._mark, needed=True)
         return made
+
+    def to_file(self, path: str | PathLike[str]) -> None:
+        """Write :meth:`to_json` to a file, which is replaced once the new one is complete."""
+        atomic.write(checks.path("path", path), "path", self.to_json())
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], plan: Plan) -> Self:
+        """Read what :meth:`to_file` wrote; ``FileNotFoundError`` if there is no such file.
+
+        >>> import bistochastic_survey as sv, pathlib, tempfile
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> file, collector = pathlib.Path(tempfile.mkdtemp()) / "counts.json", plan.collector()
+        >>> collector.add({"sex": "F"}, mark=1)
+        >>> collector.to_file(file)
+        >>> sv.Collector.from_file(file, plan).mark
+        1
+        """
+        file = Path(checks.path("path", path))
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise
+        except (OSError, UnicodeDecodeError) as error:
+            got = getattr(error, "strerror", None) or "one that is not UTF-8"
+            raise Refused("path", "be a file to read", got) from None
+        with atomic.in_file(file):
+            return cls.from_json(text, plan)
+
+
+def _check_mark(given: object, *, needed: bool = False) -> None:
+    if (given is None and not needed) or isinstance(given, str) or type(given) is int:
+        return
+    raise RefusedType("mark", "be a string or an integer", type(given).__name__)
 
 
 def _mapping(name: str, given: object) -> None:

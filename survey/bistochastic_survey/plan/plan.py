@@ -736,10 +736,10 @@ class Plan(_Fields):
 
         ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
         each attribute is counted on its own. A :class:`~bistochastic_survey.Collector`
-        has ``add``, ``update``, ``add_counts``, ``merge``, ``+``, ``to_json``, ``from_json``,
-        ``estimate``, ``count`` and ``ratio``. Its memory does not grow with the number of records.
-        A column that the plan does not protect, or a record with an undeclared category, raises
-        ``ValueError``.
+        has ``add``, ``update``, ``add_counts``, ``merge``, ``+``, ``to_file``, ``from_file``,
+        ``to_json``, ``from_json``, ``estimate``, ``count`` and ``ratio``. Its memory does not grow
+        with the number of records. A column that the plan does not protect, or a record with an
+        undeclared category, raises ``ValueError``.
 
         >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
+import multiprocessing
+import pickle
 import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,20 +166,35 @@ def test_another_plan_other_tables_and_broken_texts_raise() -> None:
         collector.merge(other.collector(*TABLES))
     with pytest.raises(ValueError, match="`other` must have the tables"):
         collector.merge(PLAN.collector("sex"))
-    for cut in (text[:50], "[]", text.replace('"records"', '"people"')):
-        with pytest.raises(ValueError, match="`text` must be the JSON of a collector"):
-            Collector.from_json(cut, PLAN)
+    for wrong, message in {
+        text[:50]: "`text` must be JSON; got ",
+        text[:-1]: "`text` must be JSON; got a string that ends too soon",
+        "[]": "`text` must be an object; got a list",
+        "{}": "`format` must be given; got nothing",
+        text.replace('"records"', '"people"'): "`people` must be one of format, version, plan",
+        text.replace('"records":0', '"records":0,"records":0'): "`records` must be given once",
+        text.replace('"unanswered":0', '"none":0', 1): "`tables.0..none` must be one of columns",
+        text[:-1] + ',"mark":1.5}': "`mark` must be a string or an integer; got float",
+        text[:-1] + ',"mark":null}': "`mark` must be a string or an integer; got NoneType",
+        text.replace('["smokes"]', '["sex"]'): "`tables` must be different; got one twice",
+    }.items():
+        with pytest.raises(ValueError if "`mark`" not in message else TypeError, match=message):
+            Collector.from_json(wrong, PLAN)
     with pytest.raises(ValueError, match="version 1; got version 2"):
         Collector.from_json(text.replace('"version":1', '"version":2'), PLAN)
     for wrong in ('"records":1', '"records":-1'):
         with pytest.raises(ValueError, match="`records` must be"):
             Collector.from_json(text.replace('"records":0', wrong), PLAN)
-    whole = "`counts` must hold integers that are not negative; got one that is not"
-    for cells in ("[-1,1]", "[0.5,0]", "[true,0]", f"[{2**53},0]", "[null,0]", '["1",0]'):
-        with pytest.raises(ValueError, match=whole):
-            Collector.from_json(text.replace("[0,0]", cells, 1), PLAN)
-    for cells, got in (("[0]", "1"), ("[[0,0]]", "1"), ("3", "int")):
-        with pytest.raises(ValueError, match=f"must have 2 cells for `sex`; got {got}$"):
+    for cells, message in {
+        "[-1,1]": r"`tables.0..counts.0.` must be from 0 to 9007199254740991; got -1",
+        "[0.5,0]": r"`tables.0..counts.0.` must be an integer; got a number",
+        "[0,true]": r"`tables.0..counts.1.` must be an integer; got true or false",
+        f"[{2**53},0]": r"`tables.0..counts.0.` must be from 0 to ",
+        "[0]": r"`tables.0..counts` must have 2 cells for `sex`; got 1$",
+        "[[0,0]]": r"`tables.0..counts` must have 2 cells for `sex`; got 1$",
+        "3": r"`tables.0..counts` must be a list; got an integer",
+    }.items():
+        with pytest.raises(ValueError, match=message):
             Collector.from_json(text.replace("[0,0]", cells, 1), PLAN)
     most = collector.to_json().replace("[0,0]", f"[{2**53 - 1},0]", 1)
     alone = sv.Plan([PLAN.attributes[0]])
@@ -206,3 +227,139 @@ def test_threads_lose_nothing() -> None:
     for thread in threads:
         thread.join()
     assert collector.counts("sex").counts.tolist() == [8000, 0]
+
+
+def test_sums_and_pickles_hold_what_was_counted() -> None:
+    rows = reports(90)
+    collectors = [PLAN.collector(*TABLES) for _ in range(3)]
+    for i, row in enumerate(rows):
+        collectors[i % 3].add(row, mark=i)
+    whole = PLAN.collector(*TABLES)
+    whole.update(as_frame(rows))
+    total = sum(collectors)
+    assert isinstance(total, Collector)
+    assert total.to_json() == whole.to_json()
+    assert total.mark is None
+    assert [each.mark for each in collectors] == [87, 88, 89]
+    again = pickle.loads(pickle.dumps(collectors[0]))
+    assert again.to_json() == collectors[0].to_json()
+    assert again.mark == 87
+    again.merge(collectors[1])
+    assert again.mark == 87
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(Collector.to_json, total).result() == whole.to_json()
+    for wrong in (1, 0.0, "", None):
+        with pytest.raises(TypeError):
+            wrong + whole
+
+
+def test_a_mark_changes_with_the_counts_or_not_at_all() -> None:
+    collector = PLAN.collector("sex")
+    collector.update({"sex": ["F", "M"]}, mark="a")
+    collector.add({"sex": "F"})
+    collector.add_counts({"sex": ["F"], "count": [2]}, mark="b")
+    wrong_calls: list[Callable[[], None]] = [
+        lambda: collector.add({"sex": "X"}, mark="c"),
+        lambda: collector.update({"sex": ["F", "X"]}, mark="c"),
+        lambda: collector.add_counts({"sex": ["X"], "count": [2]}, mark="c"),
+    ]
+    for call in wrong_calls:
+        with pytest.raises(ValueError, match="declared categor"):
+            call()
+    for wrong in (1.5, True, ["d"], b"d"):
+        with pytest.raises(TypeError, match="`mark` must be a string or an integer; got "):
+            collector.add({"sex": "F"}, mark=wrong)  # type: ignore[arg-type]
+    assert (collector.records, collector.mark) == (5, "b")
+
+
+def test_a_restart_neither_loses_nor_counts_twice(tmp_path: Path) -> None:
+    rows, file = reports(200), tmp_path / "counts.json"
+    rng = np.random.default_rng(7)
+    crashes = 0
+
+    def run() -> None:
+        """Read on behind the mark; a process may end between any two steps."""
+        collector = Collector.from_file(file, PLAN) if file.exists() else PLAN.collector(*TABLES)
+        start = 0 if collector.mark is None else int(collector.mark)
+        for at in range(start, len(rows), 10):
+            collector.update(as_frame(rows[at : at + 10]), mark=at + 10)
+            if rng.random() < 0.3:
+                raise InterruptedError
+            collector.to_file(file)
+            if rng.random() < 0.3:
+                raise InterruptedError
+
+    while True:
+        try:
+            run()
+            break
+        except InterruptedError:
+            crashes += 1
+    whole = PLAN.collector(*TABLES)
+    whole.update(as_frame(rows), mark=200)
+    assert crashes > 3
+    assert Collector.from_file(file, PLAN).to_json() == whole.to_json() == file.read_text()
+
+
+def test_files_are_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, file = PLAN.collector(*TABLES), tmp_path / "counts.json"
+    with pytest.raises(FileNotFoundError):
+        Collector.from_file(file, PLAN)
+    collector.to_file(file)
+    before = file.read_bytes()
+    collector.add(reports(1)[0])
+
+    def half(self: Path, text: str, **_: Any) -> None:
+        self.write_bytes(text.encode()[:40])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", half)
+        with pytest.raises(KeyboardInterrupt):
+            collector.to_file(file)
+    assert file.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["counts.json"]
+    collector.to_file(str(file))
+    assert Collector.from_file(file, PLAN).records == 1
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="must be a file to read; got one that is not UTF-8"):
+        Collector.from_file(file, PLAN)
+    with pytest.raises(ValueError, match="`path` must be a file to read; got Is a directory"):
+        Collector.from_file(tmp_path, PLAN)
+    file.write_bytes(before[:50])
+    with pytest.raises(ValueError, match=r"counts\.json` must be JSON; got "):
+        Collector.from_file(file, PLAN)
+
+
+# Version 1, as it was first written. It is read for ever, and counts mean the same.
+STORED = (
+    '{"format":"bistochastic collector","version":1,'
+    '"plan":"DIGEST","records":10,"tables":['
+    '{"columns":["sex"],"counts":[6,4],"unanswered":0},'
+    '{"columns":["smokes"],"counts":[1,2],"unanswered":7},'
+    '{"columns":["b"],"counts":[1,0,3,6],"unanswered":0}],"mark":"2026-03-01"}'
+)
+
+
+def test_version_1_is_read_and_follows_its_schema() -> None:
+    text = STORED.replace("DIGEST", PLAN.digest)
+    found = Collector.from_json(text, PLAN)
+    assert found.to_json() == text
+    assert found.mark == "2026-03-01"
+    assert found.counts("smokes").unanswered == 7
+    table = found.counts("b")
+    # The columns that are protected together follow: `b` by `a`.
+    assert [axis.name for axis in table.axes] == ["b", "a"]
+    assert table.counts.tolist() == [[1, 0], [3, 6]]
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(
+        files("bistochastic_survey").joinpath("schemas/collector.json").read_text("utf-8")
+    )
+    judge = jsonschema.Draft202012Validator(schema)
+    written = PLAN.collector(*TABLES)
+    written.update(as_frame(reports(50)), mark=50)
+    for each in (json.loads(text), json.loads(written.to_json())):
+        judge.validate(each)
+        assert not judge.is_valid({**each, "version": 2})
+        assert not judge.is_valid({**each, "people": 2})
+        assert not judge.is_valid({**each, "mark": None})
