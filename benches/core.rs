@@ -1,8 +1,5 @@
 //! The hot loops without Python: `cargo bench --bench core` prints the best and the middle of many runs of each.
 
-// Memory of its own, not a caller's.
-#![allow(clippy::disallowed_methods)]
-
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,6 @@
 //! The least that randomizing a column of bytes takes: two bytes of the keystream per record, and a copy.
 //! `cargo bench --bench floor -- RECORDS THREADS` prints nanoseconds per record, the best of five runs.
 
-// Memory of its own, not a caller's.
-#![allow(clippy::disallowed_methods)]
-
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,8 +1,5 @@
 //! A column protected by randomized response, from Rust: `cargo run --example randomize`.
 
-// Memory of its own, not a caller's.
-#![allow(clippy::disallowed_methods)]
-
 use bistochastic::draw::derive::Label;
 use bistochastic::draw::key::Key;
 use bistochastic::draw::randomize::{Addresses, randomize, refuse};

@@ -4,9 +4,6 @@
 //! `trace <family> <column>`: `column` is the seed of the true codes. It prints an address, and nothing that depends
 //! on them: what is executed between two writes to that address is what draws.
 
-// Memory of its own, not a caller's.
-#![allow(clippy::disallowed_methods)]
-
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use bistochastic::draw::derive::Label;

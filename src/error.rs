@@ -11,9 +11,6 @@
 //! The form is `` `name` must <requirement>; got <fact> ``: lower case, no full stop. A fact is a
 //! parameter, a position or a count, never a respondent's value.
 
-// A few bytes, whatever a caller gives.
-#![allow(clippy::disallowed_methods)]
-
 use std::fmt::{self, Display};
 
 /// The parts of the sentence.

@@ -22,8 +22,6 @@
 
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
-// `clippy.toml` says where memory is asked for; tests are free.
-#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod birkhoff;
 pub mod draw;

@@ -2,9 +2,6 @@
 //! but the public trait: a name, a size, parameters and a structure. They are drawn from, measured,
 //! surveyed and decomposed as those of the library are, without another line.
 
-// Memory of its own, not a caller's.
-#![allow(clippy::disallowed_methods)]
-
 use std::sync::Arc;
 
 use bistochastic::birkhoff::{Options, closed, decompose};

@@ -254,10 +254,10 @@ class Column:
     ) -> None:
         listed = [names] if isinstance(names, str) else arguments.items("names", _NAMES, names)
         self.names = [_text("names", each) for each in listed]
-        one = isinstance(matrices, _core.Law)
+        one = isinstance(matrices, _core.Matrix)
         laws: list[Any] = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
         for law in laws:
-            if not isinstance(law, _core.Law):
+            if not isinstance(law, _core.Matrix):
                 raise RefusedType("matrices", _LAWS, type(law).__name__)
         self.matrices: list[Matrix] = laws
         sizes = {law.size for law in laws}
@@ -376,7 +376,7 @@ def draw(
         pairs = zip(drawn, columns, strict=True)
         return [new.astype(column.codes.dtype, copy=False) for new, column in pairs]
     if isinstance(address, Rows):
-        key = _core.plan_row_key(key, plan, release)
+        key = _core.plan_key(key, "rows", plan, [release])
         end = address.start + (len(columns[0]) if columns else 0)
         if end >= 2**63:
             raise Refused("address", "have all rows below 2^63", "more")
@@ -422,7 +422,7 @@ def respond(
         listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
         if isinstance(names, str):
             raise RefusedType("names", "be a list of strings", "str") from None
-        if not isinstance(matrix, _core.Law):
+        if not isinstance(matrix, _core.Matrix):
             raise RefusedType("matrix", "be a Matrix", type(matrix).__name__) from None
         try:
             whole = _core.as_code("code", code, matrix.size)
@@ -457,8 +457,9 @@ def derive(key: Key, purpose: Literal["rows", "units", "numbers", "column"], *la
         must = f"be {', '.join(wanted)} to derive a key for {purpose}"
         raise RefusedType("labels", must, len(labels))
     read = [_label(name, given) for name, given in zip(wanted, labels, strict=True)]
-    found: Key = getattr(_core, f"plan_{purpose.removesuffix('s')}_key")(key, *read)
-    return found
+    if purpose == "column":
+        return _core.plan_column_key(key, *read)
+    return _core.plan_key(key, purpose, read[0], read[1:])
 
 
 _PURPOSES = {

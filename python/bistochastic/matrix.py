@@ -1,4 +1,4 @@
-"""``Matrix``: the class that users see, a subclass of the core's ``Law``.
+"""``Matrix``: the class that users see, a subclass of the core's class of that name.
 
 It does little itself. :mod:`operators`, :mod:`estimate`, :mod:`measures` and others do the work.
 Probabilities, stated measures and randomization are inherited from the core.
@@ -38,7 +38,7 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
     return refuse
 
 
-class Matrix(_core.Law, Shown):
+class Matrix(_core.Matrix, Shown):
     """A bistochastic matrix, with exact fractions as its entries.
 
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.

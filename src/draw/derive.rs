@@ -12,9 +12,6 @@
 //! bytes of key in front, two inputs are equal only where keys and tuples are; beyond that, streams meet only where
 //! blake3 collides.
 
-// A few bytes, whatever a caller gives.
-#![allow(clippy::disallowed_methods)]
-
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, hash_derive_key_context};
 use zeroize::Zeroize;

@@ -1,8 +1,5 @@
 //! The key: 32 secret bytes. Anyone with the key can undo a release.
 
-// A few bytes, whatever a caller gives.
-#![allow(clippy::disallowed_methods)]
-
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;

@@ -8,7 +8,6 @@ use super::work::detached;
 use crate::draw::code::each;
 use crate::draw::count::codes as counts_of;
 use crate::error::Error;
-use crate::system::memory;
 
 /// How often each code below ``size`` occurs in a contiguous, native array of integers.
 #[pyfunction]
@@ -19,14 +18,10 @@ pub fn count<'py>(codes: &Bound<'py, PyAny>, size: usize) -> PyResult<Bound<'py,
     let counts = each!(codes, codes => {
         let codes = codes.as_slice()?;
         detached(py, codes.len() as u64, || {
-            counts_of(codes, below).map(|counts| match below == size {
-                true => counts,
-                false => {
-                    // No number of this type is as large as the last codes.
-                    let mut all = memory::zeros(size);
-                    all[..below].copy_from_slice(&counts);
-                    all
-                }
+            // No number of this type is as large as the last codes.
+            counts_of(codes, below).map(|mut counts| {
+                counts.resize(size, 0);
+                counts
             })
         })?
     });

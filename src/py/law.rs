@@ -10,7 +10,7 @@ use super::package;
 use crate::law::{self, Family};
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
-#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
+#[pyclass(frozen, subclass, module = "bistochastic._core")]
 pub struct Matrix {
     inner: law::Matrix,
 }

@@ -14,9 +14,6 @@
 //! work before its end. Nothing here computes, and nothing here imports the package: it hands in its classes,
 //! exceptions and readers by [`package::register`].
 
-// What crosses the boundary stands in Python's own lists already.
-#![allow(clippy::disallowed_methods)]
-
 use pyo3::prelude::*;
 
 mod birkhoff;
@@ -34,6 +31,7 @@ mod package;
 mod plan;
 mod randomize;
 mod rebuild;
+mod scalar;
 mod secret;
 mod spelled;
 mod structure;
@@ -65,7 +63,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         birkhoff::{Decomposition, decompose_all, decompose_one},
-        convert::{as_path, as_real, as_whole, code, flag},
+        convert::as_path,
         count::count,
         ids::{hold_ids, joined_ids},
         key::Key,
@@ -77,10 +75,11 @@ mod _core {
         numeric::{origins, permute_into, shuffle_ties},
         package::register,
         plan::{
-            Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_number_key,
-            plan_pseudonyms, plan_respond, plan_row_key, plan_unit_key,
+            Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_key, plan_pseudonyms,
+            plan_respond,
         },
         rebuild::{arrays, restore, restore_parts},
+        scalar::{as_real, as_whole, code, flag},
         spelled::{SpelledIds, spelled_ids},
         structure::{
             classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use super::ids::{HeldIds, one_id};
 use super::key::Key;
@@ -20,6 +21,7 @@ use crate::draw::plan::{Pseudonyms, column_key, own_key};
 use crate::draw::randomize::block::{self, Labels};
 use crate::draw::respond::keyed;
 use crate::draw::tally;
+use crate::error::Error;
 use crate::system::pool;
 
 fn names(columns: &[String]) -> Vec<Label> {
@@ -157,30 +159,32 @@ pub fn plan_column_key(
     Ok(derived.into())
 }
 
-/// The key of the rows of one release, if rows rather than people are addressed.
+/// The key for one purpose of a plan: the "rows" of a release, the "units" of a column, the "numbers" inside one
+/// reported class of a binned column. The labels are texts, lists of texts, integers.
 #[pyfunction]
-pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
-    let labels = vec![Label::Text(release.into())];
-    Ok(own_key(secret::given(key)?, Purpose::Rows, plan, labels).into())
-}
-
-/// The key of the units of one column: all of a unit's draws and its pseudonym follow the law of ids under it.
-#[pyfunction]
-pub fn plan_unit_key(key: &Bound<'_, PyAny>, plan: &str, column: &str) -> PyResult<Key> {
-    let labels = vec![Label::Text(column.into())];
-    Ok(own_key(secret::given(key)?, Purpose::Units, plan, labels).into())
-}
-
-/// The key of the numbers inside one reported class of a binned column.
-#[pyfunction]
-pub fn plan_number_key(
+pub fn plan_key(
     key: &Bound<'_, PyAny>,
+    purpose: &str,
     plan: &str,
-    columns: Vec<String>,
-    place: u64,
+    labels: Vec<Bound<'_, PyAny>>,
 ) -> PyResult<Key> {
-    let labels = vec![Label::List(names(&columns)), Label::Integer(place.into())];
-    Ok(own_key(secret::given(key)?, Purpose::Numbers, plan, labels).into())
+    let purpose = match purpose {
+        "rows" => Purpose::Rows,
+        "units" => Purpose::Units,
+        "numbers" => Purpose::Numbers,
+        _ => return Err(Error::value("purpose", "be rows, units or numbers", purpose).into()),
+    };
+    let label = |given: &Bound<'_, PyAny>| -> PyResult<Label> {
+        Ok(match given.cast::<PyList>() {
+            Ok(list) => Label::List(names(&list.extract::<Vec<String>>()?)),
+            Err(_) => match given.extract::<u64>() {
+                Ok(number) => Label::Integer(number.into()),
+                Err(_) => Label::Text(given.extract()?),
+            },
+        })
+    };
+    let labels = labels.iter().map(label).collect::<PyResult<_>>()?;
+    Ok(own_key(secret::given(key)?, purpose, plan, labels).into())
 }
 
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::error::Error;
+use crate::system::pool;
 use crate::system::progress::Progress;
 use crate::system::stop::{self, Stop};
 
@@ -77,6 +78,7 @@ pub fn detached<T: Send>(
     if numbers < DETACH_FROM {
         guarded(work)
     } else {
+        pool::checked()?;
         Ok(py.detach(|| stop::guarded(asked, work))?)
     }
 }

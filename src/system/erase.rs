@@ -2,9 +2,6 @@
 //!
 //! Frames that have returned, registers, swap and core dumps are not overwritten.
 
-// A few bytes, whatever a caller gives.
-#![allow(clippy::disallowed_methods)]
-
 use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 

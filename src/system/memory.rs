@@ -4,9 +4,6 @@
 //! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
 //! they have and end the process when it is used, so large requests are first compared with what is there.
 
-// The room that the other rooms are told to ask.
-#![allow(clippy::disallowed_methods)]
-
 use std::fmt;
 use std::hint::black_box;
 use std::path::Path;

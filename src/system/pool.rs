@@ -13,22 +13,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::error::{Error, Result};
 use crate::system::fork::PerProcess;
 use crate::system::kept::Kept;
 use crate::system::memory;
 use crate::system::stop;
 
-/// Most threads. A larger number counts as this one.
+/// Most threads that a call may ask for.
 pub const MOST: usize = 1024;
 
-/// Threads to use: `BISTOCHASTIC_THREADS` if it is a positive number, up to [`MOST`], else all cores.
+/// Threads to use: all cores, unless `BISTOCHASTIC_THREADS` names another number, which is read once.
+///
+/// # Errors
+/// It names none, or more than four times the cores: a typing error that would be felt everywhere and seen nowhere.
+pub fn checked() -> Result<usize> {
+    static ASKED: Kept<Result<usize>> = Kept::new();
+    let read = || {
+        let name = "BISTOCHASTIC_THREADS";
+        let Some(asked) = std::env::var_os(name) else {
+            return Ok(cores());
+        };
+        let most = 4 * cores();
+        let number = asked.to_str().and_then(|text| text.trim().parse().ok());
+        number.filter(|n| (1..=most).contains(n)).ok_or_else(|| {
+            let must = format!("be an integer from 1 to {most}, four times the processors");
+            Error::value(name, must, asked.to_string_lossy())
+        })
+    };
+    ASKED.get_or_make(read).clone()
+}
+
+/// The same; all cores where the number is none, of which the boundary has told the caller.
 pub fn threads() -> usize {
-    std::env::var("BISTOCHASTIC_THREADS")
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .filter(|&n: &usize| n > 0)
-        .unwrap_or_else(cores)
-        .min(MOST)
+    checked().unwrap_or_else(|_| cores())
 }
 
 /// Asked once: the answer takes reading files of the system, longer than many a small job.

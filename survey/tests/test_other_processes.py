@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import bistochastic as bs
 from bistochastic.birkhoff import Decomposition
 from returned import CLASSES
@@ -36,6 +38,7 @@ def test_import_loads_numpy_at_most_and_starts_nothing() -> None:
 
 def test_numbers_do_not_depend_on_the_threads() -> None:
     """Also if more are asked for than a machine has."""
+    most = 4 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
     code = (
         "import bistochastic as bs, numpy as np; r = np.random.default_rng(3);"
         "row = r.random(300_001); row /= row.sum(); m = bs.circulant(row);"
@@ -43,7 +46,20 @@ def test_numbers_do_not_depend_on_the_threads() -> None:
         "for _ in range(200): p /= p.sum(0); p /= p.sum(1, keepdims=True)\n"
         "print(m.beta.hex(), hash(tuple(m.parameters['first_row'])), bs.entropy_rate(p).hex())"
     )
-    assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "7", "1000000000")}) == 1
+    assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "4", str(most))}) == 1
+
+
+@pytest.mark.parametrize("asked", ["two", "0", "-1", "1.5", "", "1000000000"])
+def test_a_number_of_threads_that_is_none_is_refused_at_the_first_use(asked: str) -> None:
+    code = (
+        "import bistochastic as bs\n"
+        "try: bs.uniform(3)\n"
+        "except ValueError as error: print(type(error).__name__, error)"
+    )
+    said = "Refused `BISTOCHASTIC_THREADS` must be an integer from 1 to "
+    found = child(code, BISTOCHASTIC_THREADS=asked)
+    assert found.startswith(said)
+    assert found.endswith(f", four times the processors; got {asked}".rstrip())
 
 
 def test_searched_and_scaled_laws_do_not_depend_on_the_threads() -> None:

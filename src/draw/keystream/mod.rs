@@ -9,9 +9,6 @@
 //! One block function does it all: see `lanes`. It is compiled for vectors of four, eight (AVX2) and sixteen (AVX-512)
 //! blocks: see `level`. A vector unit is used after it has agreed with the plain function in this process.
 
-// A few bytes, whatever a caller gives.
-#![allow(clippy::disallowed_methods)]
-
 use zeroize::Zeroizing;
 
 use crate::draw::key::SECRET;

@@ -172,25 +172,24 @@ impl Addresses<'_> {
     /// # Errors
     /// There are more or fewer, or one is beyond the last address.
     pub(super) fn check(self, records: usize) -> Result<()> {
-        let (must, got) = match self {
+        let refused = |must: &str, got| Err(Error::value("addresses", must, got));
+        match self {
             Addresses::Rows(first) if first.checked_add(records as u64).is_none() => {
-                let must = "end before row 2^64".to_owned();
-                (must, format!("{records} from {first}"))
+                refused("end before row 2^64", format!("{records} from {first}"))
             }
             Addresses::Ids(ids) if ids.len() != records => {
                 let must = format!("be one for each of the {records} records");
-                (must, ids.len().to_string())
+                refused(&must, ids.len().to_string())
             }
             Addresses::Ids(Ids::Mixed(ids)) => match ids.iter().position(|id| !id.is_its_own()) {
-                None => return Ok(()),
+                None => Ok(()),
                 Some(i) => {
-                    let must = "be integers from -2^63 to 2^64 - 1".to_owned();
-                    (must, format!("one outside at position {i}"))
+                    let must = "be integers from -2^63 to 2^64 - 1";
+                    refused(must, format!("one outside at position {i}"))
                 }
             },
-            _ => return Ok(()),
-        };
-        Err(Error::value("addresses", must, got))
+            _ => Ok(()),
+        }
     }
 }
 
@@ -488,16 +487,10 @@ mod tests {
     fn words_depend_on_the_kind_of_an_id_and_on_the_code() {
         let make = |purpose| -> Secret { Box::new(Zeroizing::new([purpose as u8; 32])) };
         let keys = IdKeys::new(&make);
-        let ids = [
-            Id::Integer(7),
-            Id::Integer(-7),
-            Id::Text(b"7"),
-            Id::Bytes(b"7"),
-        ];
-        let blocks: Vec<[u8; BLOCK]> = ids
-            .iter()
-            .flat_map(|&id| [3, 4].map(|code| keys.block(id, code)))
-            .collect();
+        let [plus, minus] = [7, -7].map(Id::Integer);
+        let ids = [plus, minus, Id::Text(b"7"), Id::Bytes(b"7")];
+        let both = |&id| [3, 4].map(|code| keys.block(id, code));
+        let blocks: Vec<[u8; BLOCK]> = ids.iter().flat_map(both).collect();
         for (i, block) in blocks.iter().enumerate() {
             assert!(!blocks[..i].contains(block));
             assert_eq!(ids[i / 2].block(3 + i as u64 % 2, make), *block);
