@@ -19,6 +19,7 @@ from bistochastic import linear as operators
 from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
+from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
@@ -102,6 +103,8 @@ class Estimate(Shown):
     """The sum of the counts, if weights or a subgroup make it differ from ``records``."""
     notes: tuple[str, ...] = ()
     """The notes below the table."""
+    always_valid: bool = False
+    """Whether intervals hold at every look; see :meth:`interval`."""
 
     def __post_init__(self) -> None:
         # Frozen is frozen: arrays too.
@@ -241,7 +244,13 @@ class Estimate(Shown):
             spread -= np.outer(self._unbiased, self._unbiased)
         return np.asarray(spread * self._per_record)
 
-    def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Array:
+    def interval(
+        self,
+        confidence: float = 0.95,
+        *,
+        simultaneous: bool = False,
+        always_valid: bool | None = None,
+    ) -> Array:
         """Return lower and upper bounds of every proportion, of shape ``(r, 2)``.
 
         ====================  =======================  ====================================
@@ -268,6 +277,10 @@ class Estimate(Shown):
            wider than necessary.
         5. With weights they are Student's with :attr:`degrees`, which is approximate. In a subgroup
            that was itself protected they are Fieller's.
+        6. ``always_valid=True`` is for counts that grow while you watch them: with the stated
+           probability no interval misses, at any number of records. They are about twice as wide.
+           Records have to be independent, count alike, and come from one and the same population
+           all the time. By default this is :attr:`always_valid` of the estimate.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -278,7 +291,9 @@ class Estimate(Shown):
         alpha = 1 - arguments.between("confidence", confidence)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= len(self.frequencies)
-        return self._interval(alpha)
+        given = self.always_valid if always_valid is None else always_valid
+        watched = _core.as_flag("always_valid", given)
+        return self._at_every_look(alpha) if watched else self._interval(alpha)
 
     @cached
     def _usual(self) -> Array:
@@ -304,6 +319,23 @@ class Estimate(Shown):
                 self._unbiased, spread + 3 * doubt, ends, n, alpha, fixed=fixed
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
+
+    def _at_every_look(self, alpha: float) -> Array:
+        linear, plain = self._linear, "be used with records that count alike"
+        if linear is not None and not (linear.exact and linear.tallies.sample.is_plain):
+            raise Refused("always_valid", plain, "weights, strata or a domain")
+        if self.population == "fixed":
+            must = "be used with records that are a sample"
+            raise Refused("always_valid", must, "population='fixed'")
+        if linear is None:
+            counts, cells = self.reports * self.records, len(self.frequencies)
+        else:
+            counts, cells = linear.tallies.whole.reshape(-1), linear.map.cells
+        codes = np.eye(len(counts))
+        _core.require_memory("always_valid", len(counts), cells, 32)
+        added = operators.solve(self._law, codes).T if linear is None else linear.map.of(codes)
+        found = [every_look.bounds(column, counts, alpha) for column in added.T]
+        return np.asarray(np.clip(np.array(found), 0.0, 1.0))
 
     def poisoning(self, false_records: int) -> Array:
         """Bound how far records that people made up can move each estimated proportion.
