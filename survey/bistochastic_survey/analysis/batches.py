@@ -10,7 +10,7 @@ import numpy as np
 from bistochastic.errors import Refused
 from bistochastic.estimate import Tallies
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Axis, Reported, read
+from bistochastic_survey.analysis.protected_table import CodedAxis, Reported, read_sheet
 from bistochastic_survey.analysis.request import Question, absent, refuse_absent
 from bistochastic_survey.checks import Array
 from bistochastic_survey.table.arrays import narrow
@@ -42,14 +42,14 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
     Errors of strata, clusters and replicates need whole columns, which are then held.
     """
     if design._is_drawn or question.units:
-        return read(question, gathered(source, question, design._columns), design).reported()
+        return read_sheet(question, gathered(source, question, design._columns), design).reported()
     rows = records = unanswered = 0
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[CodedAxis, ...] = ()
     counted: list[_Counted] = []
     # Categories of conditions that no batch has had yet.
     unmet = question.clear_where
     for batch in source.batches(_needed(question, design._columns, source)):
-        sheet = read(question, batch, design, first=rows, empty=True)
+        sheet = read_sheet(question, batch, design, first=rows, empty=True)
         unmet = {name: absent(levels, sheet.known[name]) for name, levels in unmet.items()}
         rows, records = rows + sheet.rows, records + sheet.records
         unanswered, axes = unanswered + sheet.unanswered, sheet.axes
@@ -75,7 +75,7 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
     if weighted and not float(sums.sum()) > 0:
         raise Refused("weights", "have a positive one inside the domain", "none")
     whole = [
-        Axis(
+        CodedAxis(
             axis.name,
             axis.values if isinstance(each, range) else tuple(value for *_, value in each),
             len(each),

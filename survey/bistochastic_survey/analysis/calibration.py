@@ -7,24 +7,20 @@ changes. Other software can then use the protected file as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
 from bistochastic.estimate import Patience, fit_shares
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
-from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.checks import Array
+from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.progress import watched
+from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.results import column, opened
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.attributes import Categorical, Joint
-    from bistochastic_survey.release.release import Release
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +21,13 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import ask_table, between
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import shown, up
 
-if TYPE_CHECKING:
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.plan import Plan
-
-    Group = tuple[Categorical, ...]
+Group = tuple[Categorical, ...]
 
 
 def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Plan:
@@ -135,7 +133,7 @@ def _depend(release: Release[Any], one: Categorical, other: Categorical, level: 
     from scipy import special
 
     question = ask_table(release.plan, (one.column, other.column))
-    read = protected_table.read(question, release.data, Design())
+    read = protected_table.read_sheet(question, release.data, Design())
     table = _pooled(_pooled(read.tallies().whole.reshape(read.shape)).T)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, of_table, read_numbers
+from bistochastic_survey.analysis.protected_table import Sheet, read_numbers, sheet_of
 from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.labels import spelling
@@ -159,7 +159,7 @@ class Counts(Shown):
         self, table: Table, what: str = "frame", times: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | int, int]:
         """Find the cells of the rows of a table, the records of each, and those unanswered."""
-        sheet = of_table(self._question, table, Design(), what, times=times, empty=True)
+        sheet = sheet_of(self._question, table, Design(), what, times=times, empty=True)
         cells = np.zeros(sheet.rows, np.int64)
         for axis, step in zip(sheet.axes, self._steps(), strict=True):
             cells += axis.codes * step if isinstance(step, np.int64) else step[axis.codes]
@@ -217,7 +217,7 @@ class Counts(Shown):
             for axis, place in zip(self.axes, filled, strict=True)
         }
         times = self._cells[filled].astype(np.float64)
-        return of_table(question, opened(rows), design, "counts", times=times)
+        return sheet_of(question, opened(rows), design, "counts", times=times)
 
 
 def read_rows(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.request import refuse_undecided
 from bistochastic_survey.plan.attributes import named, names
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.wording import Shown, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.plan.plan import Plan
-
-    Stages = tuple[str | float, ...]
+Stages = tuple[str | float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from bistochastic import identity, kron, structure
+from bistochastic import Matrix, identity, kron, structure
 from bistochastic.errors import Refused
 from bistochastic.estimate import (
     METHODS,
     POPULATIONS,
     Axis,
+    Estimate,
     Factor,
     Linear,
     Map,
     Patience,
+    Sample,
+    Tallies,
     fit_shares,
     of_counts,
     of_linear,
@@ -26,19 +30,16 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis.batches import tally
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Reported, read, shared_noise
+from bistochastic_survey.analysis.protected_table import (
+    CodedAxis,
+    Reported,
+    read_sheet,
+    shared_noise,
+)
 from bistochastic_survey.analysis.request import Question, ask_table, part
+from bistochastic_survey.checks import Array
+from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.batched import Batched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from bistochastic import Matrix
-    from bistochastic.estimate import Estimate, Sample, Tallies
-    from bistochastic_survey.analysis.protected_table import Axis as Coding
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.release.release import Release
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
@@ -79,7 +80,7 @@ def _read(question: Question, data: Any, design: Design) -> Reported:
     if isinstance(data, Batched):
         return tally(question, data, design)
     if not isinstance(data, Counts):
-        return read(question, data, design).reported()
+        return read_sheet(question, data, design).reported()
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
     unanswered = 0 if question.where else data.unanswered
     return replace(data._sheet(question, design).reported(), unanswered=unanswered)
@@ -100,7 +101,7 @@ def refuse_fixed(who: str, sample: Sample) -> None:
         raise Refused("population", "be sampled for columns that are drawn by unit", "fixed")
 
 
-def way_back(question: Question, given: Sequence[Coding]) -> tuple[Map, tuple[Axis, ...]]:
+def way_back(question: Question, given: Sequence[CodedAxis]) -> tuple[Map, tuple[Axis, ...]]:
     """Make the map from reported tables to the requested one, and its columns."""
     where_is = {axis.name: i for i, axis in enumerate(given)}
     factors: list[Factor] = []

@@ -7,12 +7,14 @@ is one more factor that is 1 or 0, so a subgroup has the errors that the whole d
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
@@ -27,19 +29,14 @@ from bistochastic_survey.analysis.responses import (
     respond,
     slope,
 )
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.plan.binned import Binned
+from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
+from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bistochastic.estimate import Sample
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.numeric import Numeric
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.release import Release
 
 # Among the totals of 1, x, y, x y, x x and y y: two numbers and their product.
 _PAIRS = ((1, 2, 3), (1, 1, 4), (2, 2, 5))
@@ -78,7 +75,7 @@ class _Subgroup:
         """The weights and the design of the rows."""
         return self.rows.sample
 
-    def made(
+    def quantity(
         self,
         value: float,
         error: float,
@@ -148,7 +145,7 @@ class _Subgroup:
             error = self.sample.error(value, lambda its: _quotient(its.totals(values)))
         # If the domain is known, the error of the residuals is the whole error.
         variances = ((error * below) ** 2, 0.0, 0.0) if exact else (nn, nd, dd)
-        made = vars(self.made(value, error, limits, below))
+        made = vars(self.quantity(value, error, limits, below))
         return Ratio(**made, numerator=above, denominator=below, _variances=variances)
 
     def _refuse_empty(self) -> None:
@@ -198,7 +195,7 @@ def count(release: Release[Any], where: object, population: object, design: obje
     _, totals, spread = group.totals([inside])
     ends = group.rows.ends(inside) if drawn._is_plain else None
     limits = (0.0, float(group.sample.records) if drawn._is_plain else math.inf)
-    made = group.made(float(totals[0]), _root(float(spread[0, 0])), limits)
+    made = group.quantity(float(totals[0]), _root(float(spread[0, 0])), limits)
     return replace(made, _ends=ends)
 
 
@@ -337,7 +334,7 @@ def covariance(
     error = _root(float(gradient @ spread @ gradient)) if np.isfinite(spread).all() else math.inf
     if group.sample.replicates is not None:
         error = group.sample.error(value, lambda its: statistic(its)[0])
-    made = group.made(float(value), error, limits, whole)
+    made = group.quantity(float(value), error, limits, whole)
     classes = [
         represented(group.rows.attribute(name), given.get(name)) for name in {one: 0, two: 0}
     ]

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
-from bistochastic_survey.analysis.request import absent, refuse_absent
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.request import Question, absent, refuse_absent
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
+from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import WrongType
+from bistochastic_survey.table.frames import Table, WrongType
 from bistochastic_survey.table.results import declared, levels, opened
 from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from bistochastic_survey.table.frames import Codes, Mask
 
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.analysis.request import Question
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.table.frames import Codes, Mask, Table
-
-    Places = NDArray[np.intp]
-
+Places = NDArray[np.intp]
 # Tables have fewer cells than this.
 _CELLS = 2**32
 SHARED = (
@@ -41,7 +37,7 @@ SHARED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class CodedAxis:
     """One axis of the reported table: its name, the values of its codes, and the codes."""
 
     name: str
@@ -54,7 +50,7 @@ class Axis:
 class Reported:
     """A counted table: its axes, without codes of rows, and what is known of all rows together."""
 
-    axes: Sequence[Axis]
+    axes: Sequence[CodedAxis]
     tallies: Tallies
     unanswered: int
     notes: tuple[str, ...] = ()
@@ -64,7 +60,7 @@ class Reported:
 class Sheet:
     """Codes of all axes, the rows inside the domain, and the design."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[CodedAxis, ...]
     rows: int
     inside: Mask | None
     unanswered: int
@@ -231,15 +227,15 @@ def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, 
     return () if design.cluster is not None or design.replicates else (SHARED,)
 
 
-def read(
+def read_sheet(
     question: Question, frame: object, design: Design, *, first: int = 0, empty: bool = False
 ) -> Sheet:
     """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
     ``first`` is the number of its first row."""
-    return of_table(question, opened(frame), design, first=first, empty=empty)
+    return sheet_of(question, opened(frame), design, first=first, empty=empty)
 
 
-def of_table(
+def sheet_of(
     question: Question,
     table: Table,
     design: Design,
@@ -256,13 +252,13 @@ def of_table(
     parts = [column for each in question.coded for column in each.columns]
     for column in [*question.columns, *question.where, *question.groups, *parts]:
         require(table, what, column)
-    axes: list[Axis] = []
+    axes: list[CodedAxis] = []
     for name, labels in question.groups.items():
         codes, missing = coding.read_codes(table, name, labels, first)
         if missing is not None:
             must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
             raise Refused("", must, f"one in row {at}", column=name, row=at)
-        axes.append(Axis(name, labels.values, len(labels), codes))
+        axes.append(CodedAxis(name, labels.values, len(labels), codes))
     conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
     known: dict[str, tuple[object, ...]] = {}
     inside: Mask | None = None
@@ -284,14 +280,14 @@ def of_table(
             found, values = place[found], [values[i] for i in wanted]
         if name in asked:
             size = max(1, len(values))
-            axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
+            axes.append(CodedAxis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None
     for attribute in question.coded:
         encoded = attribute._encode(table, first, released=True)
         if encoded.missing is not None:
             none = encoded.missing
             unanswered = none if unanswered is None else unanswered | none
-        axes.append(Axis(", ".join(attribute.columns), None, attribute.size, encoded.codes))
+        axes.append(CodedAxis(", ".join(attribute.columns), None, attribute.size, encoded.codes))
     left_out = 0
     if unanswered is not None:
         gone = _both(inside, unanswered)

@@ -7,31 +7,25 @@ messages may name them; values of the data are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
 from bistochastic_survey import checks
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
-from bistochastic_survey.plan.labels import key
+from bistochastic_survey.plan.labels import Labels, key
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.wording import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.labels import Labels
-    from bistochastic_survey.plan.plan import Plan
-
-    Coded = Categorical | Joint
+Coded = Categorical | Joint
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,28 @@ mean) / a``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.estimate import Sample
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.counts import Counts
-from bistochastic_survey.analysis.protected_table import read, read_numbers, require, shared_noise
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import (
+    Sheet,
+    read_numbers,
+    read_sheet,
+    require,
+    shared_noise,
+)
 from bistochastic_survey.analysis.request import (
+    Coded,
     Question,
     absent,
     allowed,
@@ -31,24 +41,16 @@ from bistochastic_survey.analysis.request import (
     refuse_absent,
     refuse_undecided,
 )
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.columns import NumericValues
+from bistochastic_survey.release.release import Release
+from bistochastic_survey.table.frames import Table
 from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bistochastic.estimate import Sample
-    from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.analysis.protected_table import Sheet
-    from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import NumericValues
-    from bistochastic_survey.release.release import Release
-    from bistochastic_survey.table.frames import Table
 
 # Tables of at most this many cells replace rows.
 _CELLS = 1 << 20
@@ -289,7 +291,7 @@ def respond(
     if isinstance(frame, Counts):
         sheet = frame._sheet(question, design)
     else:
-        sheet = read(question, frame, design)
+        sheet = read_sheet(question, frame, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None

@@ -177,7 +177,7 @@ def types_of(certificate: Certificate) -> dict[str, str]:
 def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
     """Raise an error if a file has other columns, categories or records than were certified."""
     from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.analysis.protected_table import read
+    from bistochastic_survey.analysis.protected_table import read_sheet
     from bistochastic_survey.analysis.request import Question
 
     plan, ids = certificate.plan, certificate.ids
@@ -197,7 +197,7 @@ def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> N
         with said("path"):
             for batch in source.batches():
                 for question in questions:
-                    read(question, batch, Design(), first=rows, empty=True)
+                    read_sheet(question, batch, Design(), first=rows, empty=True)
                 rows += batch.num_rows
         if rows != certificate.records:
             must = f"have the {certificate.records} records of its certificate"

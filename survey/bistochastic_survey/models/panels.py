@@ -231,8 +231,8 @@ def transitions(
     left, right = _matched(one, two)
     pair = _Pair(
         (one, two), questions, (left, right),
-        (sheets.of_table(questions[0], one.table, Design(), "release"),
-         sheets.of_table(questions[1], two.table, design, "later")),
+        (sheets.sheet_of(questions[0], one.table, Design(), "release"),
+         sheets.sheet_of(questions[1], two.table, design, "later")),
         _drawn_alike(one, two, memoised),
     )  # fmt: skip
     back, axes = pair.way_back()
@@ -325,14 +325,14 @@ class _Pair:
         """The unprotected columns that choose matrices, in either wave."""
         return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
 
-    def _axis(self, *names: str) -> sheets.Axis:
+    def _axis(self, *names: str) -> sheets.CodedAxis:
         """Pair the codes of an axis, which may have another name in the second wave."""
         parts = []
         for sheet, rows, name in zip(self.tables, self.rows, (names[0], names[-1]), strict=True):
             axis = next(axis for axis in sheet.axes if axis.name == name)
             parts.append((axis.size, axis.codes[rows].astype(np.int64)))
         (one, first), (two, second) = parts
-        return sheets.Axis(names[0], None, one * two, (first * two + second).astype(np.uint32))
+        return sheets.CodedAxis(names[0], None, one * two, (first * two + second).astype(np.uint32))
 
     def sheet(self) -> Sheet:
         """Make the codes of all axes with the second wave's design, a row for each person."""

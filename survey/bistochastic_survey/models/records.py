@@ -20,7 +20,7 @@ from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Axis, Sheet, read, shared_noise
+from bistochastic_survey.analysis.protected_table import CodedAxis, Sheet, read_sheet, shared_noise
 from bistochastic_survey.analysis.request import ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -116,7 +116,7 @@ def read_records(
     question = ask(plan, [name for name in columns if name not in permuted], None)
     within = [a.within for a in plan._numeric if a.column in permuted and a.within is not None]
     frame = gathered(frame, question, (*permuted, *within, *design._columns))
-    sheet, missing = _complete(read(question, frame, design))
+    sheet, missing = _complete(read_sheet(question, frame, design))
     if sheet.lost:
         raise ValueError(sheet.lost)
     table = opened(frame) if permuted else None
@@ -148,7 +148,7 @@ def read_records(
     return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
 
 
-def _every_record(sheet: Sheet, axes: list[Axis], values: dict[str, np.ndarray]) -> DataFrame:
+def _every_record(sheet: Sheet, axes: list[CodedAxis], values: dict[str, np.ndarray]) -> DataFrame:
     inside = slice(None) if sheet.inside is None else sheet.inside
     columns = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
     return frame_of(columns, sheet.records)
