@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 # An object of JSON.
@@ -44,8 +44,10 @@ class _Odd(NamedTuple):
     twice: bool = False
 
 
-def parsed(text: str) -> Any:
+def parsed(text: object) -> Any:
     """Parse a string: no name twice, no NaN, not too deep."""
+    if not isinstance(text, str):
+        raise RefusedType("text", "be a string", type(text).__name__)
     depth, here = 0, Here(text)
     for mark in _MARKS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0][0], 0)

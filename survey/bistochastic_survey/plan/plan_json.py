@@ -11,12 +11,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
-from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import Matrix, build
@@ -24,15 +22,13 @@ from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, make
-from bistochastic_survey.plan.binned import Binned, Bins
+from bistochastic_survey.plan.binned import Binned, Bins, Break
+from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Numeric, bound_to
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bistochastic_survey.plan.binned import Break
-    from bistochastic_survey.plan.labels import Label
     from bistochastic_survey.plan.plan import Plan
 
     P = TypeVar("P", bound="Plan")
@@ -76,26 +72,39 @@ def _label(value: object) -> object:
 
 def attribute_data(attribute: Attribute) -> Fields:
     """Convert an attribute to plain data."""
-    if attribute.whole_column:
-        found: Fields = {"kind": "numeric", "column": attribute.column}
-        if attribute.family:
-            found["family"] = attribute.family
-            found["requested"] = {name: number(value) for name, value in attribute.given}
-        if attribute.matrix is not None:
-            found["matrix"] = _matrix_data(attribute.matrix)
-        found |= {"order": attribute.order or "none", "how": attribute.how}
-        if attribute.grouped:
-            if attribute.within is not None:
-                found["within"] = attribute.within
-            found["min_group"] = attribute.min_group
-        if attribute.missing != "raise":
-            found["missing"] = attribute.missing
-        return {**found, **_ends(attribute)}
+    found = _numeric_data(attribute) if attribute.whole_column else _coded_data(attribute)
+    if isinstance(attribute, Binned | Numeric):
+        ends = {"bottom": attribute.bottom, "top": attribute.top}
+        found |= {name: _day(x) for name, x in ends.items() if x is not None}
+    if isinstance(attribute, Binned) and attribute.representatives is not None:
+        found["representatives"] = list(attribute.representatives)
+    return found
+
+
+def _numeric_data(attribute: Numeric) -> Fields:
+    found: Fields = {"kind": "numeric", "column": attribute.column}
+    if attribute.family:
+        found["family"] = attribute.family
+        found["requested"] = {name: number(value) for name, value in attribute.given}
+    if attribute.matrix is not None:
+        found["matrix"] = _matrix_data(attribute.matrix)
+    found |= {"order": attribute.order or "none", "how": attribute.how}
+    if attribute.within is not None:
+        found["within"] = attribute.within
+    if attribute.grouped:
+        found["min_group"] = attribute.min_group
+    if attribute.missing != "raise":
+        found["missing"] = attribute.missing
+    return found
+
+
+def _coded_data(attribute: Coded) -> Fields:
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
+    joint = len(attribute.columns) > 1
     if isinstance(attribute, Binned):
         breaks = [_day(x) for x in attribute._bins.breaks]
-        found = {"kind": "binned", "column": attribute.column, "breaks": breaks}
-    elif len(attribute.columns) > 1:
+        found: Fields = {"kind": "binned", "column": attribute.column, "breaks": breaks}
+    elif joint:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
     else:
         found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
@@ -107,31 +116,18 @@ def attribute_data(attribute: Attribute) -> Fields:
         each = [{"value": _label(value), "matrix": _matrix_data(law)} for value, law in pairs]
         found["groups"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
-    if attribute.matrices[0].padding:
-        found["padding"] = attribute.matrices[0].padding
-    if attribute.impossible:
-        found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
-    if attribute.categories_from_data:
-        found["categories_from_data"] = True
-    if attribute.unit is not None:
-        found["unit"] = attribute.unit
     recode = [[[_label(x) for x in pair] for pair in each] for each in attribute.recode]
-    if any(recode):
-        found["recode"] = recode if len(attribute.columns) > 1 else recode[0]
+    more: Fields = {
+        "padding": attribute.matrices[0].padding,
+        "impossible": [[_label(value) for value in cell] for cell in attribute.impossible],
+        "categories_from_data": attribute.categories_from_data,
+        "unit": attribute.unit,
+        "recode": any(recode) and (recode if joint else recode[0]),
+    }
     if isinstance(attribute, Binned):
-        bins = {"open": list(attribute._bins.open), "output": attribute.output}
-        found |= {name: value for name, value in bins.items() if value}
-        if attribute.step is not None:
-            found["step"] = attribute.step
-        found |= _ends(attribute)
-        if attribute.representatives is not None:
-            found["representatives"] = list(attribute.representatives)
-    return found
-
-
-def _ends(attribute: Binned | Numeric) -> Fields:
-    ends = {"bottom": attribute.bottom, "top": attribute.top}
-    return {name: _day(x) for name, x in ends.items() if x is not None}
+        more |= {"open": list(attribute._bins.open), "output": attribute.output,
+                 "step": attribute.step}  # fmt: skip
+    return found | {name: value for name, value in more.items() if value}
 
 
 def _day(x: Break) -> int | float | str:
@@ -210,9 +206,9 @@ def _number(here: Here) -> Any:
     return value
 
 
-def _numbers(here: Here) -> Fields:
-    here.table()
-    return {name: _number(here[name]) for name in here.value}
+def _given(here: Here, readers: Mapping[str, Callable[[Here], Any]]) -> Fields:
+    """Read the fields that are given."""
+    return {name: read(here[name]) for name, read in readers.items() if name in here}
 
 
 def _matrix(here: Here, size: int | None) -> Matrix:
@@ -224,7 +220,7 @@ def _matrix(here: Here, size: int | None) -> Matrix:
         if key in here:
             raise here[key].refuse("come with parameters", "none")
     family = here["family"].text()
-    requested = _numbers(here["requested"]) if "requested" in here else {}
+    requested = _by_name(here["requested"], _number) if "requested" in here else {}
     if size is None:
         size = build(family, **requested).size
     return make(family, size, requested)
@@ -257,26 +253,24 @@ def _labels(here: Here) -> list[Any]:
 
 
 def _missing(here: Here) -> str:
-    given = here["missing"].text() if "missing" in here else "raise"
-    return str(formats.current("missing", given))
+    return str(formats.current("missing", here.text()))
 
 
 _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "padding")
 
 
 def _read_binned(here: Here) -> Binned:
-    plain = ("breaks", "width", "low", "high", "open", "output", "step", "bottom", "top",
-             "representatives")  # fmt: skip
+    ends = ("breaks", "width", "low", "high")
+    plain = (*ends, "open", "output", "step", "bottom", "top", "representatives")
     here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
     column = here["column"].text()
     with about([column]):
-        given = {name: _brk(here[name]) for name in plain if name in here}
-        ends = {name: given.get(name) for name in ("breaks", "width", "low", "high")}
-        bins = Bins.of(**ends, open=given.get("open", ()))
-        options: Fields = {name: value for name, value in given.items() if name not in ends}
-        missing: Any = _missing(here)
-        size = len(bins.names) + (missing == "category")
-        return Binned(column, bins.breaks, missing=missing, **options, **_law(here, size))
+        given = _given(here, dict.fromkeys(plain, _brk))
+        breaks = {name: given.pop(name, None) for name in ends}
+        bins = Bins.of(**breaks, open=given.get("open", ()))
+        given |= _given(here, {"missing": _missing})
+        size = len(bins.names) + (given.get("missing") == "category")
+        return Binned(column, bins.breaks, **given, **_law(here, size))
 
 
 def _brk(here: Here) -> Any:
@@ -312,11 +306,10 @@ def _read_coded(here: Here) -> Categorical | Joint:
         axes = [_labels(each) for each in lists]
         cells = here["impossible"].items() if "impossible" in here else []
         impossible = [_labels(cell) for cell in cells]
-        missing = _missing(here)
-        size = math.prod(len(axis) + (missing == "category") for axis in axes) - len(impossible)
-        options: Fields = {"missing": missing, **_law(here, size)}
-        if "categories_from_data" in here:
-            options["categories_from_data"] = here["categories_from_data"].flag()
+        options = _given(here, {"missing": _missing, "categories_from_data": Here.flag})
+        one_more = options.get("missing") == "category"
+        size = math.prod(len(axis) + one_more for axis in axes) - len(impossible)
+        options |= _law(here, size)
         if "recode" in here:
             by = here["recode"].items() if joint else [here["recode"]]
             if len(by) != len(columns):
@@ -335,14 +328,11 @@ def _read_coded(here: Here) -> Categorical | Joint:
 
 def _law(here: Here, size: int) -> Fields:
     """Read the unit and the matrix, or the matrix of each group."""
-    found: Fields = {}
-    if "unit" in here:
-        found["unit"] = here["unit"].text()
-    if "matrix" in here:
-        found["matrix"] = _matrix(here["matrix"], size)
-    if "groups" in here:
-        found["groups"] = _groups(here["groups"], size)
-    return found
+    return _given(here, {
+        "unit": Here.text,
+        "matrix": lambda law: _matrix(law, size),
+        "groups": lambda laws: _groups(laws, size),
+    })  # fmt: skip
 
 
 def _groups(here: Here, size: int) -> tuple[str, dict[Label, Matrix]]:
@@ -358,19 +348,18 @@ def _groups(here: Here, size: int) -> tuple[str, dict[Label, Matrix]]:
 
 
 def _read_numeric(here: Here) -> Numeric:
-    more = ("within", "min_group", "missing", "bottom", "top")
-    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "how", *more))
+    readers: dict[str, Callable[[Here], Any]] = {
+        "order": lambda order: None if order.text() == "none" else order.text(), "how": Here.text,
+        "within": _brk, "min_group": _brk, "missing": _missing, "bottom": _brk, "top": _brk,
+    }  # fmt: skip
+    here.keys(("kind", "column"), ("family", "requested", "matrix", *readers))
     column = here["column"].text()
     with about([column]):
-        order = here["order"].text() if "order" in here else "rank"
-        how = here["how"].text() if "how" in here else "permute"
-        options: Fields = {"order": None if order == "none" else order, "how": how}
-        options |= {name: _brk(here[name]) for name in more if name in here}
-        options["missing"] = _missing(here)
+        options = _given(here, readers)
         law = _matrix(here["matrix"], None) if "matrix" in here else None
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
-        requested = _numbers(here["requested"]) if "requested" in here else {}
+        requested = _by_name(here["requested"], _number) if "requested" in here else {}
         family: Any = here["family"].text()
         found = Numeric(column, family, **options, **requested)
         return found if law is None else bound_to(found, law)
@@ -398,54 +387,37 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, an empty list of attributes could not be extended, so it is left out.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    more = ("name", "keep", "drop", *LATER, "units", "requirement",
-            "column_labels", "value_labels")  # fmt: skip
-    here.keys(("version", "attributes"), more)
+    here.keys(("version", "attributes"), tuple(_OPTIONS))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
     attributes = [read_attribute(item) for item in here["attributes"].items()]
-    name = here["name"].text() if "name" in here else "plan"
-    keep: Any = []
-    if "keep" in here:
-        keep = here["keep"].value
-        if keep != "*":
-            keep = here["keep"].texts()
-    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
-    if "requirement" in here:
-        lists["requirement"] = _numbers(here["requirement"])
-    for argument in ("column_labels", "value_labels"):
-        if argument in here:
-            labels = here[argument]
-            labels.table()
-            one = argument == "column_labels"
-            lists[argument] = {c: labels[c].text() if one else _pairs(labels[c], "label")
-                               for c in labels.value}  # fmt: skip
-    return kind(attributes, name=name, keep=keep, **lists)
+    return kind(attributes, **_given(here, _OPTIONS))
 
 
-def parse_json(text: object) -> Any:
-    """JSON as plain data: no name twice, no NaN, no other library's words."""
-    if not isinstance(text, str):
-        raise RefusedType("text", "be a string", type(text).__name__)
-    return parsed(text)
+def _by_name(here: Here, read: Callable[[Here], Any]) -> Fields:
+    here.table()
+    return {name: read(here[name]) for name in here.value}
 
 
-@cache
-def schema() -> Fields:
-    """Return the format as a JSON Schema (draft 2020-12), with the schema of a matrix inside it."""
-    path = Path(__file__).parents[1] / "schemas" / "plan.json"
-    found: Fields = json.loads(path.read_text(encoding="utf-8"))
-    matrix = resources.files("bistochastic") / "schemas" / "matrix.json"
-    found["$defs"]["matrix_file"] = json.loads(matrix.read_text(encoding="utf-8"))
-    return found
+# The arguments of a plan, in the order in which they are read.
+_OPTIONS: dict[str, Callable[[Here], Any]] = {
+    "name": Here.text,
+    "keep": lambda here: "*" if here.value == "*" else here.texts(),
+    "drop": Here.texts,
+    **dict.fromkeys(LATER, Here.texts),
+    "units": Here.texts,
+    "requirement": lambda here: _by_name(here, _number),
+    "column_labels": lambda here: _by_name(here, Here.text),
+    "value_labels": lambda here: _by_name(here, lambda labels: _pairs(labels, "label")),
+}
 
 
 def from_json(kind: type[P], text: str) -> P:
     """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    data = parse_json(text)
+    data = parsed(text)
     with _deep():
         return read(kind, data)
 

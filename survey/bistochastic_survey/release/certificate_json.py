@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
-from bistochastic_survey.json_fields import Fields, Here
+from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats, plan_json
 from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import shown
@@ -96,7 +96,7 @@ def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
 
 def read(cls: type[C], given: object) -> C:
     """Read the certificate of a string."""
-    data = plan_json.parse_json(given)
+    data = parsed(given)
     must = "be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
         got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__

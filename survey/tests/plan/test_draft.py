@@ -341,7 +341,7 @@ def test_the_choices_of_a_draft_can_be_pasted() -> None:
 
 def test_the_schema_of_plans_knows_undecided_columns() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    from bistochastic_survey.plan.plan_json import schema
+    from plan_schema import schema
 
     check = jsonschema.Draft202012Validator(schema())
     for plan in (UNDECIDED, sv.Plan([], undecided=["hh"])):

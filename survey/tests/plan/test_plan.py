@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.errors import GuaranteeError
-from bistochastic_survey.plan import plan_json
 from bistochastic_survey.wording import up
+from plan_schema import schema
 
 loose: Any = sv
 jsonschema = pytest.importorskip("jsonschema")
@@ -67,7 +67,7 @@ def everything() -> sv.Plan:
 @functools.cache
 def judge() -> Any:
     """What holds JSON against the schema, which is itself checked once."""
-    found = plan_json.schema()
+    found = schema()
     jsonschema.Draft202012Validator.check_schema(found)
     return jsonschema.Draft202012Validator(found)
 

@@ -16,8 +16,8 @@ import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.errors import GuaranteeError
 from bistochastic_survey.cli import main
-from bistochastic_survey.plan.plan_json import schema
 from folded import waved
+from plan_schema import schema
 
 PEOPLE: dict[str, Any] = {"person": [1, 2, 3], "sex": ["F", "M", "M"]}
 WEAK = r"column `sex`: `beta` must be at least 0.7; got 0.6"
