@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +18,8 @@ from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown
 
-# Keys that this process has read, by source.
+# Keys that this process has read, by source. Without a lock, which a forked child may find taken.
 _READ: dict[KeySource, _core.Key] = {}
-_LOCK = threading.Lock()
-
-
-def _unlock() -> None:
-    """Make a new lock in a forked process: the thread that held the old one is not in it."""
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock)
 
 
 @dataclass(frozen=True)
@@ -113,8 +101,7 @@ class KeySource(Shown):
         try:
             yield source
         finally:
-            with _LOCK:
-                _READ.pop(source, None)
+            _READ.pop(source, None)
             _erase(path)
 
     @classmethod
@@ -129,15 +116,14 @@ class KeySource(Shown):
 
     def read(self) -> _core.Key:
         """Read the key, once per process. A key with another fingerprint raises an error."""
-        with _LOCK:
-            known = _READ.get(self)
-            if known is None:
-                known = _found(self.kind, self.place)
-                if known.fingerprint != self.fingerprint:
-                    must = f"be the one with fingerprint {self.fingerprint}"
-                    raise Refused("key", must, f"{known.fingerprint} in this process")
-                _READ[self] = known
-            return known
+        known = _READ.get(self)
+        if known is None:
+            known = _found(self.kind, self.place)
+            if known.fingerprint != self.fingerprint:
+                must = f"be the one with fingerprint {self.fingerprint}"
+                raise Refused("key", must, f"{known.fingerprint} in this process")
+            _READ[self] = known
+        return known
 
     def __repr__(self) -> str:
         return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"

@@ -99,23 +99,19 @@ def tally(matrix: Matrix, codes: object, counts: object) -> Array:
     if (codes is None) == (counts is None):
         got = "neither" if codes is None else "both"
         raise RefusedType("estimate", "be given codes or counts", got)
-    return _of_codes(matrix, codes) if codes is not None else _of_counts(matrix, counts)
-
-
-def _of_codes(matrix: Matrix, codes: object) -> Array:
+    if codes is None:
+        return _of_counts(matrix, counts)
     array = code_array(codes)
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
         how = "np.ravel_multi_index(columns, sizes)"
         must = f"hold one joint code per record, as {how} makes them"
         raise Refused("codes", must, f"shape {array.shape}")
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    plain = np.require(native, requirements=["C", "A"]).reshape(-1)
-    return _core.count(plain, matrix.size).astype(float)
+    return _core.count(array.reshape(-1), matrix.size).astype(float)
 
 
 def code_array(codes: object) -> np.ndarray:
-    """Read codes as an array of integers; True and False are 1 and 0."""
+    """Read codes as a plain array of integers; True and False are 1 and 0."""
     must = "be an array of integers"
     array = arguments.array("codes", must, codes)
     if array.size == 0 and array.dtype.kind in "fO":
@@ -125,13 +121,13 @@ def code_array(codes: object) -> np.ndarray:
         array = array.astype(np.uint8)
     if array.dtype.kind not in "iu":
         raise RefusedType("codes", must, f"dtype {array.dtype}")
-    return array
+    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
 
 
 def _of_counts(matrix: Matrix, counts: object) -> Array:
     r = matrix.size
     must = f"hold {r} non-negative numbers"
-    numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
+    numbers = arguments.array("counts", must, counts)
     if numbers.dtype.kind not in "fiu":
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
         raise RefusedType("counts", must, what)
@@ -195,11 +191,19 @@ def of_counts(
         raise Refused("counts", "sum to less than 2^63", f"{records:g}")
     n = round(records)
     if classes:
-        return _class_totals(matrix, counts, n, population)
+        # Classes are reported unchanged, as by the identity matrix.
+        found = structure.classes(matrix)
+        if found is None:
+            must = "be used with identity, uniform, blocks or k_anonymous"
+            raise Refused("classes", must, matrix.family)
+        totals = np.add.reduceat(counts, found.starts())
+        shares = totals / totals.sum()
+        told = families.identity(len(shares))
+        return Estimate(shares, n, "classes", population, 0.0, 0, told, shares)
     reports = counts / records
     if matrix.padding:
-        told = Tallies.counted(n, counts, counts, n)
-        linear = Linear(Map.back_from(matrix), told, fixed=population == "fixed", exact=True)
+        tallies = Tallies.counted(n, counts, counts, n)
+        linear = Linear(Map.back_from(matrix), tallies, fixed=population == "fixed", exact=True)
         return of_linear(linear, method, population, patience, matrix=matrix, axes=axes)
     frequencies, gap, steps = fit_shares(matrix, reports, records, method, patience)
     return Estimate(frequencies, n, method, population, gap, steps, matrix, reports, axes)
@@ -232,36 +236,28 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise RefusedType("weights", "be given with codes", "counts")
-    array = np.ascontiguousarray(code_array(codes).reshape(-1))
-    given = weight_array("weights", weights, len(array))
-    if matrix.size >= 2**32:
-        raise Refused("weights", "go with less than 2^32 categories", matrix.size)
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    # Says which code is out of range.
-    _core.count(native, matrix.size)
-    _core.require_memory("weights", 2, matrix.size, 8)
-    plain = native.astype(np.int64)
-    sums, squares = (summed(plain, each, matrix.size) for each in (given, given**2))
-    told = Tallies.counted(len(array), sums, squares, len(array), weighted=True)
-    return Map.back_from(matrix), told
-
-
-def weight_array(name: str, given: object, rows: int) -> Array:
-    """Weights, one per record, none negative or missing and not all 0."""
-    must = "hold non-negative numbers"
-    array = arguments.array(name, "hold non-negative numbers", given)
+    plain, must = code_array(codes).reshape(-1), "hold non-negative numbers"
+    array, rows = arguments.array("weights", must, weights), len(plain)
     if array.dtype.kind not in "iufb":
-        raise RefusedType(name, must, f"dtype {array.dtype}")
+        raise RefusedType("weights", must, f"dtype {array.dtype}")
     if array.shape != (rows,):
-        raise Refused(name, f"{must}, one for each of {rows} records", f"shape {array.shape}")
-    found = np.ascontiguousarray(array, dtype=np.float64)
-    wrong = wrong_weight(found)
+        raise Refused("weights", f"{must}, one for each of {rows} records", f"shape {array.shape}")
+    given = np.ascontiguousarray(array, dtype=np.float64)
+    wrong = wrong_weight(given)
     if wrong is not None:
         at, wants, got = wrong
-        raise Refused(name, wants, f"{got} at position {at}")
-    if not found.any():
-        raise Refused(name, f"{must}, one of them positive", "none")
-    return found
+        raise Refused("weights", wants, f"{got} at position {at}")
+    if not given.any():
+        raise Refused("weights", f"{must}, one of them positive", "none")
+    if matrix.size >= 2**32:
+        raise Refused("weights", "go with less than 2^32 categories", matrix.size)
+    # Says which code is out of range.
+    _core.count(plain, matrix.size)
+    _core.require_memory("weights", 2, matrix.size, 8)
+    places = plain.astype(np.int64)
+    sums, squares = (summed(places, each, matrix.size) for each in (given, given**2))
+    told = Tallies.counted(rows, sums, squares, rows, weighted=True)
+    return Map.back_from(matrix), told
 
 
 def of_linear(
@@ -302,18 +298,6 @@ def of_linear(
         frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, notes,
     )  # fmt: skip
-
-
-def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:
-    """Count the totals of classes, which are reported unchanged, for the identity matrix."""
-    classes = structure.classes(matrix)
-    if classes is None:
-        must = "be used with identity, uniform, blocks or k_anonymous"
-        raise Refused("classes", must, matrix.family)
-    totals = np.add.reduceat(seen, classes.starts())
-    shares = totals / totals.sum()
-    told = families.identity(len(shares))
-    return Estimate(shares, n, "classes", population, 0.0, 0, told, shares)
 
 
 def project(x: Array) -> Array:
