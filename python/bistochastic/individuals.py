@@ -364,15 +364,15 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         return out
     _refuse_wide(n)
     if (pair := structure.two_valued(matrix)) is not None:
-        return _of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
+        return moves_of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
         return np.bincount(moves + reach, minlength=2 * reach + 1) / n
     if (kernel := structure.even_kernel(matrix)) is not None:
-        return _of_kernel(kernel.shares(), n)
+        return moves_of_kernel(kernel.shares(), n)
     if (row := structure.first_row(matrix)) is not None:
-        return _of_row(row.shares(), n)
+        return moves_of_row(row.shares(), n)
     return _of_entries(matrix)
 
 
@@ -424,7 +424,7 @@ def _of_classes(found: structure.ClassRuns, size: int) -> Array:
     return out / size
 
 
-def _of_row(shares: Array, n: int) -> Array:
+def moves_of_row(shares: Array, n: int) -> Array:
     """Count the moves of shifts: a shift by j moves n - j up by j and j down by n - j."""
     out = np.zeros(2 * n - 1)
     j = np.arange(n)
@@ -433,7 +433,7 @@ def _of_row(shares: Array, n: int) -> Array:
     return out
 
 
-def _of_kernel(c: Array, n: int) -> Array:
+def moves_of_kernel(c: Array, n: int) -> Array:
     """Sum ``c_{v-u} + c_{u+v+1}``; the second term over all sums of the parity of the move."""
     cycle = np.concatenate([c, c[-2:0:-1]])
     # cycle[s + 1] for the sums s = 0..2n-2, added up by parity from the front.

@@ -55,7 +55,7 @@ def to_json(matrix: Matrix) -> str:
             name: [places[i] for i in value] if name == "matrices" else _written(value)
             for name, value in parameters.items()
         }
-        asked = {name: number(value) for name, value in requested.items()}
+        asked = {name: _written(value) for name, value in requested.items()}
         law = {"family": family, "parameters": written, "requested": asked}
         places.append(texts.setdefault(json.dumps(law, allow_nan=False), len(texts)))
     *parts, last = texts
@@ -70,11 +70,9 @@ def _written(value: Any) -> object:
         if value.size == 0 or value.max() <= EXACT:
             return value.tolist()
         value = value.tolist()
-    return [_written(item) for item in value] if isinstance(value, list) else number(value)
-
-
-def number(value: float | Fraction) -> int | float | str:
-    """Write a number as plain data: a string if JSON might lose digits of it, or has none."""
+    if isinstance(value, list):
+        return [_written(item) for item in value]
+    # A string if JSON might lose digits of a number, or has none.
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, int):
@@ -129,7 +127,11 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     parameters: dict[str, object] = {}
     for name in inner.value:
         if kinds[name] == "places":
-            places = _places(inner[name], len(made))
+            places = _wholes(inner[name])
+            for place, item in zip(places, inner[name].items(), strict=True):
+                if place >= len(made):
+                    must = f"be the place of one of the {len(made)} parts before it"
+                    raise item.refuse(must, str(place))
             held.update(places)
             parameters[name] = [made[i] for i in places]
         else:
@@ -328,15 +330,6 @@ def _fraction(here: Here) -> Fraction:
     if not found:
         raise here.refuse('be a fraction as text, as in "1/3"')
     return Fraction(int(found[1]), int(found[2]))
-
-
-def _places(here: Here, before: int) -> list[int]:
-    places = _wholes(here)
-    for place, item in zip(places, here.items(), strict=True):
-        if place >= before:
-            must = f"be the place of one of the {before} parts before it"
-            raise item.refuse(must, str(place))
-    return places
 
 
 def _request(here: Here) -> int | float | Fraction:

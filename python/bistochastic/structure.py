@@ -10,9 +10,8 @@ True
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, TypeVar
@@ -228,50 +227,37 @@ def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]
     return found(matrix)
 
 
-def _counted(row: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Return fractions as integers out of their common denominator."""
-    total = math.lcm(*(p.denominator for p in row))
-    return [p.numerator * (total // p.denominator) for p in row], total
-
-
 def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
-    """Compute row ``u``; the rows of parts are computed once, as integers out of a total."""
-    short = _core.short_row(matrix, u)
-    if short is not None:
-        return short
-    made: dict[tuple[int, int], tuple[list[int], int]] = {}
+    """Compute row ``u``; the rows of parts are computed once."""
+    known: dict[tuple[int, int], list[Fraction]] = {}
 
-    def row(part: Matrix, u: int) -> tuple[list[int], int]:
+    def row(part: Matrix, u: int) -> list[Fraction]:
         place = _core.identity_of(part), u
-        if place not in made:
+        if place not in known:
             short = _core.short_row(part, u)
-            made[place] = joined(part, u) if short is None else _counted(short)
-        return made[place]
+            known[place] = joined(part, u) if short is None else short
+        return known[place]
 
-    def joined(part: Matrix, u: int) -> tuple[list[int], int]:
-        found = composition(part)
-        assert found is not None
-        if isinstance(found, Kron):
-            counts, total, place = [1], 1, part.size
-            for factor in (factor for factor in found.parts if factor.size > 1):
+    def joined(part: Matrix, u: int) -> list[Fraction]:
+        made = composition(part)
+        assert made is not None
+        if isinstance(made, Kron):
+            found, place = [Fraction(1)], part.size
+            for factor in (factor for factor in made.parts if factor.size > 1):
                 place //= factor.size
-                more, own = row(factor, u // place % factor.size)
-                counts, total = [a * b for a in counts for b in more], total * own
-            return counts, total
-        if isinstance(found, Mixture):
-            shares, total = _counted([w for w in part.parameters["weights"] if w])
-            rows = [row(each, u) for each in found.parts]
+                found = [a * b for a in found for b in row(factor, u // place % factor.size)]
+            return found
+        if isinstance(made, Mixture):
+            shares = [weight for weight in part.parameters["weights"] if weight]
+            rows = [row(each, u) for each in made.parts]
         else:
-            first, total = row(found.parts[0], u)
+            first = row(made.parts[0], u)
             shares = [share for share in first if share]
-            rows = [row(found.parts[1], w) for w, share in enumerate(first) if share]
-        common = math.lcm(*(own for _, own in rows))
-        times = [share * (common // own) for share, (_, own) in zip(shares, rows, strict=True)]
-        columns = zip(*(counts for counts, _ in rows), strict=True)
-        return [sum(map(operator.mul, times, column)) for column in columns], total * common
+            rows = [row(made.parts[1], w) for w, share in enumerate(first) if share]
+        columns = zip(*rows, strict=True)
+        return [sum(map(operator.mul, shares, column), Fraction(0)) for column in columns]
 
-    counts, total = row(matrix, int(u))
-    return [Fraction(n, total) for n in counts]
+    return row(matrix, int(u))
 
 
 @dataclass(frozen=True)

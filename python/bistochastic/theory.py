@@ -176,7 +176,29 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     against = _against(x, y, floats)
     if against:
         raise Refused("p", "majorize `q`", against)
-    return _search(x, y)
+    # Codes are first put into the order of `q`. Going down from the largest, what a coordinate
+    # lacks comes from the nearest above it that has too much: all between are finished, so `p`
+    # stays in order. As `p` majorizes `q`, those above always have enough. Each step finishes a
+    # coordinate, the last one two.
+    codes = range(len(x))
+    # By one, then by the other, so vectors that are ordered alike get the same order.
+    falling = sorted(codes, key=lambda k: (x[k], y[k]), reverse=True)
+    places = sorted(codes, key=lambda k: (y[k], x[k]), reverse=True)
+    steps: list[tuple[int, int, Fraction]] = []
+    targets, above = [0] * len(x), []
+    now = [0] * len(x)
+    for u, k in zip(falling, places, strict=True):
+        targets[u], now[k] = k, x[u]
+        if now[k] > y[k]:
+            above.append(k)
+        while now[k] < y[k]:
+            j = above[-1]
+            moved, gap = min(y[k] - now[k], now[j] - y[j]), now[j] - now[k]
+            steps.append((j, k, Fraction(gap - moved, gap)))
+            now[j], now[k] = now[j] - moved, now[k] + moved
+            if now[j] == y[j]:
+                above.pop()
+    return TTransforms(tuple(targets), tuple(steps))
 
 
 def _wholes(p: Vector, q: Vector, exact: bool = False) -> tuple[list[int], list[int], bool]:
@@ -231,31 +253,3 @@ def _vector(name: str, given: Any, exact: bool = False) -> list[Number]:
             raise RefusedType(name, "hold numbers", f"{type(z).__name__} at {at}")
         found.append(z)
     return found
-
-
-def _search(x: list[int], y: list[int]) -> TTransforms:
-    """Find the T-transforms from ``x`` to ``y``; each step finishes a coordinate, the last one two.
-
-    Codes are first put into the order of ``y``. Going down from the largest, what a coordinate
-    lacks comes from the nearest above it that has too much: all between are finished, so ``x``
-    stays in order. As ``x`` majorizes ``y``, those above always have enough.
-    """
-    codes = range(len(x))
-    # By one, then by the other, so vectors that are ordered alike get the same order.
-    falling = sorted(codes, key=lambda k: (x[k], y[k]), reverse=True)
-    places = sorted(codes, key=lambda k: (y[k], x[k]), reverse=True)
-    steps: list[tuple[int, int, Fraction]] = []
-    targets, above = [0] * len(x), []
-    now = [0] * len(x)
-    for u, k in zip(falling, places, strict=True):
-        targets[u], now[k] = k, x[u]
-        if now[k] > y[k]:
-            above.append(k)
-        while now[k] < y[k]:
-            j = above[-1]
-            moved, gap = min(y[k] - now[k], now[j] - y[j]), now[j] - now[k]
-            steps.append((j, k, Fraction(gap - moved, gap)))
-            now[j], now[k] = now[j] - moved, now[k] + moved
-            if now[j] == y[j]:
-                above.pop()
-    return TTransforms(tuple(targets), tuple(steps))

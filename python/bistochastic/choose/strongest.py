@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,8 @@ KNOWN = ("epsilon", "beta", "truthfulness")
 CLASSES = "class totals only: single proportions cannot be estimated"
 SINGULAR = "singular even with the least noise: proportions cannot be estimated"
 BEYOND = "not within the tolerance, however little noise"
+# Temperatures for costs of 1, cold enough for any tolerance and as hot as no matrix needs to be.
+_COLD, _HOT = 0.02, 1e5
 _HEADER = ["family", "beta", "epsilon", "truthfulness", "expected cost", "note"]
 
 
@@ -125,21 +127,25 @@ def strongest(
     bistochastic.errors.Refused: `tolerance` must be at least 0.0438... for 500 records, even
         without noise; got 0.03
     """
-    goal = Goal.of(records, tolerance, share, confidence, design_effect)
+    people = _core.as_whole("records", records, 1)
+    more = arguments.positive("design_effect", design_effect)
+    within = arguments.between("tolerance", tolerance)
+    part = None if share is None else arguments.between("share", share)
+    z = quantiles.two_sided(arguments.between("confidence", confidence))
+    goal = _Goal(people / more, within, part, z)
+    least = goal.within(families.identity(2))
+    if not least <= within:
+        must = f"be at least {exact(least)} for {people} records"
+        raise Refused("tolerance", f"{must}, even without noise", exact(within))
     many = _core.as_whole("size", size, 2)
     costs = None if cost is None else cost_table(many, cost)
-    return Strongest(goal.choice(name, many, costs) for name in _names(family, costs))
-
-
-def _names(family: object, cost: object) -> list[str]:
-    known = (*FAMILIES, "gibbs")
-    if family is None:
-        return list(known if cost is not None else FAMILIES)
+    known = FAMILIES if family is None and cost is None else (*FAMILIES, "gibbs")
     must = f"hold names out of {', '.join(known)}"
+    several = known if family is None else family
     names = (
-        [family]
-        if isinstance(family, str)
-        else arguments.items("family", must, family, unordered=True)
+        [several]
+        if isinstance(several, str)
+        else arguments.items("family", must, several, unordered=True)
     )
     for name in names:
         if name not in known:
@@ -147,40 +153,17 @@ def _names(family: object, cost: object) -> list[str]:
             raise Refused("family", must, got)
         if name == "gibbs" and cost is None:
             raise Refused("cost", "be given for gibbs", "none")
-    return names
+    return Strongest(goal.choice(name, many, costs) for name in names)
 
 
 @dataclass(frozen=True)
-class Goal:
-    """How many records there are, as many as without a design, and how precise to be.
-
-    >>> import bistochastic as bs
-    >>> goal = Goal.of(4580, 0.03, None, 0.95, 1)
-    >>> [goal.holds(bs.randomized_response(4, beta=beta)) for beta in (0.78, 0.8)]
-    [True, False]
-    """
+class _Goal:
+    """How many records there are, as many as without a design, and how precise to be."""
 
     records: float
     tolerance: float
     share: float | None
     z: float
-
-    @classmethod
-    def of(
-        cls, records: object, tolerance: object, share: object, confidence: object, effect: object
-    ) -> Self:
-        """Read a caller's request; raise if not even unprotected records are enough."""
-        many = _core.as_whole("records", records, 1)
-        more = arguments.positive("design_effect", effect)
-        within = arguments.between("tolerance", tolerance)
-        part = None if share is None else arguments.between("share", share)
-        z = quantiles.two_sided(arguments.between("confidence", confidence))
-        goal = cls(many / more, within, part, z)
-        least = goal.within(families.identity(2))
-        if not least <= within:
-            must = f"be at least {exact(least)} for {many} records"
-            raise Refused("tolerance", f"{must}, even without noise", exact(within))
-        return goal
 
     def within(self, matrix: Matrix) -> float:
         """Compute how close every proportion is."""
@@ -255,20 +238,16 @@ def ways(family: str, size: int, cost: Array | None) -> tuple[Make, float, float
     if family == "k_anonymous":
         return (lambda x: families.k_anonymous(size, k=math.ceil(x)), 1.0, float(size))
     if family == "geometric":
-        return (lambda x: families.geometric(size, temperature=math.exp(x)), *_logarithms(1.0, 1.0))
+        low, high = math.log(_COLD), math.log(_HOT)
+        return lambda x: families.geometric(size, temperature=math.exp(x)), low, high
     assert cost is not None
     steps = cost[np.isfinite(cost) & (cost > 0)]
     if not len(steps):
         raise Refused("cost", "hold a positive number", "none")
     table = np.asarray(cost)
-    ends = _logarithms(float(steps.min()), float(steps.max()))
+    low, high = math.log(_COLD * float(steps.min())), math.log(_HOT * float(steps.max()))
     coldest = float(steps.max()) / 2**14
-    return (lambda x: families.gibbs(table, temperature=max(math.exp(x), coldest)), *ends)
-
-
-def _logarithms(least: float, most: float) -> tuple[float, float]:
-    # Cold enough for any tolerance, and as hot as no matrix needs to be.
-    return math.log(0.02 * least), math.log(1e5 * most)
+    return lambda x: families.gibbs(table, temperature=max(math.exp(x), coldest)), low, high
 
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:

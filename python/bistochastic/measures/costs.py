@@ -10,6 +10,7 @@ import numpy as np
 from bistochastic import _core, arguments, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
+from bistochastic.individuals import moves_of_kernel, moves_of_row
 from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK
 from bistochastic.measures.survey import TABLE
@@ -107,15 +108,9 @@ def ordinal_cost(matrix: Matrix) -> float | None:
         return float(2 * abs(swap.i - swap.j) * (1 - swap.keep) / r)
     if (targets := structure.targets(matrix)) is not None:
         return float(np.abs(targets - np.arange(r)).mean())
+    moves = None
     if (row := structure.first_row(matrix)) is not None:
-        # A shift by j moves r - j codes up by j, and j codes down by r - j.
-        j = np.arange(r)
-        return float((row.shares() * (2.0 * j * (r - j) / r)).sum())
-    if (kernel := structure.even_kernel(matrix)) is not None:
-        # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
-        # whose sum is floor(j^2 / 2).
-        far = np.arange(r + 1).astype(float)
-        moved = ((r - far) * far + np.floor(far * far / 2)) / r
-        shares = kernel.shares()
-        return float(2 * (shares[1:-1] * moved[1:-1]).sum() + shares[-1] * moved[-1])
-    return None
+        moves = moves_of_row(row.shares(), r)
+    elif (kernel := structure.even_kernel(matrix)) is not None:
+        moves = moves_of_kernel(kernel.shares(), r)
+    return None if moves is None else float(moves @ np.abs(np.arange(1.0 - r, r)))
