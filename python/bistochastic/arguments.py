@@ -38,7 +38,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
     try:
         own = isinstance(given, np.ndarray | list | tuple)
-        found = None if own else _plain(np.asarray(given))
+        found = None if own else _numbers_of(np.asarray(given))
         missing = _masked(given) if found is None else _lost(found)
         if missing is None or not missing.any():
             return np.asarray(given) if found is None else found
@@ -69,7 +69,7 @@ def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
             raise Refused(name, "be in the order of the codes", got)
 
 
-def _plain(found: np.ndarray) -> np.ndarray:
+def _numbers_of(found: np.ndarray) -> np.ndarray:
     if found.dtype.kind == "O" and found.ndim and set(map(type, found.flat)) <= _NUMBERS | {bool}:
         return np.array(found.tolist()) if found.size else found
     return found

@@ -1,17 +1,10 @@
 """For tools that randomize columns of codes: databases, engines, survey software, plug-ins.
 
 A tool has codes, matrices and one :class:`~bistochastic.Key`. It says under which address each
-record is drawn, and :func:`draw` gives the reported codes. The address decides which noise a record
-gets:
-
-* :class:`Ids`: the same person with the same code has the same report in every release, and an
-  independent one as soon as the code changes;
-* :class:`Blocks`: noise depends on the contents of blocks of 65,536 rows, so two versions of a file
-  share no noise;
-* :class:`Rows`: noise depends on the number of the row. Batches of any length fit together, but two
-  versions of a file must not be drawn under one name.
-
-Everything drawn here is written down in ``docs/protocol.md``, with vectors.
+record is drawn, and :func:`draw` gives the reported codes. By :class:`Ids` the same person with the
+same code has the same report in every release, and an independent one as soon as the code changes.
+By :class:`Blocks` or :class:`Rows` noise depends on the contents of a block, or on the number of a
+row. Everything drawn here is written down in ``docs/protocol.md``, with vectors.
 
 >>> import bistochastic as bs
 >>> from bistochastic import backend
@@ -107,7 +100,7 @@ class Ids:
         for pair in pairs:
             if len(pair) != 2:
                 raise Refused("pieces", must, f"{len(pair)} in a row")
-        read = [(_plain("offsets", o, np.int64), _plain("data", d, np.uint8)) for o, d in pairs]
+        read = [(_typed("offsets", o, np.int64), _typed("data", d, np.uint8)) for o, d in pairs]
         return Ids._of(_core.spelled_ids(_core.as_flag("text", text), read))
 
     @staticmethod
@@ -325,10 +318,10 @@ class Texts:
         >>> backend.Texts(["F", "M"]).find_codes(views, []) is None
         True
         """
-        words = _plain("views", views, np.uint64)
+        words = _typed("views", views, np.uint64)
         held = arguments.items("buffers", "hold an array of uint8 each", buffers)
-        data = [_plain("buffers", each, np.uint8) for each in held]
-        none = None if missing is None else _plain("missing", missing, np.bool_)
+        data = [_typed("buffers", each, np.uint8) for each in held]
+        none = None if missing is None else _typed("missing", missing, np.bool_)
         return self._held.codes_of_views(words, data, none, self._type)
 
 
@@ -475,7 +468,7 @@ def _label(name: str, given: Any) -> Any:
         return _number(name, given, 0)
     if name == "columns":
         return [_text(name, each) for each in arguments.items(name, _NAMES, given)]
-    return _plain(name, given, np.uint64) if name == "words" else _text(name, given)
+    return _typed(name, given, np.uint64) if name == "words" else _text(name, given)
 
 
 def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:
@@ -574,7 +567,7 @@ def _text(name: str, given: object) -> str:
     return given
 
 
-def _plain(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
+def _typed(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
     """Return an array of one axis and this type, one number after the other."""
     must = f"be an array of {np.dtype(dtype)} with one axis"
     array = arguments.array(name, must, given)

@@ -59,8 +59,8 @@ class Decomposition(_core.Terms, Shown):
         exact = self.exact_weights
         arrays: dict[str, np.ndarray] = {
             "weights": self.weights,
-            "numerators": _integers([weight.numerator for weight in exact]),
-            "denominators": _integers([weight.denominator for weight in exact]),
+            "numerators": _whole_numbers([weight.numerator for weight in exact]),
+            "denominators": _whole_numbers([weight.denominator for weight in exact]),
             "permutations": self.permutations,
         }
         if (residual := self.residual) is not None:
@@ -109,7 +109,7 @@ def decompose_all(
         return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
 
 
-def _integers(numbers: list[int]) -> np.ndarray:
+def _whole_numbers(numbers: list[int]) -> np.ndarray:
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
     return np.array([str(number) for number in numbers])

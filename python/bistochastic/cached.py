@@ -12,16 +12,6 @@ class cached(cached_property[T_co]):  # noqa: N801 - a decorator, as `property` 
     A process that is forked while another thread holds that lock waits for it for ever. Here two
     threads may both compute the value, and both get the one that was stored first. It works on
     frozen dataclasses, because the value goes into the instance's ``__dict__``.
-
-    >>> class Circle:
-    ...     def __init__(self, radius: float) -> None:
-    ...         self.radius = radius
-    ...     @cached
-    ...     def area(self) -> float:
-    ...         return 3 * self.radius**2
-    >>> circle = Circle(2)
-    >>> circle.area, vars(circle)
-    (12, {'radius': 2, 'area': 12})
     """
 
     @overload

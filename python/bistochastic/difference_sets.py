@@ -100,7 +100,7 @@ def best(size: int, epsilon: float) -> DifferenceSet:
     if epsilon > math.log(size) or epsilon == 0:
         return DifferenceSet(size, 1)
     _core.require_memory("difference_set", 4, size, 64)
-    known, vs, ks = _known(size)
+    known, vs, ks = _with_one_residue(size)
     errors = error(size, epsilon, vs, ks)
     within = np.flatnonzero(errors <= _NEAR * errors.min())
     return min((known[i].v, errors[i], known[i]) for i in within)[2]
@@ -117,7 +117,7 @@ def spread(size: int, epsilon: float, share: float | None) -> float:
 
 
 @lru_cache(maxsize=16)
-def _known(size: int) -> tuple[list[DifferenceSet], Residues, Residues]:
+def _with_one_residue(size: int) -> tuple[list[DifferenceSet], Residues, Residues]:
     known = [DifferenceSet(size, 1), *list_sets(size, 4 * size)]
     return known, np.array([d.v for d in known]), np.array([d.k for d in known])
 
@@ -142,7 +142,7 @@ def given(size: int, pair: object) -> tuple[int, Residues]:
     return v, np.sort((members - members[0]) % v)
 
 
-def counts(v: int, k: int, holds: Callable[[int, int], bool]) -> tuple[int, int]:
+def best_counts(v: int, k: int, holds: Callable[[int, int], bool]) -> tuple[int, int]:
     """Find the counts inside and outside the set that are farthest apart while ``holds`` is true.
 
     Up to 65,536 codes they are out of 2^53, if integers are: ``k inside + (v - k) outside = 2^53``

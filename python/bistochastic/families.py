@@ -321,7 +321,7 @@ def difference_set(
         return circulant([inside, outside]).epsilon <= limit
 
     (limit,) = (float(plain.requested[name]) for name in asked)
-    return made(*difference_sets.counts(v, len(members), holds))
+    return made(*difference_sets.best_counts(v, len(members), holds))
 
 
 @_family

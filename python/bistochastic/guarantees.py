@@ -92,8 +92,8 @@ def guarantee(
     <Guarantee by Definition 2 over categories: 1.4 of 2 bits, beta 0.7, epsilon 2.90179>
     <Guarantee by Definition 1 over individuals: 2 of 4 bits, beta 0.5, epsilon inf>
     """
-    columns = [_of_categories(each) for each in _listed("matrices", matrices)]
-    records = [_of_records(each) for each in _listed("individuals", individuals)]
+    columns = [_of_categories(each) for each in _one_or_several("matrices", matrices)]
+    records = [_of_records(each) for each in _one_or_several("individuals", individuals)]
     if not columns and not records:
         raise Refused("matrices", "hold a matrix, unless there are `individuals`", "none")
     if _core.as_flag("joint", joint):
@@ -107,7 +107,7 @@ def guarantee(
     return replace(_add(columns), individuals=moved)
 
 
-def _listed(
+def _one_or_several(
     name: str, given: Matrix | Guarantee | Iterable[Matrix | Guarantee]
 ) -> list[Matrix | Guarantee]:
     """List matrices, of which a single one may stand alone."""

@@ -39,7 +39,7 @@ def permute(
 ) -> np.ndarray:
     """Set ``out[s[u]] = values[u]``, with the records in ``order``."""
     size = matrix.size
-    values = _records(values, size)
+    values = _rows_of(values, size)
     rows = _order(matrix, values, order, key, stream)
     width = int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
     kind, dtype = values.dtype.kind, values.dtype
@@ -68,7 +68,7 @@ def permute(
     return out
 
 
-def _records(values: object, size: int) -> np.ndarray:
+def _rows_of(values: object, size: int) -> np.ndarray:
     must = "be an array or a list with a row for each record"
     found = arguments.array("values", must, values)
     if not found.ndim:
@@ -87,7 +87,7 @@ def average(
     """Compute ``P.T @ values``, with the records in ``order``."""
     if not invertible:
         _refuse_invertible(matrix)
-    plain, must = _records(values, matrix.size), "hold finite numbers, one column or several"
+    plain, must = _rows_of(values, matrix.size), "hold finite numbers, one column or several"
     if plain.ndim not in (1, 2):
         raise Refused("values", must, f"{plain.ndim} axes")
     numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
@@ -316,10 +316,10 @@ def column_beta(matrix: Matrix) -> float:
     >>> bs.measures.column_beta(m) < m.beta
     True
     """
-    return by_parts(matrix, _column)[0]
+    return by_parts(matrix, _own_beta)[0]
 
 
-def _column(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tuple[float, bool]:
+def _own_beta(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tuple[float, bool]:
     """Find that beta, and whether a component is drawn for everyone."""
     made = composition(matrix)
     parts = [] if made is None else [found(part) for part in made.parts]

@@ -59,7 +59,7 @@ class KeySource(Shown):
 
         The variable holds the path, never the key itself.
         """
-        return cls._of("env", _text("name", name), fingerprint)
+        return cls._of("env", _checked("name", name), fingerprint)
 
     @classmethod
     def call(cls, function: str, *, fingerprint: str | None = None) -> Self:
@@ -68,7 +68,7 @@ class KeySource(Shown):
         Use it for keys from a vault. Write the name of the function in your own code only: a name
         from someone else's file could run any code.
         """
-        text = _text("function", function)
+        text = _checked("function", function)
         module, colon, name = text.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
             raise Refused("function", 'be "module:function"', "a string of another form")
@@ -108,7 +108,7 @@ class KeySource(Shown):
     def _of(cls, kind: str, place: str, fingerprint: str | None) -> Self:
         if fingerprint is None:
             return cls(kind, place, _found(kind, place).fingerprint)
-        text = _text("fingerprint", fingerprint)
+        text = _checked("fingerprint", fingerprint)
         if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
             must = "be 16 hexadecimal digits, as Key.fingerprint is"
             raise Refused("fingerprint", must, "a string of another form")
@@ -203,7 +203,7 @@ def _absolute(path: object) -> Path:
     return Path(os.fsdecode(path)).absolute()
 
 
-def _text(name: str, value: object) -> str:
+def _checked(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise RefusedType(name, "be a string", type(value).__name__)
     if not value:

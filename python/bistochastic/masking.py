@@ -315,8 +315,8 @@ def anatomize(
             raise Refused("columns", must, "one, which the tables have too")
         if records < k:
             raise Refused("k", f"be at most the number of records, {records}", k)
-        plain = {name: _plain(title("columns", name), read[name]) for name in [*known, *hidden]}
-        codes = {name: _codes(title("columns", name), each) for name, each in plain.items()}
+        plain = {name: _values(title("columns", name), read[name]) for name in [*known, *hidden]}
+        codes = {name: _coded(title("columns", name), each) for name, each in plain.items()}
         found = None
         if l is not None:
             l = _core.as_whole("l", l, 2)  # noqa: E741
@@ -354,13 +354,13 @@ def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: i
     names = _named("quasi_identifiers", quasi_identifiers, columns)
     _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
     ways = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
-    axes = [_axis(title("columns", name), columns[name], ways.get(name)) for name in names]
+    axes = [_scaled(title("columns", name), columns[name], ways.get(name)) for name in names]
     rows = np.stack([axis.astype(np.float64) for axis, _ in axes], axis=1)
     return _group(rows, [kind for _, kind in axes], k)
 
 
-def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
-    plain = _plain(name, column)
+def _scaled(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
+    plain = _values(name, column)
     if how is not None and not isinstance(how, str):
         levels = arguments.items("quasi_identifiers", "list categories", how)
         return _on_scale(name, plain, levels), _SCALED
@@ -370,7 +370,7 @@ def _axis(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
         plain = plain.astype(np.int64)
     if how == "number" or (how is None and plain.dtype.kind in "iuf"):
         return finite(name, plain).astype(np.float64), _NUMBER
-    codes = _codes(name, plain)
+    codes = _coded(name, plain)
     return codes, int(codes.max(initial=0)) + 1
 
 
@@ -403,7 +403,7 @@ def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # no
         raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
 
 
-def _plain(name: str, column: Any) -> np.ndarray:
+def _values(name: str, column: Any) -> np.ndarray:
     """Read a column as an array with one axis and nothing missing."""
     if isinstance(column, list | tuple) and not {int, float}.issuperset(map(type, column)):
         # NumPy would convert numbers that are next to strings to strings.
@@ -419,7 +419,7 @@ def _plain(name: str, column: Any) -> np.ndarray:
     return found if found.dtype.metadata is None else found.astype(found.dtype.str)
 
 
-def _codes(name: str, column: np.ndarray) -> Wholes:
+def _coded(name: str, column: np.ndarray) -> Wholes:
     if column.dtype.kind in "biufmM":
         return np.unique(column, return_inverse=True)[1].astype(np.int64)
     known: dict[object, int] = {}

@@ -191,7 +191,7 @@ class _Twice(_Odd):
     """An object that holds one name twice."""
 
 
-def _pairs(pairs: list[tuple[str, object]]) -> Fields | _Twice:
+def _object(pairs: list[tuple[str, object]]) -> Fields | _Twice:
     found: Fields = {}
     for name, value in pairs:
         if name in found:
@@ -219,7 +219,7 @@ def parsed(text: str, deepest: int) -> Any:
         if depth > deepest:
             got = f"more than {deepest} levels at character {mark.start()}"
             raise here.refuse("hold lists and objects as deep as the format has them", got)
-    read = partial(json.loads, object_pairs_hook=_pairs, parse_constant=_Odd, parse_float=_finite)
+    read = partial(json.loads, object_pairs_hook=_object, parse_constant=_Odd, parse_float=_finite)
     try:
         return read(text, parse_int=_few_digits) if _MANY_DIGITS.search(text) else read(text)
     except json.JSONDecodeError as error:
@@ -325,7 +325,7 @@ def _table(here: Here) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
-def _fraction(here: Here) -> Fraction:
+def _ratio(here: Here) -> Fraction:
     found = _RATIO.fullmatch(here.value) if isinstance(here.value, str) else None
     if not found:
         raise here.refuse('be a fraction as text, as in "1/3"')
@@ -343,22 +343,22 @@ def _request(here: Here) -> int | float | Fraction:
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**127:
         return int(given)
     if isinstance(given, str) and _RATIO.fullmatch(given):
-        fraction = _fraction(here)
+        fraction = _ratio(here)
         if max(fraction.numerator, fraction.denominator) < 2**127:
             return fraction
     raise here.refuse("be a number, a fraction as text or inf")
 
 
-def _vector(here: Here) -> np.ndarray:
+def _row(here: Here) -> np.ndarray:
     return np.array(_wholes(here), dtype=np.int64)
 
 
 # By the names of the forms in the schema.
 _READ: dict[str, Callable[[Here], object]] = {
     "whole": _whole,
-    "wholes": _vector,
-    "alphas": lambda here: (_vector if isinstance(here.value, list) else _whole)(here),
+    "wholes": _row,
+    "alphas": lambda here: (_row if isinstance(here.value, list) else _whole)(here),
     "table": _table,
-    "fraction": _fraction,
-    "fractions": lambda here: [_fraction(item) for item in here.items("be a list of fractions")],
+    "fraction": _ratio,
+    "fractions": lambda here: [_ratio(item) for item in here.items("be a list of fractions")],
 }

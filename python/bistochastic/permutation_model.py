@@ -113,7 +113,7 @@ def reverse_map(x: object, y: object) -> ReverseMap:
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
-    pairs, _, together = _pairs(x, y)
+    pairs, _, together = _side_by_side(x, y)
     moved = [_reverse(*pair) for pair in pairs]
     left = [after.astype(np.float64) - z for (_, after), z in zip(pairs, moved, strict=True)]
     return ReverseMap(together(moved), together(left))
@@ -134,7 +134,7 @@ def permutation_distance(x: object, y: object) -> PermutationDistance:
     >>> found.distances
     array([0. , 1.5, 0. , 1.5])
     """
-    pairs, names, together = _pairs(x, y)
+    pairs, names, together = _side_by_side(x, y)
     made = [_distance(*pair) for pair in pairs]
     return PermutationDistance(together(made), len(made[0]), names, np.stack(made, axis=1))
 
@@ -154,7 +154,7 @@ def _distance(x: np.ndarray, y: np.ndarray) -> Array:
     return np.asarray(np.abs(np.diff(ranks, axis=0)[0]) / 2)
 
 
-def _pairs(
+def _side_by_side(
     x: object, y: object
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[Hashable, ...], Callable[[Any], Any]]:
     """Read the columns of both, their names, and what makes one thing of columns, as ``y`` came."""

@@ -177,7 +177,7 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
                 transform=ax.transAxes)  # fmt: skip
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
               fontsize="small")  # fmt: skip
-    return _plain(ax, estimate._title(), grid="x", left=False)
+    return _finished(ax, estimate._title(), grid="x", left=False)
 
 
 def tradeoff(
@@ -293,7 +293,7 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: b
     if not log:
         ax.set_ylim(0, 1 if name == "truthfulness" else None)
     ax.set_xlabel("beta")
-    _plain(ax, _PANELS[name], grid="both")
+    _finished(ax, _PANELS[name], grid="both")
 
 
 def choices(
@@ -341,7 +341,7 @@ def choices(
             ax.set_yscale("log")
         ax.set_xlabel(x)
         ax.set_ylabel("" if y == "standard_error" else "steps", color=_QUIET)
-        figure = _plain(ax, title, grid="both")
+        figure = _finished(ax, title, grid="both")
     if axes is None:
         words = f"{many:,} categories; errors from {count:,} records; a dot marks the best family"
         figure.suptitle(words, x=0.01, ha="left", fontsize="medium")
@@ -401,7 +401,7 @@ def _axes_for(
     return listed
 
 
-def _plain(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = True) -> Figure:
+def _finished(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = True) -> Figure:
     """Draw a title, a quiet grid behind the numbers and no frame; return the figure of the axes."""
     ax.set_title(words, loc="left", fontsize="medium")
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)

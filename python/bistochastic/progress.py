@@ -138,9 +138,6 @@ def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
     thread waits, and an interrupt ends the waiting. The call itself goes on in the background to
     its end; its result is not read, and its memory is freed then. A process that exits
     meanwhile waits for it: a thread cut off inside LAPACK would keep the process from ending.
-
-    >>> interruptible(1000, sum, [1, 2, 3])
-    6
     """
     if size <= SMALL or threading.current_thread() is not threading.main_thread():
         return call(*arguments)

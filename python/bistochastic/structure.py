@@ -327,7 +327,7 @@ class Vector:
         return np.asarray(self.counts / self.total)
 
 
-def _vector(kind: str, matrix: Matrix) -> Vector | None:
+def _counted(kind: str, matrix: Matrix) -> Vector | None:
     found = _core.vector_of(matrix, kind)
     return None if found is None else Vector(*found)
 
@@ -339,7 +339,7 @@ def first_row(matrix: Matrix) -> Vector | None:
     >>> bs.structure.first_row(bs.circulant([3, 0, 1])).shares()
     array([0.75, 0.  , 0.25])
     """
-    return _vector("first_row", matrix)
+    return _counted("first_row", matrix)
 
 
 def even_kernel(matrix: Matrix) -> Vector | None:
@@ -349,7 +349,7 @@ def even_kernel(matrix: Matrix) -> Vector | None:
     >>> bs.structure.even_kernel(bs.reflected([2, 1, 0, 0]))
     Vector(counts=array([2, 1, 0, 0]), total=4)
     """
-    return _vector("kernel", matrix)
+    return _counted("kernel", matrix)
 
 
 def steps(matrix: Matrix) -> Vector | None:
@@ -361,7 +361,7 @@ def steps(matrix: Matrix) -> Vector | None:
     >>> bs.structure.steps(bs.tridiagonal(0.25, size=4)).shares()
     array([0.25])
     """
-    return _vector("steps", matrix)
+    return _counted("steps", matrix)
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class TTransforms(Shown):
         >>> found.apply([0, 0, 1])
         [Fraction(1, 4), 0, Fraction(3, 4)]
         """
-        given = _vector("p", p)
+        given = _numbers_in("p", p)
         if len(given) != len(self.targets):
             raise Refused("p", f"hold {len(self.targets)} numbers", len(given))
         found = self._carry([Fraction(z) for z in given], Fraction)
@@ -146,7 +146,7 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.theory.majorizes(p, m.to_dense().T @ p)
     True
     """
-    return not _against(*_wholes(p, q))
+    return not _against(*_as_integers(p, q))
 
 
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
@@ -172,7 +172,7 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     bistochastic.errors.Refused: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    x, y, floats = _wholes(p, q, exact=True)
+    x, y, floats = _as_integers(p, q, exact=True)
     against = _against(x, y, floats)
     if against:
         raise Refused("p", "majorize `q`", against)
@@ -201,9 +201,9 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     return TTransforms(tuple(targets), tuple(steps))
 
 
-def _wholes(p: Vector, q: Vector, exact: bool = False) -> tuple[list[int], list[int], bool]:
+def _as_integers(p: Vector, q: Vector, exact: bool = False) -> tuple[list[int], list[int], bool]:
     """Read two vectors exactly as integers of one unit; True if there are floats among them."""
-    x, y = _vector("p", p, exact), _vector("q", q, exact)
+    x, y = _numbers_in("p", p, exact), _numbers_in("q", q, exact)
     if len(x) != len(y):
         raise Refused("q", f"hold as many numbers as `p`, {len(x)}", len(y))
     ratios = [z.as_integer_ratio() for z in x + y]
@@ -227,7 +227,7 @@ def _against(x: list[int], y: list[int], floats: bool) -> str:
     return f"less in {largest} of `p` than of `q`"
 
 
-def _vector(name: str, given: Any, exact: bool = False) -> list[Number]:
+def _numbers_in(name: str, given: Any, exact: bool = False) -> list[Number]:
     if not isinstance(given, list | tuple):
         must = "hold numbers in one row"
         plain = arguments.array(name, must, given, by_code=True)

@@ -129,11 +129,7 @@ def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]
 
 
 def within_population(spread: Array, shares: Array) -> Array:
-    """Compute the part of the scatter that only randomization adds, without that of sampling.
-
-    >>> within_population(np.array([1.0, 0.5]), np.array([0.5, 0.5]))
-    array([0.75, 0.25])
-    """
+    """Compute the part of the scatter that only randomization adds, without that of sampling."""
     return np.asarray(np.maximum(spread - shares * (1 - shares), 0.0))
 
 

@@ -394,7 +394,7 @@ def shrunk(
         size = matrix.size - matrix.padding
         guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
-        return _draw(matrix, reports, records, guess, told, size - 1, patience)
+        return _drawn(matrix, reports, records, guess, told, size - 1, patience)
     factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
@@ -408,10 +408,10 @@ def shrunk(
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
     degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
-    return _draw(matrix, reports, records, guess, told, degrees, patience)
+    return _drawn(matrix, reports, records, guess, told, degrees, patience)
 
 
-def _draw(
+def _drawn(
     matrix: Matrix,
     reports: Array,
     n: float,

@@ -59,7 +59,7 @@ class Factor:
         if self.matrix is not None:
             moved = np.moveaxis(tables, axis, -1)
             rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
-            whole = _solve(self.matrix, rows, kind).reshape(*moved.shape[:-1], -1)
+            whole = _inverted(self.matrix, rows, kind).reshape(*moved.shape[:-1], -1)
             return np.moveaxis(whole, -1, axis)
         if self.back is None:
             return tables
@@ -86,7 +86,7 @@ def _along(tables: Array, axis: int, array: Array | None) -> Array:
     return np.moveaxis(np.moveaxis(tables, axis, -1) @ array.T, -1, axis)
 
 
-def _solve(matrix: Matrix, rows: Array, kind: str) -> Array:
+def _inverted(matrix: Matrix, rows: Array, kind: str) -> Array:
     """Multiply rows by the inverse of a matrix whose categories are all requested."""
     true = slice(matrix.size - matrix.padding)
     if kind == "told":

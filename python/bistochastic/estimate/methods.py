@@ -301,11 +301,7 @@ def of_linear(
 
 
 def project(x: Array) -> Array:
-    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0.
-
-    >>> project(np.array([0.7, 0.5, -0.2]))
-    array([0.6, 0.4, 0. ])
-    """
+    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0."""
     if np.abs(x).max() > _FAR:
         # The same from all, so the largest ones are not rounded to thousands.
         x = x - x.max()

@@ -1,8 +1,7 @@
-"""From reported values back to frequencies: estimates and their errors.
+"""``Estimate``: frequencies of the original, with their errors.
 
-Reported values have the shares ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse
-estimate is ``G`` times the reported shares: a mean over records of the pseudo-responses ``G[:,
-reported]``. So its variance is their variance divided by the number of records.
+With G the inverse of ``P^T``, the inverse estimate is ``G`` times the reported shares: a mean over
+records of the pseudo-responses ``G[:, reported]``, so its variance is theirs over the records.
 """
 
 from __future__ import annotations
@@ -66,10 +65,6 @@ class Estimate(Shown):
     ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always
     belong to the unbiased inverse estimate.
 
-    ``gap`` says how far the likelihood may be below its maximum, in nats per record (a nat is a
-    unit of information, about 1.44 bits). For ``"shrunk"`` it is below on purpose. ``steps`` is the
-    number of multiplications by the matrix and back in the search for the maximum.
-
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
     >>> e = m.estimate(counts=[520, 290, 190])
@@ -88,7 +83,8 @@ class Estimate(Shown):
     population: str
     """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     gap: float
-    """How far the likelihood may be below its maximum, in nats per record; 0 if it is reached."""
+    """How far the likelihood may be below its maximum, in nats per record (1.44 bits), 0 if it is
+    reached. For ``"shrunk"`` it is below on purpose."""
     steps: int
     """The number of multiplications by the matrix and back; 0 if none was needed."""
     matrix: Matrix | None = field(repr=False)
@@ -238,10 +234,8 @@ class Estimate(Shown):
         # Columns of G; the core rejects what does not fit in memory.
         inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
-        if self.population == "fixed":
-            spread -= np.diag(self._unbiased)
-        else:
-            spread -= np.outer(self._unbiased, self._unbiased)
+        share, fixed = self._unbiased, self.population == "fixed"
+        spread -= np.diag(share) if fixed else np.outer(share, share)
         return np.asarray(spread * self._per_record)
 
     def interval(

@@ -227,8 +227,8 @@ def _measured(
     yield [] if cost is None else _cost(matrix, cost, belief, full=full)
     yield _deniability(matrix, found)
     yield [
-        _known("truthfulness", matrix.truthfulness, "under a uniform prior"),
-        _known("is_ergodic", matrix.is_ergodic),
+        _entry("truthfulness", matrix.truthfulness, "under a uniform prior"),
+        _entry("is_ergodic", matrix.is_ergodic),
         *structure.by_parts(matrix, partial(_conditioning, full=full)),
         _varah(found),
     ]
@@ -236,7 +236,7 @@ def _measured(
     yield [] if belief is None else _belief(matrix, found, belief)
 
 
-def _known(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
+def _entry(name: str, value: float | None, note: str = "", *, exact: bool = True) -> Entry:
     if value is None:
         return missing(name, _TOO_LARGE)
     return Entry(name, value, status_of(exact), note)
@@ -309,7 +309,7 @@ def _cost(
         return [missing(name, _TOO_LARGE) for name in ("metric_epsilon", "expected_cost")]
     metric, exact = costs.ordinal_epsilon(matrix) or (None, True)
     walk = None if belief is not None else costs.ordinal_cost(matrix)
-    return [_known("metric_epsilon", metric, exact=exact), _known("expected_cost", walk)]
+    return [_entry("metric_epsilon", metric, exact=exact), _entry("expected_cost", walk)]
 
 
 def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
@@ -335,7 +335,7 @@ def _conditioning(
     size = matrix.size
     if (own := operators.operator(matrix)) is not None:
         counted = own.rank == size or structure.counts_rank(matrix)
-        return [_rank(own.rank, counted), _condition(linear.condition(matrix), counted)]
+        return [_rank_entry(own.rank, counted), _condition_entry(linear.condition(matrix), counted)]
     made = structure.composition(matrix)
     if isinstance(made, structure.Kron):
         each = [known_of(factor) for factor in structure.wide_factors(made)]
@@ -353,7 +353,7 @@ def _conditioning(
         least = float(values_of.min()) if rank == size else 0.0
         linear.keep_condition(matrix, linear.inverse(least))
         counted = rank == size
-        return [_rank(rank, counted), _condition(linear.condition(matrix), counted)]
+        return [_rank_entry(rank, counted), _condition_entry(linear.condition(matrix), counted)]
     # The rank and condition of a very large product: from its factors or by iteration.
     why = "too large for singular values; full=True takes them"
     factors = made.parts if isinstance(made, structure.Product) else ()
@@ -363,21 +363,21 @@ def _conditioning(
         return [missing("rank", why), missing("condition", why)]
     exact = all(entry.status == "exact" for entry in conditions)
     if max(values) > linear.MOST:
-        return [missing("rank", why), _condition(math.inf, exact)]
+        return [missing("rank", why), _condition_entry(math.inf, exact)]
     if min(values) == 1:
         # A permutation before or after changes no singular value.
-        return [_rank(matrix.size, exact), _condition(max(values), exact)]
+        return [_rank_entry(matrix.size, exact), _condition_entry(max(values), exact)]
     note = "found by iteration through the factors, may be higher"
     found = linear.by_iteration(matrix)
-    return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
+    return [_rank_entry(matrix.size, exact), Entry("condition", found, "bound", note)]
 
 
-def _rank(value: int, counted: bool) -> Entry:
+def _rank_entry(value: int, counted: bool) -> Entry:
     note = "" if counted else "at least: singular values above 2^-50"
     return Entry("rank", value, status_of(counted), note)
 
 
-def _condition(value: float, counted: bool) -> Entry:
+def _condition_entry(value: float, counted: bool) -> Entry:
     note = "singular: some true values cannot be distinguished" if value > linear.MOST else ""
     if note and not counted:
         note = "beyond 2^50, too close to singular"
