@@ -62,7 +62,8 @@ test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -ohE '"(numpy|pyarrow)>=[0-9.]+"' survey/pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
 	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy pyarrow scipy narwhals click rich jinja2 \
-		pytest hypothesis pytest-timeout pytest-xdist mpmath matplotlib pandas polars
+		pytest hypothesis pytest-timeout pytest-xdist mpmath matplotlib pandas polars duckdb
+	cp -R .venv/lib/python3*/site-packages/bistochastic*.dist-info $(OLDEST)/lib/python3*/site-packages/
 	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto tests survey/tests/table survey/tests/files/test_parquet.py
 
 # The library's tests as its sdist has them, with NumPy and without the toolkit; what needs more is skipped and counted.

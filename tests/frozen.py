@@ -32,6 +32,7 @@ NEAR = (
     "capacity", "condition", "metric_epsilon", "expected_cost", "remaining_uncertainty",
     "effective_alternatives", "best_guess",
 )  # fmt: skip
+OLD = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -298,7 +299,9 @@ def same(path: str, there: Any, found: Any) -> bool:
     if path.rpartition(" / ")[2] in near:
         pairs = zip(there, found, strict=True)
         large = path.endswith("profile condition")
+        # The search for capacity ends within 1e-7; where depends on the logarithms of NumPy.
+        least = 1e-6 if path.endswith("capacity") and OLD else 1e-9
         return all(x == y or (isinstance(x, float) and
-                   math.isclose(x, y, rel_tol=max(1e-9, 2**-52 * x if large else 0)))
+                   math.isclose(x, y, rel_tol=max(least, 2**-52 * x if large else 0)))
                    for x, y in pairs)  # fmt: skip
     return json.dumps(there) == json.dumps(found)

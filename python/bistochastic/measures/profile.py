@@ -399,8 +399,8 @@ def _errors(matrix: Matrix) -> list[Entry]:
     if found[0] == 0:
         note = "singular: single proportions cannot be estimated"
     return [
-        _known("efficiency", found[0], note),
-        _known("worst_efficiency", found[1]),
+        _entry("efficiency", found[0], note),
+        _entry("worst_efficiency", found[1]),
         Entry("report_bits", bits.log2_up(matrix.size), "exact"),
     ]
 
