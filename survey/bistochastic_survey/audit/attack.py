@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,21 +20,21 @@ from bistochastic_survey.audit import (
     utility,
 )
 from bistochastic_survey.audit.attributes import releases
-from bistochastic_survey.audit.codes import gather_evidence, moved_among_classes, same_codes
+from bistochastic_survey.audit.codes import (
+    Channel,
+    Clear,
+    Codes,
+    Evidence,
+    gather_evidence,
+    moved_among_classes,
+)
 from bistochastic_survey.audit.findings import OTHER
-from bistochastic_survey.audit.pairing import pair_rows, same_people
-from bistochastic_survey.audit.results import Audit, Part, Rate
+from bistochastic_survey.audit.pairing import Pairs, pair_rows, same_codes, same_people
+from bistochastic_survey.audit.results import Audit, Linkage, Part, Pooled, Rate
+from bistochastic_survey.audit.steps import Steps
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bistochastic_survey.audit.codes import Channel, Clear, Codes, Evidence
-    from bistochastic_survey.audit.pairing import Pairs
-    from bistochastic_survey.audit.results import Linkage, Pooled
-    from bistochastic_survey.progress import Told
 
 T = TypeVar("T")
 
@@ -42,25 +43,6 @@ EVERYONE = 20_000
 SAMPLED = 2_000
 # Records are pooled by columns with fewer records for each value than this, on average.
 MANY = 20
-# How much of the time each step takes, about.
-_STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotected columns": 0.15,
-          "seen": 0.1, "distance": 0.15, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
-
-
-class Steps:
-    """Tells how much is done of all steps together."""
-
-    def __init__(self, told: Told | None) -> None:
-        self._told = told or (lambda share: None)
-        self._done = 0.0
-
-    def over(self, name: str, items: Sequence[T]) -> Iterator[T]:
-        """Give the items of a step one after the other, and tell how many are done."""
-        start, whole = self._done, _STEPS[name]
-        self._done += whole
-        for done, item in enumerate(items):
-            self._told(min(1.0, start + whole * done / len(items)))
-            yield item
 
 
 def attack(

@@ -7,22 +7,17 @@ over some new draws of the noise, which are never stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic_survey.analysis.request import levels_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.audit.codes import Codes, Protected
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.audit.codes import Codes, Protected
+from bistochastic_survey.checks import Array
 
 # So many entries of a matrix are held at once.
 _ENTRIES = 1 << 22

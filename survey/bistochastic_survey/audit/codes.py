@@ -5,34 +5,27 @@ All arrays are in the order of the release.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis.request import digits
-from bistochastic_survey.plan.labels import key
+from bistochastic_survey.audit.pairing import Pairs, same_codes
+from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.checks import Array
+from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.table.results import levels
 from bistochastic_survey.wording import prefix, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.audit.attack import Steps
-    from bistochastic_survey.audit.pairing import Pairs
-    from bistochastic_survey.checks import Array
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.table.frames import Table
-
-    Codes = NDArray[np.intp]
-    Mask = NDArray[np.bool_]
+Codes = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 # Tables of a law, over the truths that occur and all reports, have at most so many entries.
 _ENTRIES = 1 << 25
@@ -98,7 +91,7 @@ class Channel:
 class Protected(Channel):
     """One attribute; records with the same number in ``draws`` share their noise."""
 
-    attribute: Coded
+    attribute: Categorical | Joint
     draws: Codes
 
     @property
@@ -238,7 +231,7 @@ def _far(values: Array) -> int:
     return -exponent if abs(exponent) > 400 else 0
 
 
-def _channel(pairs: Pairs, attribute: Coded) -> Protected | None:
+def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Protected | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
     with _meant("release"):
@@ -293,16 +286,6 @@ def _clear(pairs: Pairs, name: str) -> Clear:
         cure = "rows in another order are matched by id_column"
         raise Refused("", must, f"{_others(differ)}: {cure}", column=name)
     return _read_seen(name, codes, values)
-
-
-def same_codes(one: Table, other: Table, name: str) -> tuple[Codes, Codes, list[object]]:
-    """Codes of a column of two tables, and the value of each; -1 for what the first has not."""
-    codes, values = levels(one, name)
-    now, others = levels(other, name)
-    if others != values:
-        place = {key(value): i for i, value in enumerate(values)}
-        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
-    return codes, now, values
 
 
 def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:

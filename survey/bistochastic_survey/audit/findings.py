@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
-from bistochastic_survey.audit.results import Finding
+from bistochastic_survey.audit.results import Audit, Finding, Rate
 from bistochastic_survey.audit.sentences import percent
 from bistochastic_survey.audit.unprotected import ALL, ORDER
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bistochastic_survey.audit.results import Audit, Rate
 
 # A gain below this is not worth a sentence.
 _GAIN = 0.05

@@ -11,19 +11,15 @@ Rates have intervals, and say how far from a prediction chance may take them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic.errors import Refused
+from bistochastic_survey.audit.codes import Channel, Codes, Protected
 from bistochastic_survey.audit.results import Guess, Rate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bistochastic_survey.audit.codes import Channel, Codes, Protected
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.checks import Array
 
 # Products that differ by less than this are the same number, computed in two ways.
 TIES = 1e-9

@@ -9,34 +9,27 @@ of people finds the right one more often.
 The expected share that is found first is the mean over rows of the largest probability, and that
 among the first five the mean of the sum of the five largest.
 
-The product over all attributes is looked up: attributes are put together in a few groups of codes,
-each row makes a small table for each group, and candidates that share all codes count together.
-If a product over very many columns could be smaller than any double, logarithms are added up.
+A product over very many columns may be smaller than any double, so logarithms are added up. They
+are looked up: attributes are put together in a few groups of codes, each row makes a small table
+for each group, and candidates that share all codes count together.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bistochastic_survey.audit.codes import Channel, Codes
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Linkage
+from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.checks import Array
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.audit.attack import Steps
-    from bistochastic_survey.audit.codes import Channel, Codes
-    from bistochastic_survey.checks import Array
-
-# Codes of a group stay in the cache of a processor, and so do pieces of the list of people.
+# Codes of a group stay in the cache of a processor.
 _GROUP = 1 << 14
-_PIECE = 1 << 16
-# Products of doubles end at exp(-745).
-_SMALL = -600.0
 FEW = 5
 # The attack that links the rows of two releases.
 OTHER_RELEASE = "another release"
@@ -45,12 +38,12 @@ OTHER_RELEASE = "another release"
 class Group:
     """Some attributes together: the code of everybody's truths, the last running fastest."""
 
-    def __init__(self, channels: Sequence[Channel], logs: bool) -> None:
-        self._channels, self._logs = channels, logs
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        self._channels = channels
         # The chances of all reports, by group; None if they are many, and few may be asked for.
         self._scaled = [
             None if channel.tables is None or channel.tables.size > _GROUP
-            else _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)), logs)
+            else _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)))
             for channel in channels
         ]  # fmt: skip
         self.codes = np.zeros(len(channels[0].truths), np.intp)
@@ -58,38 +51,29 @@ class Group:
             self.codes = self.codes * channel.kinds + channel.truths
 
     def table(self, row: int) -> Array:
-        """The chance of the reports of a row under each code, the largest being 1, or its log."""
-        found = np.zeros(1) if self._logs else np.ones(1)
-        join = np.add if self._logs else np.multiply
+        """The log of the chance of the reports of a row under each code, the largest being 0."""
+        found = np.zeros(1)
         for channel, scaled in zip(self._channels, self._scaled, strict=True):
             group, report = int(channel.groups[row]), int(channel.reports[row])
             if not channel.answered[row]:
-                column = np.full(channel.kinds, 0.0 if self._logs else 1.0)
+                column = np.zeros(channel.kinds)
             elif scaled is not None:
                 column = scaled[group, report]
             else:
-                column = _scaled(channel.column(group, report), self._logs)
-            found = join.outer(found, column).ravel()
+                column = _scaled(channel.column(group, report))
+            found = np.add.outer(found, column).ravel()
         return found
 
 
-def _scaled(column: Array, logs: bool) -> Array:
-    """The chances of a report, by truth along the last axis, the largest being 1, or their logs."""
+def _scaled(column: Array) -> Array:
+    """The logs of the chances of a report, by truth along the last axis, the largest being 0."""
     peak = column.max(axis=-1, keepdims=True)
     # No truth explains numbers of other data, which then leave everybody equal.
-    found = column / np.where(peak > 0, peak, 1.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(found) if logs else found)
+        return np.asarray(np.log(column / np.where(peak > 0, peak, 1.0)))
 
 
-def _least(channel: Channel) -> float:
-    """A bound from below of the log of what a channel multiplies a chance by, unless it is 0."""
-    entries = np.array(channel.two) if channel.tables is None else channel.tables
-    inside = entries[entries > 0]
-    return math.log(inside.min() / inside.max()) if len(inside) else 0.0
-
-
-def grouped(channels: Sequence[Channel], rows: int, logs: bool) -> list[Group]:
+def grouped(channels: Sequence[Channel], rows: int) -> list[Group]:
     """As few groups as fit; a table that is longer than the list of people would be no gain."""
     most = min(_GROUP, max(64, rows))
     groups: list[Group] = []
@@ -100,7 +84,7 @@ def grouped(channels: Sequence[Channel], rows: int, logs: bool) -> list[Group]:
         while waiting and size * waiting[0].kinds <= most:
             size *= waiting[0].kinds
             together.append(waiting.pop(0))
-        groups.append(Group(together, logs))
+        groups.append(Group(together))
     return groups
 
 
@@ -155,8 +139,7 @@ def link(
     causes: tuple[str, ...],
 ) -> Linkage:
     """Trace the rows in ``targets`` to the people of the whole list."""
-    logs = sum(map(_least, channels)) < _SMALL
-    groups = grouped(channels, rows, logs)
+    groups = grouped(channels, rows)
     everybody = List.of(groups, keys, rows)
     totals, variances = np.zeros(4), np.zeros(2)
     # Rows that say the same and are of equals are traced once.
@@ -166,7 +149,7 @@ def link(
     times = np.diff([*begins, len(targets)])
     every = list(zip(targets[order[begins]].tolist(), times.tolist(), strict=True))
     for row, often in steps.over(attack, every):
-        found = np.array(_trace(groups, everybody, row, logs))
+        found = np.array(_trace(groups, everybody, row))
         totals += often * found
         variances += often * found[2:] * (1 - found[2:])
     n = len(targets)
@@ -178,49 +161,28 @@ def link(
     return Linkage(attack, columns, n, first, five, causes)
 
 
-def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> list[float]:
+def _trace(groups: list[Group], everybody: List, row: int) -> list[float]:
     """How likely the person of a row comes first, and among the first few; and both as expected."""
     tables = [group.table(row) for group in groups]
-    start, stop = everybody.starts[everybody.key_of[row] :][:2].tolist()
-    each = [float(table[group.codes[row]]) for table, group in zip(tables, groups, strict=True)]
-    if logs:
-        own = sum(each)
-        high, low = own + TIES, own - TIES
-    else:
-        own = math.prod(each)
-        high, low = own * (1 + TIES), own * (1 - TIES)
-    join = np.add if logs else np.multiply
-    # All logs at once, as the largest of them has to be known.
-    step = stop - start if logs else _PIECE
-    above = level = total = 0.0
-    best: list[tuple[float, float]] = []
-    for begin in range(start, stop, step):
-        piece = slice(begin, min(begin + step, stop))
-        scores = np.ones(piece.stop - begin)
-        for i, (table, codes) in enumerate(zip(tables, everybody.codes, strict=True)):
-            chances = table.take(codes[piece], mode="clip")
-            scores = chances if i == 0 else join(scores, chances, out=scores)
-        weights = everybody.weights[piece]
-        # Mostly few, so that these alone are looked up.
-        near = np.flatnonzero(scores >= low)
-        people = weights[near]
-        over = float(people[scores[near] > high].sum())
-        above += over
-        level += float(people.sum()) - over
-        if logs:
-            peak = float(scores.max())
-            scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
-        # Not by BLAS: its threads wait for each other longer than such a sum takes.
-        total += float(np.einsum("i,i", scores, weights))
-        floor = best[-1][0] if len(best) == FEW else -1.0
-        best = sorted([*best, *_best(scores, weights, floor)], reverse=True)[:FEW]
+    own = sum(float(table[group.codes[row]]) for table, group in zip(tables, groups, strict=True))
+    candidates = slice(*everybody.starts[everybody.key_of[row] :][:2].tolist())
+    weights = everybody.weights[candidates]
+    scores = np.zeros(len(weights))
+    for table, codes in zip(tables, everybody.codes, strict=True):
+        scores += table.take(codes[candidates], mode="clip")
+    # Mostly few, so that these alone are looked up.
+    near = np.flatnonzero(scores >= own - TIES)
+    above = float(weights[near[scores[near] > own + TIES]].sum())
+    level = float(weights[near].sum()) - above
+    peak = float(scores.max())
+    chances = np.exp(scores - (peak if math.isfinite(peak) else 0.0), out=scores)
+    # Not by BLAS: its threads wait for each other longer than such a sum takes.
+    total = float(np.einsum("i,i", chances, weights))
+    best = _best(chances)
+    reached = np.r_[0, np.cumsum(weights[best])]
     found = [place_among(above, level, few) for few in (1, FEW)]
     for few in (1, FEW):
-        taken, left = 0.0, float(few)
-        for score, weight in best:
-            some = min(left, weight)
-            taken += some * score
-            left -= some
+        taken = float(np.diff(np.minimum(reached, few)) @ chances[best])
         found.append(min(1.0, taken / total) if total > 0 else 0.0)
     return found
 
@@ -261,18 +223,16 @@ def between(
     return Linkage(OTHER_RELEASE, columns, n, first, five)
 
 
-def _best(scores: Array, weights: Array, floor: float) -> list[tuple[float, float]]:
-    """The largest scores above a floor, as many as are needed, and how often each counts."""
-    least = floor
-    if floor < 0 and len(scores) > 64 * FEW:
+def _best(chances: Array) -> Codes:
+    """The largest of them, the first few."""
+    least = -1.0
+    if len(chances) > 64 * FEW:
         # A sixteenth of them has its own few, and all that belong are not below these.
-        some = scores[::16]
-        least = float(np.partition(some, len(some) - FEW)[len(some) - FEW])
-    chosen = np.flatnonzero(scores > least)
-    if least > floor:
-        chosen = np.concatenate([chosen, np.flatnonzero(scores == least)[:FEW]])
-    chosen = chosen[np.argsort(-scores[chosen])[:FEW]]
-    return list(zip(scores[chosen].tolist(), weights[chosen].tolist(), strict=True))
+        least = float(np.partition(chances[::16], -FEW)[-FEW])
+    chosen = np.flatnonzero(chances > least)
+    # Of equals, which may be very many, a few are enough.
+    chosen = np.r_[chosen, np.flatnonzero(chances == least)[:FEW]]
+    return np.asarray(chosen[np.argsort(-chances[chosen])[:FEW]])
 
 
 def place_among(above: float, level: float, few: int) -> float:

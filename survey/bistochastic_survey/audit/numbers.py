@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from bistochastic_survey.audit.codes import Codes, Evidence, Numbers
 from bistochastic_survey.audit.guesses import rate
-from bistochastic_survey.audit.linkage import FEW, numbered, place_among
+from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.results import Disclosure, Linkage
-
-if TYPE_CHECKING:
-    from bistochastic_survey.audit.attack import Steps
-    from bistochastic_survey.audit.codes import Codes, Evidence, Numbers
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.checks import Array
 
 # Shares of the ranks, and of a standard deviation, to either side of the original.
 RANKS = (0.01, 0.05, 0.1)
 DEVIATIONS = (0.01, 0.1, 0.5)
 _EQUAL = 1e-12
+# Rows that are traced at once.
+_PART = 1 << 8
 
 
 def measure_disclosure(numbers: Numbers, confidence: float) -> list[Disclosure]:
@@ -58,64 +56,30 @@ def by_distance(
 
     Columns are put on one scale by their standard deviations.
     """
+    from scipy.spatial import KDTree
+
     used = [(each, scale) for each in evidence.numbers if (scale := float(each.true.std())) > 0]
     if not used:
         return []
     true = np.stack([each.true / scale for each, scale in used], axis=1)
     released = np.stack([each.released / scale for each, scale in used], axis=1)
-    n, rows = len(targets), evidence.rows
-    order, begins = numbered(list(true.T), rows)
-    weights = np.diff(np.r_[begins, rows])
-    people = np.ascontiguousarray(true[order[begins]].T)
-    alike = np.empty(rows)
-    alike[order] = np.repeat(weights, weights)
-    before = [np.minimum(1.0, few / alike[targets]).sum() for few in (1, FEW)]
-    after = np.zeros(2)
-    finder = _line if len(people) == 1 else _space
-    cumulated = np.r_[0, np.cumsum(weights)]
-    for row in steps.over("distance", targets.tolist()):
-        above, level = finder(people, weights, cumulated, released[row], true[row])
-        after += [place_among(above, level, few) for few in (1, FEW)]
+    people, n = KDTree(true), len(targets)
     names = tuple(each.name for each, _ in used)
+    totals = np.zeros((2, 2))
+    parts = [targets[start : start + _PART] for start in range(0, n, _PART)]
+    for rows in steps.over("distance", parts):
+        for total, seen in zip(totals, (true[rows], released[rows]), strict=True):
+            far = np.linalg.norm(true[rows] - seen, axis=1)
+            slack = _EQUAL * np.maximum(far, np.abs(seen).max(axis=1))
+            level = people.query_ball_point(seen, far + slack, return_length=True)
+            # Nobody is closer than those who are as close as can be.
+            above = people.query_ball_point(seen, np.maximum(far - slack, 0), return_length=True)
+            above[far <= slack] = 0
+            for i, few in enumerate((1, FEW)):
+                total[i] += sum(map(place_among, above, level - above, [few] * len(rows)))
     found = []
-    for what, both in (("by distance, before", before), ("by distance, after", after)):
-        first, five = (rate(hits, n, confidence, min(1.0, few / rows))
-                       for hits, few in zip(both, (1, FEW), strict=True))  # fmt: skip
-        found.append(Linkage(what, names, n, first, five, names))
+    for what, hits in zip(("before", "after"), totals.tolist(), strict=True):
+        first, five = (rate(each, n, confidence, min(1.0, few / evidence.rows))
+                       for each, few in zip(hits, (1, FEW), strict=True))  # fmt: skip
+        found.append(Linkage(f"by distance, {what}", names, n, first, five, names))
     return found
-
-
-def _line(
-    people: Array, weights: Codes, cumulated: Codes, report: Array, truth: Array
-) -> tuple[float, float]:
-    """Of one column: who is closer is an interval of sorted values."""
-    line = people[0]
-    middle, far = float(report[0]), abs(float(truth[0] - report[0]))
-
-    def within(distance: float, ends: bool) -> float:
-        """How many are so close; with those at the ends of the interval, or without."""
-        low, high = middle - distance, middle + distance
-        start = np.searchsorted(line, low, "left" if ends else "right")
-        stop = np.searchsorted(line, high, "right" if ends else "left")
-        return float(cumulated[max(start, stop)] - cumulated[start])
-
-    slack = _EQUAL * max(far, abs(middle))
-    above = within(far - slack, ends=False) if far > slack else 0.0
-    return above, max(1.0, within(far + slack, ends=True) - above)
-
-
-def _space(
-    people: Array, weights: Codes, cumulated: Codes, report: Array, truth: Array
-) -> tuple[float, float]:
-    """Of several columns: the distance of all who are no further by the first one."""
-    far = float(((truth - report) ** 2).sum())
-    reach = float(np.sqrt(far)) * (1 + _EQUAL) + _EQUAL * abs(float(report[0]))
-    start = int(np.searchsorted(people[0], report[0] - reach))
-    stop = int(np.searchsorted(people[0], report[0] + reach, "right"))
-    many, distance = weights[start:stop], np.zeros(stop - start)
-    for column, value in zip(people, report, strict=True):
-        gap = column[start:stop] - value
-        gap *= gap
-        distance += gap
-    above = float(many[distance < far * (1 - _EQUAL)].sum())
-    return above, max(1.0, float(many[distance <= far * (1 + _EQUAL)].sum()) - above)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bistochastic_survey import checks
-from bistochastic_survey.audit.results import NOT_FOR_RELEASE, listed
-from bistochastic_survey.audit.sentences import FINDINGS, finding_table, lead, percent, sections
+from bistochastic_survey.audit.results import NOT_FOR_RELEASE, Audit, Marginal, listed
+from bistochastic_survey.audit.sentences import (
+    FINDINGS,
+    Section,
+    Table,
+    finding_table,
+    lead,
+    percent,
+    sections,
+)
 from bistochastic_survey.files import atomic
 from bistochastic_survey.pages import render
 from bistochastic_survey.pages.pictures import Bars, bars, between
-
-if TYPE_CHECKING:
-    from bistochastic_survey.audit.results import Audit, Marginal
-    from bistochastic_survey.audit.sentences import Section, Table
 
 # Longer lists of categories are in the object alone.
 _LEVELS = 60

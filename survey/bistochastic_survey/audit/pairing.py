@@ -6,31 +6,27 @@ columns that together are unique. The match is never stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.audit.codes import same_codes
 from bistochastic_survey.plan.attributes import named
+from bistochastic_survey.plan.labels import key as key_of
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import RowIds, read_ids
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import Table
+from bistochastic_survey.table.results import levels, opened
 from bistochastic_survey.wording import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.table.frames import Table
-
-    Places = NDArray[np.intp]
-    Listed = list[str] | backend.Ids
+Places = NDArray[np.intp]
+Listed = list[str] | backend.Ids
 
 T = TypeVar("T", bound=np.generic)
 
@@ -201,3 +197,13 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
     places = np.empty(len(own), np.intp)
     places[other] = order
     return replace(pairs, places=places, how=how, people=theirs)
+
+
+def same_codes(one: Table, other: Table, name: str) -> tuple[Places, Places, list[object]]:
+    """Codes of a column of two tables, and the value of each; -1 for what the first has not."""
+    codes, values = levels(one, name)
+    now, others = levels(other, name)
+    if others != values:
+        place = {key_of(value): i for i, value in enumerate(values)}
+        now = np.array([place.get(key_of(value), -1) for value in others], dtype=np.intp)[now]
+    return codes, now, values

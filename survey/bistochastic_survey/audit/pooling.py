@@ -14,19 +14,15 @@ Noise that is shared counts once. ``a`` is estimated from the original, by the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from bistochastic_survey.audit.attributes import View, predict, views
+from bistochastic_survey.audit.codes import Codes, Protected
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Pooled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.audit.codes import Codes, Protected
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.checks import Array
 
 _PIECE = 1 << 22
 

@@ -13,26 +13,22 @@ value ``w`` in proportion to ``pi_w`` times the sum over rows of this number tim
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.audit.attributes import View, cells_of, predict, views
+from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.linkage import FEW, numbered, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
+from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.binned import Binned
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected
-    from bistochastic_survey.checks import Array
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
-from bistochastic_survey.audit.results import NOT_FOR_RELEASE, listed
+from bistochastic_survey.audit.results import NOT_FOR_RELEASE, Audit, Finding, Rate, listed
 from bistochastic_survey.wording import shown, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bistochastic_survey.audit.results import Audit, Finding, Rate
 
 # Of the many pairs of something seen and a protected column, so many are shown.
 _SHOWN = 12

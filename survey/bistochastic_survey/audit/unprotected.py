@@ -8,21 +8,16 @@ guess is the commonest value of all.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bistochastic_survey.audit.codes import cut, together
+from bistochastic_survey.audit.codes import Codes, Evidence, cut, together
 from bistochastic_survey.audit.guesses import count_hits, rate
+from bistochastic_survey.audit.pairing import Pairs
 from bistochastic_survey.audit.results import Giveaway, Neighbours, Repeats
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.audit.attack import Steps
-    from bistochastic_survey.audit.codes import Codes, Evidence
-    from bistochastic_survey.audit.pairing import Pairs
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.checks import Array
 
 ORDER = "the order of the rows"
 ALL = "all unprotected columns together"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bistochastic.errors import SingularMatrixError
 from bistochastic_survey.analysis.request import digits, levels_of
+from bistochastic_survey.audit.codes import Protected
 from bistochastic_survey.audit.results import Marginal
-
-if TYPE_CHECKING:
-    from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.audit.codes import Protected
-    from bistochastic_survey.checks import Array
+from bistochastic_survey.checks import Array
+from bistochastic_survey.plan.attributes import Categorical, Joint
 
 # Larger tables are left out.
 _CELLS = 1 << 16
@@ -48,7 +44,7 @@ def marginal(channel: Protected) -> Marginal | None:
     )  # fmt: skip
 
 
-def _levels(attribute: Coded) -> tuple[object, ...]:
+def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
     """Name each code: a category, or the categories of several columns."""
     names = [levels_of(attribute, column) for column in attribute.columns]
     if len(names) == 1:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import structure
+from bistochastic import Matrix, structure
+from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.binned import Binned
+from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.published import certain, missing_is_seen
 from bistochastic_survey.report.sentences import category
 from bistochastic_survey.report.suspicion import percent, percent_down
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from bistochastic import Matrix
-    from bistochastic_survey.plan.attributes import Categorical, Joint
-    from bistochastic_survey.plan.numeric import Attribute, Numeric
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096

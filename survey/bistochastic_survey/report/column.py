@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from bistochastic import measures
-from bistochastic_survey.pages.pictures import LARGEST, heat
+from bistochastic import Matrix, measures
+from bistochastic_survey.pages.pictures import LARGEST, Heat, heat
 from bistochastic_survey.plan import preview
+from bistochastic_survey.plan.attributes import Categorical, Joint
+from bistochastic_survey.plan.definitions import Measures
+from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.published import certain
 from bistochastic_survey.report.actions import describe, truthful, weakest
 from bistochastic_survey.report.precision import Precision, precision
 from bistochastic_survey.report.sentences import becomes, categories, category, names
 from bistochastic_survey.report.suspicion import STATED, even_odds, odds
 from bistochastic_survey.wording import down, shown, up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bistochastic import Matrix
-    from bistochastic_survey.pages.pictures import Heat
-    from bistochastic_survey.plan.attributes import Categorical, Joint
-    from bistochastic_survey.plan.definitions import Measures
-    from bistochastic_survey.plan.numeric import Attribute
 
 # The suspicions in the table of all columns.
 TABLED = STATED[:2]

@@ -9,19 +9,21 @@ from __future__ import annotations
 import datetime
 import math
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from os import PathLike
 
 from bistochastic_survey import checks
 from bistochastic_survey.files import atomic
 from bistochastic_survey.pages import render
-from bistochastic_survey.pages.pictures import bars
+from bistochastic_survey.pages.pictures import Bars, Heat, Item, bars
 from bistochastic_survey.plan import preview
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.definitions import in_words, pooled
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.plan.published import certain, protected, unprotected
 from bistochastic_survey.progress import watched
-from bistochastic_survey.release.certificate import BLOCKS
+from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.column import (
     TABLED,
@@ -31,19 +33,10 @@ from bistochastic_survey.report.column import (
     merged,
     pictures,
 )
-from bistochastic_survey.report.precision import SHARES, errors
+from bistochastic_survey.report.precision import SHARES, Precision, errors
 from bistochastic_survey.report.sentences import becomes, category, count, names, points, rounded
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic_survey.wording import down, exact, prefix, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from bistochastic_survey.pages.pictures import Bars, Heat, Item
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.report.precision import Precision
 
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)

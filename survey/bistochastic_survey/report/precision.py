@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import structure
+from bistochastic import Matrix, structure
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate import largest_variance, mean_standard_error
-
-if TYPE_CHECKING:
-    from bistochastic import Matrix
 
 # Size up to which the worst case is searched for.
 _SEARCHED = 1024

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from fractions import Fraction
 
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.report.suspicion import STATED, after, percent
 from bistochastic_survey.wording import shown, up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from bistochastic_survey.release.columns import Coded
 
 # The longest name in a sentence; declared categories may be whole paragraphs.
 _LONGEST = 60

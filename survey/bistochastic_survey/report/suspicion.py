@@ -12,13 +12,9 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from bistochastic import measures
+from bistochastic import Matrix, measures
 from bistochastic.structure import Kron, composition, wide_factors
-
-if TYPE_CHECKING:
-    from bistochastic import Matrix
 
 # The suspicions in a report.
 STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
