@@ -1,12 +1,12 @@
 //! A random term of a decomposition, each with exactly its weight.
 
-use super::sample::Words;
 use super::terms::{Permutations, Terms, Times, Weights};
 use super::{Decomposition, Sum};
+use crate::draw::uniform::{More, by_long_remainder, by_remainder};
 use crate::error::{Error, Result};
 use crate::system::memory::{self, Gather};
 
-/// Draws terms. Where the words come from is not known here: the keystream plugs in as a [`Words`].
+/// Draws terms. Where the words come from is not known here: the keystream plugs in as [`More`].
 #[derive(Debug)]
 pub enum Drawer {
     /// Ends of the terms out of the last of them.
@@ -63,15 +63,15 @@ impl Drawer {
     }
 
     /// A term.
-    pub fn draw<F: FnMut() -> u64>(&self, words: &mut Words<F>) -> u128 {
+    pub fn draw(&self, words: &mut impl More) -> u128 {
         match self {
             Drawer::Ends(ends) => {
-                let unit = words.below(ends.last().copied().unwrap_or(1));
+                let unit = by_remainder(ends.last().copied().unwrap_or(1), words);
                 ends.partition_point(|&end| end <= unit) as u128
             }
-            Drawer::Runs(runs, total) => at(runs, words.below_long(*total)),
+            Drawer::Runs(runs, total) => at(runs, by_long_remainder(*total, words)),
             Drawer::Times(begins) => {
-                let word = words.word();
+                let word = words.next();
                 // Fractions of this kind are further apart than 2^-64, so at most one of them begins
                 // inside the word, and more words decide on which side of it the number lies.
                 let begun =
@@ -94,9 +94,9 @@ impl Drawer {
 }
 
 /// Whether a number, whose next digits in base 2^64 are drawn, is at least `rest / q`.
-fn passed<F: FnMut() -> u64>(mut rest: u128, q: u128, words: &mut Words<F>) -> bool {
+fn passed(mut rest: u128, q: u128, words: &mut impl More) -> bool {
     loop {
-        let (digit, word) = ((rest << 64) / q, u128::from(words.word()));
+        let (digit, word) = ((rest << 64) / q, u128::from(words.next()));
         rest = (rest << 64) % q;
         if word != digit || rest == 0 {
             return word >= digit;
@@ -125,7 +125,7 @@ mod tests {
     /// The term for each given word.
     fn draw(drawer: &Drawer, given: &[u64]) -> u128 {
         let mut next = given.iter().copied();
-        drawer.draw(&mut Words::new(|| next.next().expect("enough words")))
+        drawer.draw(&mut || next.next().expect("enough words"))
     }
 
     #[test]

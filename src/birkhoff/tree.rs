@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use super::sample::Coins;
 use super::terms::fractions;
 use crate::system::memory::Gather;
 
@@ -58,16 +57,6 @@ impl Tree {
             script.given.pop();
         }
         false
-    }
-}
-
-impl Coins for &Tree {
-    fn flip(&mut self) -> bool {
-        self.happens(1, 2)
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.happens(1, n)
     }
 }
 

@@ -15,4 +15,5 @@ pub mod sampler;
 pub mod spelled;
 pub mod tally;
 pub mod texts;
+pub mod uniform;
 pub mod word;

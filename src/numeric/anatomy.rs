@@ -3,15 +3,15 @@
 use std::collections::BinaryHeap;
 
 use super::columns;
-use crate::birkhoff::sample::Words;
+use crate::draw::uniform::{More, by_remainder};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
 /// Numbers below `n` in a random order, each as likely.
-pub fn shuffled<F: FnMut() -> u64>(n: usize, words: &mut Words<F>) -> Vec<u32> {
+pub fn shuffled(n: usize, words: &mut impl More) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n as u32).gather();
     for i in (1..n).rev().paced() {
-        order.swap(i, words.below(i as u64 + 1) as usize);
+        order.swap(i, by_remainder(i as u64 + 1, words) as usize);
     }
     order
 }
@@ -27,12 +27,7 @@ pub fn shuffled<F: FnMut() -> u64>(n: usize, words: &mut Words<F>) -> Vec<u32> {
 ///
 /// # Cost
 /// O(n log v) for `v` values.
-pub fn classes<F: FnMut() -> u64>(
-    codes: &[u32],
-    values: usize,
-    l: usize,
-    words: &mut Words<F>,
-) -> Vec<u32> {
+pub fn classes(codes: &[u32], values: usize, l: usize, words: &mut impl More) -> Vec<u32> {
     let mut counts: Vec<u32> = memory::zeros(values);
     for &code in codes.iter().paced() {
         counts[code as usize] += 1;
@@ -53,7 +48,7 @@ pub fn classes<F: FnMut() -> u64>(
                 break;
             };
             let stretch = &mut left[starts[code.0] as usize..][..count as usize];
-            let at = words.below(count.into()) as usize;
+            let at = by_remainder(count.into(), words) as usize;
             classes[stretch[at] as usize] = made;
             stretch.swap(at, count as usize - 1);
             taken.push((count - 1, code));
@@ -72,7 +67,7 @@ pub fn classes<F: FnMut() -> u64>(
             with.sort_unstable();
             with.dedup();
             // The one at this place among the classes without it, of which there is one: see above.
-            let mut class = words.below(u64::from(made) - with.len() as u64) as u32;
+            let mut class = by_remainder(u64::from(made) - with.len() as u64, words) as u32;
             for &other in &with {
                 class += u32::from(other <= class);
             }
@@ -87,9 +82,9 @@ mod tests {
     use super::*;
     use crate::birkhoff::random::Random;
 
-    fn words(seed: u64) -> Words<impl FnMut() -> u64> {
+    fn words(seed: u64) -> impl FnMut() -> u64 {
         let mut random = Random::new(seed);
-        Words::new(move || random.word())
+        move || random.word()
     }
 
     #[test]

@@ -14,6 +14,7 @@
 use zeroize::Zeroizing;
 
 use crate::draw::keystream::Keystream;
+use crate::draw::uniform::{digit, is_fair};
 
 /// What nonces are for; below it there is room for a class and a number in it.
 pub mod kind {
@@ -189,18 +190,8 @@ pub struct Fraction(u64);
 impl Digits for Fraction {
     #[inline]
     fn next(&mut self, n: u64) -> u64 {
-        let wide = u128::from(self.0) * u128::from(n);
-        self.0 = wide as u64;
-        (wide >> 64) as u64
+        digit(&mut self.0, n)
     }
-}
-
-/// Whether a word is one of those that every number below `product` has as many of.
-#[inline]
-fn is_fair(word: u64, product: u64) -> bool {
-    let behind = word.wrapping_mul(product);
-    // 2^64 mod product, which is below the product: seldom worth a division.
-    behind >= product || behind >= product.wrapping_neg() % product
 }
 
 impl Draw for Stream<'_> {
@@ -258,43 +249,6 @@ impl Draw for Stream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_number_has_as_many_fair_words() {
-        for b in [
-            2u64,
-            3,
-            5,
-            120,
-            1000,
-            119 * 120 * 121,
-            (1 << 56) - 5,
-            1 << 40,
-        ] {
-            let number = |word: u64| Fraction(word).next(b);
-            // The first word that gives `r`, by bisection: the number grows with the word.
-            let first = |r: u64| {
-                let (mut low, mut high) = (0u128, 1u128 << 64);
-                while low < high {
-                    let middle = (low + high) / 2;
-                    if number(middle as u64) < r {
-                        low = middle + 1;
-                    } else {
-                        high = middle;
-                    }
-                }
-                low
-            };
-            let whole = (1u128 << 64) / u128::from(b);
-            for r in [0, 1, b / 3, b / 2, b - 2, b - 1] {
-                let (from, to) = (first(r), if r + 1 == b { 1 << 64 } else { first(r + 1) });
-                let near = (from..(from + 3).min(to)).chain((to - 3).max(from)..to);
-                let unfair: std::collections::HashSet<u128> =
-                    near.filter(|&word| !is_fair(word as u64, b)).collect();
-                assert_eq!(to - from - unfair.len() as u128, whole, "{r} of {b}");
-            }
-        }
-    }
 
     /// The chance that a word of the stream decides so, from all values of 16 bits.
     #[test]

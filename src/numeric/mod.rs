@@ -275,7 +275,7 @@ fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> 
             out[..by].copy_from_slice(&x[x.len() - by..]);
         }
         _ => {
-            let drawn = sample::by_entries(matrix, &mut sample::Words::new(words.words()))?;
+            let drawn = sample::by_entries(matrix, &mut words.words())?;
             for (x, &v) in x.iter().zip(&drawn) {
                 out[v as usize] = *x;
             }

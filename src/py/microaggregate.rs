@@ -8,7 +8,6 @@ use pyo3::prelude::*;
 
 use super::secret::Secret;
 use super::work::detached;
-use crate::birkhoff::sample::Words;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::law::digest;
@@ -176,7 +175,7 @@ pub fn anatomy<'py>(
     })?;
     let keystream = secret.keystream(Purpose::Anatomy, &[], &digest);
     let drawn = detached(py, u64::MAX, || {
-        let mut words = Words::new(keystream.words());
+        let mut words = keystream.words();
         let mut classes = match l {
             None => codes(given, records)?,
             Some(l) => {

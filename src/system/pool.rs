@@ -8,8 +8,8 @@
 //! points whether it should.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -72,49 +72,9 @@ fn current() -> Option<&'static ThreadPool> {
 
 /// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
 pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    map_any(tasks, small, &f)
-}
-
-/// The same, compiled once for a type of results rather than for every call.
-fn map_any<T: Send>(tasks: usize, small: bool, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    let Some(pool) = current().filter(|_| !small && tasks > 1) else {
-        return memory::collected((0..tasks).map(|i| {
-            stop::point();
-            f(i)
-        }));
-    };
     let mut found = memory::collected((0..tasks).map(|_| None));
-    let places = memory::collected(found.iter_mut().map(Mutex::new));
-    for_each(pool, tasks, &|i| **lock(&places[i]) = Some(f(i)));
-    drop(places);
-    let mut out = memory::room(tasks);
-    out.extend(found.into_iter().flatten());
-    out
-}
-
-/// `f(i)` for every `i` below `tasks`, each once, on the threads of the pool and the caller's: that need not be woken at
-/// the end, and does small work before another thread is awake.
-fn for_each(pool: &ThreadPool, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    let threads = (pool.current_num_threads() + 1).min(tasks);
-    // Several at a time: a task may be shorter than it takes to agree on the next.
-    let (next, some) = (AtomicUsize::new(0), (tasks / (16 * threads)).max(1));
-    side_by_side(threads, &|| {
-        loop {
-            let first = next.fetch_add(some, Ordering::Relaxed);
-            if first >= tasks {
-                return;
-            }
-            for i in first..tasks.min(first + some) {
-                stop::point();
-                f(i);
-            }
-        }
-    });
-}
-
-/// What one task has to itself. A task that panicked has ended the others' work, too.
-fn lock<T>(own: &Mutex<T>) -> MutexGuard<'_, T> {
-    own.lock().unwrap_or_else(PoisonError::into_inner)
+    for_each_chunk(&mut found, 1, small, |i, place| place[0] = Some(f(i)));
+    found.into_iter().flatten().collect()
 }
 
 /// `f(i, chunk)` for the consecutive chunks of `out`, the last possibly shorter.
@@ -134,15 +94,19 @@ fn for_each_chunk_any<T: Send>(
     small: bool,
     f: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let Some(pool) = current().filter(|_| !small && out.len() > chunk) else {
-        for (i, part) in out.chunks_mut(chunk).enumerate() {
+    let tasks = out.len().div_ceil(chunk);
+    let pool = current().filter(|_| !small && tasks > 1);
+    let threads = pool.map_or(1, |pool| (pool.current_num_threads() + 1).min(tasks));
+    // Several at a time: a task may be shorter than it takes to agree on the next.
+    let turns = if threads > 1 { 16 * threads } else { 1 };
+    let some = (tasks / turns).max(1);
+    let parts = out.chunks_mut(chunk * some).enumerate();
+    share_out(parts, &mut vec![(); threads], |(), (part, out)| {
+        for (i, chunk) in out.chunks_mut(chunk).enumerate() {
             stop::point();
-            f(i, part);
+            f(part * some + i, chunk);
         }
-        return;
-    };
-    let parts = memory::collected(out.chunks_mut(chunk).map(Mutex::new));
-    for_each(pool, parts.len(), &|i| f(i, *lock(&parts[i])));
+    });
 }
 
 /// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
@@ -154,6 +118,10 @@ pub fn share_out<T: Send, S: Send>(
 ) {
     let threads = states.len();
     let (parts, states) = (Mutex::new(parts), Mutex::new(states.iter_mut()));
+    // A thread that panicked has taken its own item with it; the others can go on.
+    fn next<I: Iterator>(queue: &Mutex<I>) -> Option<I::Item> {
+        queue.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
     side_by_side(threads, &|| {
         let Some(state) = next(&states) else {
             return;
@@ -163,11 +131,6 @@ pub fn share_out<T: Send, S: Send>(
             f(state, part);
         }
     });
-}
-
-/// The next item of a queue. A thread that panicked has taken its own with it; the others can go on.
-fn next<I: Iterator>(queue: &Mutex<I>) -> Option<I::Item> {
-    lock(queue).next()
 }
 
 /// `work` on `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that the
@@ -188,7 +151,7 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
         // More threads than the pool has, by request. One that cannot start is done without.
         None => std::thread::scope(|scope| {
             let start = || std::thread::Builder::new().spawn_scoped(scope, || handed.with(work));
-            let helpers = memory::collected((0..others).map(|_| start().ok()));
+            let helpers: Vec<_> = (0..others).map(|_| start().ok()).collect();
             work();
             for helper in helpers.into_iter().flatten() {
                 // What a thread unwound with goes on here, as it does from the pool.
@@ -207,7 +170,7 @@ pub fn every<T: Send>(
     f: impl Fn(T) -> bool + Sync,
 ) -> bool {
     let good = AtomicBool::new(true);
-    let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
+    let mut states = vec![(); threads.clamp(1, parts.len().max(1))];
     share_out(parts, &mut states, |(), part| {
         good.fetch_and(f(part), Ordering::Relaxed);
     });

@@ -9,7 +9,6 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::draw::Drawer;
-use crate::birkhoff::sample::Words;
 use crate::birkhoff::{self, Sum};
 use crate::draw::derive::{Label, Purpose};
 use crate::py::convert::{self, fraction, whole};
@@ -282,7 +281,7 @@ impl Decomposition {
         let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
         let drawer = Drawer::new(&self.inner)?;
         memory::written(py, "sample", &[n, size], u64::MAX, |out| {
-            let mut words = Words::new(keystream.words());
+            let mut words = keystream.words();
             for row in out.chunks_mut(size as usize) {
                 stop::point();
                 self.inner.fill(drawer.draw(&mut words), row);
