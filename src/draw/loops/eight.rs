@@ -245,20 +245,17 @@ fn sweep<W: Word, C: Code>(
         .chunks_exact(LANES)
         .zip(words.chunks_exact(LANES * bytes));
     for (i, ((src, words), dst)) in groups.zip(dst.chunks_exact_mut(LANES)).enumerate() {
-        // SAFETY: `words` has 16 or 32 bytes, and the loads are unaligned ones.
-        let x = unsafe {
-            if W::BITS == 16 {
-                _mm256_cvtepu16_epi32(_mm_loadu_si128(words.as_ptr().cast()))
-            } else {
-                _mm256_loadu_si256(words.as_ptr().cast())
-            }
-        };
         let mut codes = [0u32; LANES];
         for (code, u) in codes.iter_mut().zip(src) {
             *code = u.get() as u32;
         }
-        // SAFETY: eight codes are 32 bytes, and load and store are unaligned ones.
+        // SAFETY: `words` has 16 or 32 bytes, eight codes are 32 bytes, and loads and store are unaligned ones.
         let (v, unsure) = unsafe {
+            let x = if W::BITS == 16 {
+                _mm256_cvtepu16_epi32(_mm_loadu_si128(words.as_ptr().cast()))
+            } else {
+                _mm256_loadu_si256(words.as_ptr().cast())
+            };
             let (v, unsure) = decide(x, _mm256_loadu_si256(codes.as_ptr().cast()));
             _mm256_storeu_si256(codes.as_mut_ptr().cast(), v);
             (codes, _mm256_movemask_ps(_mm256_castsi256_ps(unsure)))

@@ -21,16 +21,13 @@ pub fn draw<W: Word>(
     for ((low, high), entry) in low.iter_mut().zip(&mut high).zip(&*slots.table) {
         [*low, *high] = (entry.get() as u16).to_le_bytes();
     }
-    // SAFETY: both arrays have 16 bytes, and the loads are unaligned ones.
-    let (low, high) = unsafe {
-        (
-            _mm_loadu_si128(low.as_ptr().cast()),
-            _mm_loadu_si128(high.as_ptr().cast()),
-        )
+    let both_halves = |bytes: [u8; 16]| {
+        let whole = u128::from_le_bytes(bytes);
+        _mm256_broadcastsi128_si256(_mm_set_epi64x((whole >> 64) as i64, whole as i64))
     };
     let table = Table {
-        low: _mm256_broadcastsi128_si256(low),
-        high: _mm256_broadcastsi128_si256(high),
+        low: both_halves(low),
+        high: both_halves(high),
         last: _mm256_set1_epi16(slots.last as i16),
     };
     // A choice shifts nothing, and no cycle is as long as 0.
