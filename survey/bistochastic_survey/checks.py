@@ -55,7 +55,7 @@ def whole(name: str, given: Any, low: int) -> int:
     raise Refused(name, must, found if abs(found) < 2**127 else "a number beyond 2^127")
 
 
-def _within(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
+def number(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
     """Read a number that meets a condition, which no NaN does."""
     found = real(name, must, given)
     if holds(found):
@@ -66,13 +66,13 @@ def _within(name: str, must: str, given: object, holds: Callable[[float], bool])
 def limit(name: str, given: object) -> float:
     """Read an epsilon, at least 0, or a share such as beta, from 0 to 1."""
     if name in ("epsilon", "temperature"):
-        return _within(name, "be at least 0", given, lambda x: x >= 0)
-    return _within(name, "be from 0 to 1", given, lambda x: 0 <= x <= 1)
+        return number(name, "be at least 0", given, lambda x: x >= 0)
+    return number(name, "be from 0 to 1", given, lambda x: 0 <= x <= 1)
 
 
 def positive(name: str, given: object, most: float = sys.float_info.max) -> float:
     """Read a positive number, finite unless ``most`` is infinite."""
-    return _within(name, "be a positive number", given, lambda x: 0 < x <= most)
+    return number(name, "be a positive number", given, lambda x: 0 < x <= most)
 
 
 def flag(name: str, given: object) -> bool:
@@ -120,9 +120,9 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
 
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     """Check that a string is one of the known ones."""
-    if isinstance(given, str) and given in known:
-        return given
     must = f"be one of {', '.join(known)}"
-    if isinstance(given, str):
+    if not isinstance(given, str):
+        raise RefusedType(name, must, type(given).__name__)
+    if given not in known:
         raise Refused(name, must, repr(given))
-    raise RefusedType(name, must, type(given).__name__)
+    return given

@@ -35,12 +35,11 @@ def watched(what: str, progress: object = None) -> Iterator[Told | None]:
     if callable(progress):
         with backend.quiet():
             yield progress
-    elif progress is None or isinstance(progress, bool):
-        with _shown(what, progress) as tell:
-            yield tell and (lambda share: tell(what, share))
-    else:
-        must = "be a function, True, False or None"
-        raise RefusedType("progress", must, type(progress).__name__)
+        return
+    if progress is not None and not isinstance(progress, bool):
+        raise RefusedType("progress", "be a function, True, False or None", type(progress).__name__)
+    with _shown(what, progress) as tell:
+        yield tell and (lambda share: tell(what, share))
 
 
 @contextmanager
@@ -60,9 +59,10 @@ def _shown(what: str, asked: bool | None) -> Iterator[Tell | None]:
         state: dict[str, Any] = {"description": visible(what)}
 
         def tell(what: str, share: float | None) -> None:
-            known = {} if share is None else {"total": 1.0, "completed": share}
-            words = what if share is None else f"{what} {share:.0%}"
-            state.update(known, description=visible(words))
+            if share is not None:
+                state.update(total=1.0, completed=share)
+                what = f"{what} {share:.0%}"
+            state["description"] = visible(what)
 
         over = threading.Event()
         drawn = state, over, 0.0 if asked else DELAY
@@ -102,9 +102,10 @@ def _draw(state: dict[str, Any], over: threading.Event, delay: float) -> None:
         text = rich.TextColumn("{task.description}", markup=False)
         columns = rich.SpinnerColumn(), text, rich.BarColumn(), rich.TimeElapsedColumn()
         # The output of other code is not redirected.
-        plain: dict[str, Any] = dict.fromkeys(("redirect_stdout", "redirect_stderr"), False)
-        plain |= {"console": Console(file=sys.stderr), "transient": True, "auto_refresh": False}
-        with rich.Progress(*columns, **plain) as bar:
+        with rich.Progress(
+            *columns, console=Console(file=sys.stderr), transient=True, auto_refresh=False,
+            redirect_stdout=False, redirect_stderr=False,
+        ) as bar:  # fmt: skip
             task = bar.add_task("", total=None)
             bar.update(task, refresh=True, **state)
             while not over.wait(0.1):

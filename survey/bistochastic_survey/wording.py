@@ -6,16 +6,13 @@ Numbers are shown rounded so that privacy is never overstated: beta and bits dow
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
 from unicodedata import category
 
 from bistochastic.errors import Refused, RefusedType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 
 class Shown:

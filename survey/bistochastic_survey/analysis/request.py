@@ -251,11 +251,7 @@ def invertible(what: str) -> Iterator[None]:
 
 def between(name: str, given: object) -> float:
     """Read a number between 0 and 1."""
-    must = "be a number between 0 and 1"
-    found = checks.real(name, must, given)
-    if not 0 < found < 1:
-        raise Refused(name, must, "NaN" if math.isnan(found) else f"{found:g}")
-    return found
+    return checks.number(name, "be a number between 0 and 1", given, lambda x: 0 < x < 1)
 
 
 def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
