@@ -61,7 +61,7 @@ OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -ohE '"(numpy|pyarrow)>=[0-9.]+"' survey/pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
-	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy pyarrow scipy narwhals click rich jinja2 \
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy pyarrow scipy click rich jinja2 \
 		pytest hypothesis pytest-timeout pytest-xdist mpmath matplotlib pandas polars duckdb
 	cp -R .venv/lib/python3*/site-packages/bistochastic*.dist-info $(OLDEST)/lib/python3*/site-packages/
 	PYTHONPATH=python:survey $(OLDEST)/bin/python -m pytest -n auto tests survey/tests/table survey/tests/files/test_parquet.py
@@ -93,7 +93,7 @@ sanitize:
 ENGINES := .venv/engines/bin/python
 .venv/engines/ready: Makefile
 	$(PYTHON) -m venv .venv/engines
-	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy scipy click rich jinja2 narwhals "pyspark[connect]>=4" \
+	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy scipy click rich jinja2 "pyspark[connect]>=4" \
 		"ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" "pandas>=2.2,<3"
 	touch $@
 

@@ -77,12 +77,6 @@ LATE = {
     "release/columns.py report": _LOOKED,
     "release/pipeline.py concurrent": _FIRST,
     "release/run.py importlib": _FIRST,
-    "table/frames.py table": _ARROW,
-    "table/pandas_frame.py table": _ARROW,
-    "table/polars_frame.py table": _ARROW,
-    "table/results.py table": _ARROW,
-    "table/schemas.py table": _ARROW,
-    "table/values.py table": _ARROW,
 }
 
 

@@ -21,7 +21,7 @@ from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import Table, WrongType
-from bistochastic_survey.table.results import declared, levels, opened
+from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
@@ -265,11 +265,11 @@ def sheet_of(
     for name in dict.fromkeys([*question.clear, *conditions]):
         if name not in asked and name not in conditions:
             continue
-        found, values = levels(table, name)
+        found, values = table.levels(name)
         if name in question.all_groups:
             known[name] = question.all_groups[name].values
         else:
-            known[name] = (*values, *declared(table, name))
+            known[name] = (*values, *table.declared(name))
         if name in conditions:
             keys = {key(level) for level in conditions[name]}
             wanted = [i for i, value in enumerate(values) if key(value) in keys]
@@ -441,7 +441,7 @@ def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array
 def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp]:
     """Read the codes of an unprotected column that groups records, none missing."""
     require(table, name, column)
-    codes, values = levels(table, column)
+    codes, values = table.levels(column)
     if None in values:
         at = first + int(np.argmax(codes == len(values) - 1))
         raise Refused(name, "not be missing", f"one in row {at}", column=column, row=at)

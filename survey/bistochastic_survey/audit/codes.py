@@ -21,7 +21,6 @@ from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.table.results import levels
 from bistochastic_survey.wording import prefix, shown
 
 Codes = NDArray[np.intp]
@@ -180,7 +179,7 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
         else:
             what = "but not in the original"
             if paired:
-                added.append(_read_seen(name, *levels(pairs.released, name)))
+                added.append(_read_seen(name, *pairs.released.levels(name)))
         unforeseen += [f"`{shown(name)}` is in the release, {what}"] * bool(what)
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
@@ -261,7 +260,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Protected | None:
             return None
     draws = np.arange(len(codes))
     if attribute.unit is not None:
-        draws = pairs.moved(levels(pairs.original, attribute.unit)[0])
+        draws = pairs.moved(pairs.original.levels(attribute.unit)[0])
     elif pairs.memoised and pairs.people is not None:
         draws = pairs.people
     return Protected(

@@ -22,7 +22,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import RowIds, read_ids
 from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import levels, opened
+from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import shown
 
 Places = NDArray[np.intp]
@@ -201,8 +201,8 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
 
 def same_codes(one: Table, other: Table, name: str) -> tuple[Places, Places, list[object]]:
     """Codes of a column of two tables, and the value of each; -1 for what the first has not."""
-    codes, values = levels(one, name)
-    now, others = levels(other, name)
+    codes, values = one.levels(name)
+    now, others = other.levels(name)
     if others != values:
         place = {key_of(value): i for i, value in enumerate(values)}
         now = np.array([place.get(key_of(value), -1) for value in others], dtype=np.intp)[now]

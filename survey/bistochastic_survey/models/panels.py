@@ -49,7 +49,7 @@ from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import framed, levels, maker, opened
+from bistochastic_survey.table.results import framed, maker, opened
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
@@ -526,7 +526,7 @@ def _labels(waves: tuple[_WaveTable, ...], column: object) -> Places | None:
     parts = []
     for wave in waves:
         sheets.require(wave.table, wave.name, named("cluster", column))
-        codes, values = levels(wave.table, named("cluster", column))
+        codes, values = wave.table.levels(named("cluster", column))
         parts.append(np.array(values, object)[codes])
     return _together(parts)
 

@@ -105,7 +105,9 @@ class BatchFunction(Shown):
                 new = self.plan._protected
                 # The result does not show the batches of the input.
                 names = whole.column_names
-                return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
+                return opened(whole).made(
+                    {n: whole[n].combine_chunks() if n in new else None for n in names}, None
+                )
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
@@ -151,8 +153,8 @@ class BatchFunction(Shown):
         * ``rows_per_id``: the largest number of rows of an id in the input, if a group-by of the
           engine counted them. Without it the certificate says that this was not checked.
         """
+        from bistochastic_survey.table.arrow_table import declares
         from bistochastic_survey.table.record_batches import id_kind
-        from bistochastic_survey.table.schemas import declares
 
         rows = checks.whole("records", records, 0)
         most = None if rows_per_id is None else checks.whole("rows_per_id", rows_per_id, 1)

@@ -19,7 +19,6 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, recoded, solid
 from bistochastic_survey.table.frames import Table, Undeclared, WrongType
-from bistochastic_survey.table.results import levels
 from bistochastic_survey.wording import cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
@@ -380,7 +379,7 @@ class WholeColumn:
         codes = None
         if self.within is not None:
             # The code of each row's group, in the order of the values.
-            codes, groups = levels(table if by is None else by, self.within)
+            codes, groups = (table if by is None else by).levels(self.within)
             if None in groups:
                 why = "as numbers are permuted within its groups"
                 _refuse_missing(self.within, codes == groups.index(None), why, 0)
@@ -507,7 +506,7 @@ def read_codes(
 def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
     """Hint at another spelling of the categories, which are declared and therefore public."""
     try:
-        _codes, values = levels(table, name)
+        _codes, values = table.levels(name)
     except (TypeError, ValueError):
         # Values of several types have no order; the sentence does without a hint.
         values = []

@@ -16,7 +16,7 @@ from bistochastic_survey.plan.labels import like
 from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.waves import RowIds
-from bistochastic_survey.table.arrays import Arrays
+from bistochastic_survey.table.array_table import Arrays
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Record(Arrays):
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """Return the code of the value, 0 if it is missing, and whether it is missing."""
-        (value,) = self._given[name]
+        (value,) = self._columns[name]
         if value is None or (isinstance(value, float) and value != value):
             return np.zeros(1, np.int64), np.array([True])
         code = labels.code(value)
@@ -152,4 +152,4 @@ class Record(Arrays):
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Return the record with these columns, None for one that stays."""
-        return {n: (self._given[n] if new is None else new)[0] for n, new in columns.items()}
+        return {n: (self._columns[n] if new is None else new)[0] for n, new in columns.items()}

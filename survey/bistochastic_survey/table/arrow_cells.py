@@ -7,6 +7,7 @@ copied. Columns made from equal cells and an equal type are equal, byte by byte.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -29,6 +30,14 @@ _MOST, _ROWS = (1 << 31) - 1, 1 << 16
 VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 _STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 _BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+# The names that data frames have for types of Arrow.
+_WORDS = {
+    "bool": "Boolean", "halffloat": "Float16", "float": "Float32", "double": "Float64",
+    "string": "String", "large_string": "String", "string_view": "String", "binary": "Binary",
+    "date32": "Date", "timestamp": "Datetime", "duration": "Duration", "time32": "Time",
+    "time64": "Time", "dictionary": "Categorical", "struct": "Struct", "list": "List",
+    "large_list": "List", "fixed_size_list": "Array", "decimal128": "Decimal",
+}  # fmt: skip
 _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
@@ -39,8 +48,17 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 
 def spelled_out(column: Cells) -> Cells:
     """Return a column without a dictionary."""
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if isinstance(column, pa.Array):
+        return plain(column.dictionary).take(column.indices)
+    kind = VIEWS.get(column.type.value_type, column.type.value_type)
+    return pa.chunked_array([spelled_out(chunk) for chunk in column.chunks], kind)
+
+
+def plain(column: Cells) -> Cells:
+    """Return strings or bytes in a layout that pyarrow takes everywhere."""
+    return column.cast(VIEWS.get(column.type, column.type))
 
 
 def is_string(kind: pa.DataType) -> bool:
@@ -67,37 +85,29 @@ def memory(buffer: pa.Buffer | None, kind: str) -> np.ndarray:
     return solid(array, array.dtype)
 
 
-def spelled_of(given: object) -> pa.ChunkedArray | None:
-    """Read a column of strings or bytes as a chunked array; None if it holds anything else."""
-    try:
-        if hasattr(given, "to_arrow"):
-            found = given.to_arrow()
-        else:
-            known = isinstance(given, pa.Array | pa.ChunkedArray)
-            found = given if known else pa.array(getattr(given, "array", given))
-        if isinstance(found, pa.Array):
-            found = pa.chunked_array([found], found.type)
-        if not isinstance(found, pa.ChunkedArray):
-            return None
-        values = value_type(found.type)
-        if not (is_string(values) or values in _BYTES or pa.types.is_fixed_size_binary(values)):
-            return None
-        # The one layout that the core reads.
-        wide = _LARGE[pa.string() if is_string(values) else pa.binary()]
-        return spelled_out(found).cast(wide)
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
-        # Categories of several kinds, for example, which are read one by one.
+def word(kind: pa.DataType) -> str:
+    """Return the name that data frames have for a type, which says nothing of the values.
+
+    >>> word(pa.large_string()), word(pa.timestamp("s")), word(pa.uint8())
+    ('String', 'Datetime', 'UInt8')
+    """
+    if pa.types.is_integer(kind):
+        return str(kind).replace("uint", "UInt").replace("int", "Int")
+    return _WORDS.get(re.split("[<[(]", str(kind))[0], "Unknown")
+
+
+def ids_of(column: Cells) -> backend.Ids | None:
+    """Read ids from the buffers of strings or bytes: no Python object is made per record."""
+    kind, parts = column.type, []
+    is_text = is_string(kind)
+    if not (is_text or kind in _BYTES or pa.types.is_fixed_size_binary(kind)):
         return None
-
-
-def ids_of(column: pa.ChunkedArray) -> backend.Ids:
-    """Read ids from the buffers of :func:`spelled_of`: no Python object is made per record."""
-    parts = []
-    for chunk in column.chunks:
+    column = column.cast(_LARGE[pa.string() if is_text else pa.binary()])
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         _, offsets, data = chunk.buffers()
         places = memory(offsets, "i8")[chunk.offset :][: len(chunk) + 1]
         parts.append((places, memory(data, "u1")))
-    return backend.Ids.of_buffers(parts, text=is_string(column.type))
+    return backend.Ids.of_buffers(parts, text=is_text)
 
 
 def declared(
@@ -193,8 +203,7 @@ def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
 
 def taken(given: Cells, order: np.ndarray) -> Cells:
     """Return the rows of an array in order; pyarrow does not accept views."""
-    kind, rows = given.type, pa.array(order)
-    return given.cast(VIEWS[kind]).take(rows).cast(kind) if kind in VIEWS else given.take(rows)
+    return plain(given).take(pa.array(order)).cast(given.type)
 
 
 def whole(given: Cells) -> pa.Array:

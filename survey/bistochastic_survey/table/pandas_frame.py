@@ -6,128 +6,114 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from bistochastic.errors import Refused
-from bistochastic_survey.table import arrays
-from bistochastic_survey.table.frames import Frame
+from bistochastic_survey.table import arrays, arrow_cells
+from bistochastic_survey.table.codes import NAMES, coded, of_objects
+from bistochastic_survey.table.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    import pyarrow as pa
     from pandas.api.extensions import ExtensionDtype
 
-    from bistochastic_survey.plan.labels import Label, Labels
     from bistochastic_survey.table.arrow_cells import Cells
+    from bistochastic_survey.table.codes import Labelled
     from bistochastic_survey.table.frames import Codes, Mask
 
 
-class PandasFrame(Frame):
-    """A frame with a plain index: any other would be an unprotected column without a name."""
+class PandasFrame(Table):
+    """A frame with a plain index: any other would be an unprotected column without a name.
+
+    The index of a frame that was filtered is kept, unless rows are shuffled.
+    """
 
     def __init__(self, native: pd.DataFrame) -> None:
-        super().__init__(native, list(native.columns))
-        index = native.index
+        super().__init__(native, len(native))
+        self._index = index = native.index
         plain = pd.RangeIndex(len(native))
-        if index.nlevels > 1 or index.name is not None or not index.equals(plain):
+        filtered = index.dtype.kind in "iu" and index.is_monotonic_increasing and index.is_unique
+        if index.nlevels > 1 or index.name is not None or not (filtered or index.equals(plain)):
             must = "have the plain index 0, 1, 2, ..., since another would be published unchanged"
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
             raise Refused("frame", must, f"{kind}: {cure}")
-        self._objects: dict[str, arrays.Holds] = {}
 
-    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+    def objects(self, name: str) -> list[object] | None:
         series = self.column(name)
-        dtype = series.dtype
-        if _arrow_type(dtype) is not None:
-            from bistochastic_survey.table.arrow_table import codes_of
+        return series.tolist() if _is_object(series.dtype) else None
 
-            return codes_of(_arrow(series), labels)
-        kind, labels = self._spelled(name, labels)
-        if isinstance(dtype, pd.CategoricalDtype):
-            indices = series.cat.codes.to_numpy()
-            entries = arrays.Entries.of(dtype.categories.tolist(), labels)
-            return entries.at(indices, arrays.some(indices < 0))
-        if pd.api.types.is_object_dtype(dtype):
-            return arrays.of_objects(series.tolist(), labels)
-        missing = arrays.some(series.isna().to_numpy(dtype=bool))
-        if kind == "text":
-            index = pd.Index(list(labels.values), dtype=dtype)
-            found = index.get_indexer(pd.Index(series))
-            arrays.check(found < 0, missing)
-            if missing is not None:
-                found = np.where(missing, 0, found)
-            return found.astype(arrays.narrow(len(labels))), missing
-        plain = getattr(dtype, "numpy_dtype", dtype)
-        fill = {} if missing is None else {"na_value": np.nan if kind == "float" else False}
-        values = series.to_numpy(dtype=plain, **fill)
-        return arrays.of_values(values, labels, missing)
+    def _read(self, name: str) -> Cells:
+        return _cells(self.column(name))
 
-    def _spelled(self, name: str, labels: Labels) -> tuple[arrays.Holds, Labels]:
-        """Return the kind of a column, and the categories spelled in that kind."""
-        series = self.column(name)
-        dtype = series.dtype
-        is_list = isinstance(dtype, pd.CategoricalDtype)
-        what = f"dtype {dtype}"
-        kind = _holds(dtype)
-        if kind is None and (is_list or pd.api.types.is_object_dtype(dtype)):
-            if name not in self._objects:
-                listed = dtype.categories if is_list else series
-                self._objects[name] = arrays.objects_hold(listed.tolist(), labels)
-            kind = self._objects[name]
-            what = f"{'categories of ' * is_list}{arrays.NAMES[kind]}"
-        return arrays.spelled(labels, kind, what)
-
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
+    def _called(self, name: str) -> str:
         dtype = self.column(name).dtype
-        arrow = _arrow_type(dtype)
-        if arrow is not None:
-            from bistochastic_survey.table.arrow_table import labelled_as
+        is_list = isinstance(dtype, pd.CategoricalDtype)
+        if not _is_object(dtype.categories.dtype if is_list else dtype):
+            return f"dtype {dtype}"
+        kind = arrow_cells.value_type(self._types[name])
+        return f"{'categories of ' * is_list}{NAMES[kind]}"
 
-            return _of_arrow(labelled_as(arrow, labels, codes, missing), dtype)
-        holds, labels = self._spelled(name, labels)
-        values = list(labels.values)
+    def word(self, name: str) -> str:
+        dtype = self.column(name).dtype
         if isinstance(dtype, pd.CategoricalDtype):
+            return "Enum" if dtype.ordered else "Categorical"
+        texts = _is_object(dtype) and pd.api.types.infer_dtype(self.column(name), skipna=True)
+        return "String" if texts in ("string", "empty") else super().word(name)
+
+    def can_be_missing(self, name: str) -> bool:
+        dtype = self.column(name).dtype
+        return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
+
+    def is_declared(self, name: str) -> bool:
+        dtype = self.column(name).dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            return arrow_cells.is_declared(dtype.pyarrow_dtype)
+        return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+
+    def categories(self, name: str) -> tuple[tuple[Any, ...], bool, bool]:
+        dtype = self.column(name).dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            return tuple(dtype.categories.tolist()), False, bool(dtype.ordered)
+        return super().categories(name)
+
+    def _coded(
+        self, values: Labelled, codes: Codes, missing: Mask | None, like: Any, own: bool
+    ) -> pd.Series:
+        dtype = like.dtype
+        if isinstance(dtype, pd.CategoricalDtype) and not own:
             kind = pd.CategoricalDtype(_index(values, dtype.categories.dtype), dtype.ordered)
             signed = codes.astype(np.min_scalar_type(-len(values)))
             if missing is not None:
                 signed[missing] = -1
             return pd.Series(pd.Categorical.from_codes(signed, dtype=kind, validate=False))
-        if pd.api.types.is_object_dtype(dtype):
-            return pd.Series(arrays.objects_of(labels, holds, codes, missing), dtype=object)
+        if isinstance(dtype, pd.ArrowDtype) and not own:
+            return _of_arrow(coded(dtype.pyarrow_dtype, values, codes, missing), dtype)
+        if own:
+            dtype = {str: "str", int: "Int64", bool: "boolean"}[type(values[0])]
+            if missing is None and dtype != "str":
+                dtype = dtype.lower().removesuffix("ean")
+        if own or _is_object(dtype):
+            found = np.array([*values, None], object)[codes]
+            if missing is not None:
+                found[missing] = None
+            return pd.Series(found, dtype=dtype)
         if isinstance(dtype, np.dtype):
+            found = np.take(np.array(values, dtype), codes, mode="clip")
+            if missing is not None:
+                found[missing] = np.nan
             # No one else holds them, and pandas 3 would copy.
-            return pd.Series(arrays.numbers_of(labels, codes, dtype, missing), copy=False)
+            return pd.Series(found, copy=False)
         places = codes.astype(np.int64)
         if missing is not None:
             places[missing] = -1
         taken = pd.array(values, dtype=dtype).take(places, allow_fill=missing is not None)
         return pd.Series(taken)
 
-    def spelled_out(self, name: str) -> pd.Series:
-        series = self.column(name)
-        if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
-            return series.astype(series.dtype.categories.dtype)
-        return series
-
-    def can_be_missing(self, name: str) -> bool:
-        dtype = self.column(name).dtype
-        return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
-
-    def relabelled(
-        self, name: str, labels: Labels, codes: Codes, missing: Mask | None
-    ) -> pd.Series:
-        dtype = {"text": "str", "integer": "Int64", "boolean": "boolean"}[labels.kind]
-        if missing is None and labels.kind != "text":
-            dtype = dtype.lower().removesuffix("ean")
-        return pd.Series(arrays.objects_of(labels, labels.kind, codes, missing), dtype=dtype)
-
-    def numbered(
-        self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
-    ) -> pd.Series:
+    def _valued(self, values: np.ndarray, missing: Mask | None, like: Any, own: bool) -> pd.Series:
         whole = own and missing is not None and values.dtype.kind == "i"
-        kind = "Int64" if whole else values.dtype if own else self.column(name).dtype
-        found = pd.array(values, dtype=kind)
+        found = pd.array(values, dtype="Int64" if whole else values.dtype if own else like.dtype)
         if missing is not None:
             found = found.take(np.where(missing, -1, np.arange(len(found))), allow_fill=True)
         return pd.Series(found)
@@ -135,70 +121,58 @@ class PandasFrame(Frame):
     def texts(self, values: Sequence[str]) -> pd.Series:
         return pd.Series(values, dtype="str")
 
-    def is_declared(self, name: str) -> bool:
-        dtype = self.column(name).dtype
-        arrow = _arrow_type(dtype)
-        if arrow is not None:
-            from bistochastic_survey.table.arrow_cells import is_declared
+    def _rebuilt(self, name: str, order: np.ndarray | None) -> pd.Series:
+        return _made(self.column(name), order)
 
-            return is_declared(arrow)
-        return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+    def _taken(self, column: pd.Series, order: np.ndarray) -> pd.Series:
+        return column.take(order)
 
-    def made(
-        self, columns: Mapping[str, pd.Series | None], order: np.ndarray | None
-    ) -> pd.DataFrame:
-        """Return a frame with a plain index, and without what was noted about the other."""
-        plain = pd.RangeIndex(self.rows)
-        found = {}
-        for name, column in columns.items():
-            if column is None:
-                found[name] = made(self.column(name), order)
-                continue
-            found[name] = column if order is None else column.take(order)
-            found[name].index = plain
+    def _table(self, columns: dict[str, pd.Series], order: np.ndarray | None) -> pd.DataFrame:
+        """Return a frame without what was noted about the other; its index, if rows stay."""
+        index = pd.RangeIndex(self.rows)
+        if order is None and not self._index.equals(index):
+            index = pd.Index(self._index.to_numpy(copy=True))
+        for column in columns.values():
+            column.index = index
         # Not put together in blocks, which would copy every column once more.
-        return pd.DataFrame(found, index=plain, copy=False)
+        return pd.DataFrame(columns, index=index, copy=False)
 
 
-opened = PandasFrame
+def _is_object(dtype: object) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
-def _holds(dtype: object) -> arrays.Holds | None:
-    """Return the kind of a column of this type, or its categories; None if its objects decide."""
-    types = pd.api.types
+def _cells(column: pd.Series | pd.Index) -> Cells:
+    """Read a column without Python's objects, or categories."""
+    dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        dtype = dtype.categories.dtype
-    known = types.is_bool_dtype, types.is_integer_dtype, types.is_float_dtype
-    is_text = isinstance(dtype, pd.StringDtype)
-    return arrays.kind_of((is_text, *(is_one(dtype) for is_one in known)))
+        codes = column.array.codes
+        listed = dtype.categories
+        is_plain = pd.api.types.is_numeric_dtype(listed.dtype)
+        is_plain = is_plain or isinstance(listed.dtype, pd.StringDtype)
+        entries = _cells(listed) if is_plain else of_objects(listed.tolist(), pa.string())
+        none = arrays.some(codes < 0)
+        indices = pa.array(codes, mask=none)
+        whole = arrow_cells.whole(entries)
+        return pa.DictionaryArray.from_arrays(indices, whole, ordered=dtype.ordered, safe=False)
+    # A NaN of NumPy stays one: to find it would take a copy.
+    return pa.array(column.to_numpy() if isinstance(dtype, np.dtype) else column.array)
 
 
-def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
-    """Rebuild a column from its cells, with a plain index, rows in order: the door for pandas.
+def _made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
+    """Rebuild a column from its cells, rows in order: the door for pandas.
 
     It has the categories that occur, sorted, unless they are declared to have an order.
     """
     array, dtype = series.array, series.dtype
-    if _arrow_type(dtype) is not None:
-        from bistochastic_survey.table import arrow_cells
-
-        return _of_arrow(arrow_cells.column(_arrow(series), order), dtype, series.name)
     if isinstance(dtype, np.dtype):
-        return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype, name=series.name)
+        return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype)
+    if hasattr(dtype, "__from_arrow__"):
+        return _of_arrow(arrow_cells.column(_chunks(pa.array(array)), order), dtype)
     array = array if order is None else array.take(order)
-    new: Any
     if isinstance(dtype, pd.CategoricalDtype):
-        new = _categories(array)
-    elif hasattr(dtype, "numpy_dtype"):
-        missing = np.array(array.isna(), dtype=bool)
-        values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
-        new = type(array)(np.where(missing, dtype.type(0), values), missing)
-    elif isinstance(dtype, pd.DatetimeTZDtype):
-        moments = arrays.made(array.tz_convert("UTC").tz_localize(None).to_numpy())
-        new = pd.Series(moments).dt.tz_localize("UTC").dt.tz_convert(dtype.tz).array
-    else:
-        new = pd.array(list(array), dtype=dtype)
-    return pd.Series(new, name=series.name)
+        return pd.Series(_categories(array))
+    return pd.Series(pd.array(list(array), dtype=dtype))
 
 
 def _categories(array: pd.Categorical) -> pd.Categorical:
@@ -211,53 +185,21 @@ def _categories(array: pd.Categorical) -> pd.Categorical:
         places = np.full(len(listed) + 1, -1, np.intp)
         places[used] = np.arange(len(used))
         codes, listed = places[codes], listed.take(used)
-    kind = pd.CategoricalDtype(pd.Index(made(pd.Series(listed)).array), ordered)
+    kind = pd.CategoricalDtype(pd.Index(_made(pd.Series(listed)).array), ordered)
     return pd.Categorical.from_codes(codes.copy(), dtype=kind)
 
 
-def table_made(frame: pd.DataFrame, order: np.ndarray | None = None) -> pd.DataFrame:
-    """Return the cells of a frame as a new one, with a plain index, rows in order."""
-    columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
-    found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
-    found.columns = pd.Index(frame.columns.tolist())
-    return found
-
-
-def labels_made(index: pd.Index) -> pd.Index:
-    """Return the visible labels of rows, without anything else that their type holds."""
-    if index.nlevels > 1:
-        levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
-        return pd.MultiIndex.from_arrays(levels, names=index.names)
-    if isinstance(index.dtype, np.dtype):
-        return index
-    return pd.Index(made(index.to_series()).array, name=index.name)
-
-
-def _arrow_type(dtype: object) -> pa.DataType | None:
-    """Return the Arrow type of a column that pandas holds in Arrow; None for any other column."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return dtype.pyarrow_dtype
-    if getattr(dtype, "storage", "") != "pyarrow":
-        return None
-    import pyarrow as pa
-
-    return pa.large_string()
-
-
-def _of_arrow(cells: Cells, dtype: ExtensionDtype, name: object = None) -> pd.Series:
+def _of_arrow(cells: Cells, dtype: ExtensionDtype) -> pd.Series:
     """Return a column of this type, or of the type of the cells if it is one of Arrow."""
     kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
-    return pd.Series(kind.__from_arrow__(cells), name=name)
+    return pd.Series(kind.__from_arrow__(cells))
 
 
-def _arrow(series: pd.Series) -> Cells:
-    import pyarrow as pa
-
-    found = pa.array(series.array)
-    return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+def _chunks(cells: Cells) -> pa.ChunkedArray:
+    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
 
-def _index(values: list[Label], dtype: object) -> pd.Index:
+def _index(values: Labelled, dtype: object) -> pd.Index:
     try:
         return pd.Index(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):

@@ -22,11 +22,8 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
-    import polars as pl
     from numpy.typing import NDArray
 
-    from bistochastic_survey.table.arrow_cells import Cells
     from bistochastic_survey.table.frames import Table
 
     Maker = Callable[[Mapping[str, Any]], Any]
@@ -40,144 +37,6 @@ def opened(frame: object) -> Table:
         pandas: Any = frame
         frame = pandas.reset_index(drop=True)
     return frames.opened(frame)
-
-
-def levels(table: Table, name: str) -> Coded:
-    """Return the code of every row, and the categories that occur, ascending; None is the last.
-
-    NaN and None are both missing. An entry of a dictionary that no row has and a value below a mask
-    are not categories. The error for values that cannot be sorted quotes none.
-    """
-    try:
-        return _levels(table, name)
-    except MemoryError:
-        raise
-    except Exception:
-        pass
-    # Outside, so the other error is not a part of this one.
-    must = "hold values that can be compared and sorted"
-    raise RefusedType("", must, frames.kind_of(table.column(name)), column=name)
-
-
-def _levels(table: Table, name: str) -> Coded:
-    plain = _plain_numbers(table.column(name))
-    if plain is not None:
-        return _of_numbers(plain)
-    codes, values = _found(table, name)
-    # Missing has the code -1, so the first count.
-    counts = np.bincount(codes + 1, minlength=len(values) + 1)
-    occurs = [i for i in np.flatnonzero(counts[1:]).tolist()
-              if values[i] is not None and values[i] == values[i]]  # fmt: skip
-    order = sorted(occurs, key=lambda i: (type(values[i]).__name__, values[i]))
-    places = np.full(len(values) + 1, len(order), np.intp)
-    places[order] = np.arange(len(order))
-    ascending = [values[i] for i in order]
-    missing = len(codes) > int(counts[1:][order].sum())
-    return places[codes], [*ascending, None] if missing else ascending
-
-
-def _plain_numbers(column: Any) -> np.ndarray | None:
-    """Return a column of NumPy numbers without a mask as an array; None for anything else."""
-    if library(column) == "pandas" and isinstance(column.dtype, np.dtype):
-        column = column.to_numpy()
-    known = type(column) is np.ndarray and column.dtype.kind in "iubf" and column.ndim == 1
-    return column if known and len(column) else None
-
-
-def _of_numbers(values: np.ndarray) -> Coded:
-    """Return the codes and categories of numbers; NaN is missing."""
-    if values.dtype.kind in "iub":
-        least, most = int(values.min()), int(values.max())
-        if most - least < min(len(values), 1 << 20):
-            # Few integers are counted rather than sorted.
-            away = values.astype(np.int64, copy=False)
-            away = away - least if least else away
-            seen = np.bincount(away) > 0
-            known = np.flatnonzero(seen) + least
-            codes = away if seen.all() else (np.cumsum(seen) - 1)[away]
-            return codes, known.astype(values.dtype).tolist()
-    known, codes = np.unique(values, return_inverse=True)
-    listed = known.tolist()
-    return codes, listed if listed[-1] == listed[-1] else [*listed[:-1], None]
-
-
-def declared(table: Table, name: str) -> tuple[object, ...]:
-    """Return the categories that the type of a column lists: of an Enum, in order, or booleans."""
-    column = table.column(name)
-    plain = _plain_numbers(column)
-    if plain is not None and plain.dtype.kind != "b":
-        return ()
-    if not isinstance(table, frames.Frame):
-        truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
-        return (False, True) if truths else ()
-    from bistochastic_survey.table.schemas import columns_of
-
-    found = library(column)
-    if found == "pandas" and getattr(column.dtype, "ordered", False):
-        return tuple(column.cat.categories.tolist())
-    if found == "pyarrow" and getattr(column.type, "ordered", False):
-        return tuple(v for chunk in column.chunks for v in chunk.dictionary.to_pylist())
-    [listed] = columns_of(table._frame.head(0).select(name).to_native())
-    return listed.levels or () if listed.declared else ()
-
-
-def _found(table: Table, name: str) -> Coded:
-    """Find codes, -1 if missing, and the categories in some order."""
-    column = table.column(name)
-    ways: dict[str, Callable[[Any], Coded]]
-    ways = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow, "": _of_array}
-    return ways[library(column)](column)
-
-
-def _of_array(column: np.ndarray) -> Coded:
-    if isinstance(column, list) or column.dtype.kind in "OT":
-        return _of_objects(column if isinstance(column, list) else column.tolist())
-    plain = np.ma.getdata(column)
-    values, codes = np.unique(plain, return_inverse=True)
-    return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
-
-
-def _of_objects(listed: list[object]) -> Coded:
-    # True and 1 are equal in Python, but two categories.
-    known: dict[tuple[bool, object], int] = {}
-    codes = [
-        -1
-        if value is None or value != value
-        else known.setdefault((isinstance(value, bool | np.bool_), value), len(known))
-        for value in listed
-    ]
-    return np.array(codes, np.intp), [value for _is_bool, value in known]
-
-
-def _of_pandas(column: pd.Series) -> Coded:
-    if column.dtype == object:
-        return _of_objects(column.where(column.notna(), None).tolist())
-    codes, values = column.factorize()
-    return np.asarray(codes, np.intp), list(values.tolist())
-
-
-def _of_polars(column: pl.Series) -> Coded:
-    import polars as pl
-
-    if column.dtype in (pl.Categorical, pl.Enum):
-        column = column.cast(pl.String)
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    values = column.drop_nulls().unique().sort()
-    ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    return ranks - 1, [_hashable(value) for value in values.to_list()]
-
-
-def _hashable(value: object) -> object:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
-
-
-def _of_arrow(column: Cells) -> Coded:
-    from bistochastic_survey.table.arrow_cells import spelled_out, whole
-
-    encoded = whole(spelled_out(column)).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def maker(frame: object) -> Maker:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.plan.labels import Labels, spelled_as, spelling
-from bistochastic_survey.table.results import levels, opened
+from bistochastic_survey.table.results import opened
 from folded import waved
 from tables import TABLES, values_of
 
@@ -352,7 +352,7 @@ def phantoms() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", sorted(phantoms()))
 def test_no_phantom_levels(name: str) -> None:
-    codes, values = levels(opened(phantoms()[name]), "a")
+    codes, values = opened(phantoms()[name]).levels("a")
     assert plainly(values) == ["1", "2", None]
     assert values[-1] is None
     assert codes.tolist() == [0, 2, 2, 1]

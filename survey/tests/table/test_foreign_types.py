@@ -191,3 +191,78 @@ def test_the_value_of_a_sparse_column_is_not_quoted() -> None:
         with pytest.raises(TypeError) as refused:
             call()
         assert str(secret) not in str(refused.value)
+
+
+class Stream:
+    """A table of a library that nobody here knows, in the manner of cuDF."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table) -> Stream:
+        return cls(table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Batch:
+    """Such a record batch, of a library that does not read Arrow."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_any_library_with_the_arrow_interface_is_read(shuffle: bool) -> None:
+    hidden = pa.array(["a", SECRET, "b"]).dictionary_encode().take(pa.array([0, 2, None] * 100))
+    columns = {"x": pa.array(["F", "M", None] * 100), "y": pa.array(BITS * 25), "kept": hidden}
+    table = pa.table(columns, metadata={"note": SECRET})
+    plan = sv.Plan(
+        [
+            sv.Categorical("x", ["F", "M"], RR, beta=0.6, missing="keep"),
+            sv.Categorical("y", [0, 1], RR, beta=0.6),
+        ],
+        keep=["kept"],
+    )
+    options: dict[str, Any] = {"key": bs.Key.from_bytes(bytes(range(32))), "release_name": "w"}
+    want = plan.protect(table, **options).data.replace_schema_metadata(None)
+    release = plan.protect(Stream(table), shuffle=shuffle, **options)
+    assert type(release.data) is Stream
+    found = release.data._table
+    assert found.schema.equals(want.schema, check_metadata=True)
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, want.to_pylist()))
+    assert SECRET.encode() not in found["kept"].chunk(0).dictionary.buffers()[2].to_pybytes()
+    if not shuffle:
+        assert found == want
+    assert str(release.estimate("y")) == str(sv.Release(found, plan).estimate("y"))
+    assert [a.columns for a in sv.Plan.for_frame(Stream(table.select(["y"])), beta=0.5,
+            codebook={"y": [0, 1]}).attributes] == [("y",)]  # fmt: skip
+    [batch] = table.combine_chunks().to_batches()
+    assert plan.protect(Batch(batch), **options).data == want
+
+
+def test_a_column_with_the_arrow_interface_is_no_table() -> None:
+    class Column(Stream):
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return self._table["x"].__arrow_c_stream__(requested_schema)
+
+    with pytest.raises(TypeError, match=r"`frame` must be a pandas or polars frame.*; got Column"):
+        KEPT.protect(Column(arrow(BITS)))
+
+
+@pytest.mark.parametrize("index", [[1, 4, 9], np.array([0, 1, 3], "uint8"), range(5, 8)])
+def test_a_frame_that_was_filtered_keeps_its_row_numbers_unless_it_is_shuffled(index: Any) -> None:
+    frame = pd.DataFrame({"x": [5, 6, 7], "y": [0, 1, 1]}, index=index)
+    released = KEPT.protect(frame).data
+    assert released.index.tolist() == list(index)
+    assert released["x"].tolist() == [5, 6, 7]
+    shuffled = KEPT.protect(frame, shuffle=True).data
+    assert shuffled.index.equals(pd.RangeIndex(3))
+    for wrong in ([1, 1, 2], [2, 1, 3], [0.5, 1.0, 2.0]):
+        with pytest.raises(ValueError, match="must have the plain index"):
+            KEPT.protect(frame.set_axis(wrong))
