@@ -85,8 +85,8 @@ class Ids:
     ) -> Ids:
         """Read strings or bytes from offsets and data, as Arrow's large strings hold them.
 
-        No Python object is made per record. String ``i`` of a piece is
-        ``data[offsets[i]:offsets[i + 1]]``.
+        No Python object is made per record. String ``i`` of one of the ``pieces`` is
+        ``data[offsets[i]:offsets[i + 1]]``: a string if ``text``, else bytes.
 
         >>> import numpy as np
         >>> from bistochastic import backend
@@ -106,6 +106,8 @@ class Ids:
     @staticmethod
     def joined(parts: Iterable[object]) -> Ids:
         """Join several columns to one id per record, which no record with other values has.
+
+        ``parts`` are the columns, each with whatever :class:`Ids` takes.
 
         >>> from bistochastic import backend
         >>> one, two = backend.Ids.joined([["a", "ab"], ["bc", "c"]]).tolist()
@@ -150,7 +152,7 @@ class Ids:
         return frozenset(next((k for k in (str, bytes) if issubclass(t, k)), int) for t in known)
 
     def take(self, rows: ArrayLike) -> Ids:
-        """Select the ids of some records, by their positions.
+        """Select the ids of some records, by their positions, ``rows``.
 
         >>> from bistochastic import backend
         >>> backend.Ids([7, 8, 9]).take([1]).tolist()
@@ -310,7 +312,9 @@ class Texts:
         buffers: Sequence[NDArray[np.uint8]],
         missing: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any] | None:
-        """Find the code of each view that is not missing; None if one is no category.
+        """Find the code of each of ``views`` into ``buffers`` unless it is ``missing``.
+
+        None if one is no category.
 
         >>> import numpy as np
         >>> from bistochastic import backend
@@ -336,8 +340,8 @@ def draw(
     """Draw the reported codes of columns: an array for each, of the type of its codes.
 
     ``plan`` names what the columns belong to, ``release`` one release of it. Noise depends on both
-    names, except that draws by :class:`Ids` are the same in every release. In :class:`Blocks` it
-    depends on all columns of the call together, so give all of a table in one call.
+    names, except that draws by :class:`Ids` are the same in every release. If the ``address`` is
+    :class:`Blocks` it depends on all columns of the call, so give all of a table in one call.
 
     **Anyone with the key can undo the release.**
 
@@ -399,6 +403,8 @@ def respond(
     names: Sequence[str], matrix: Matrix, code: int, key: Key, plan: str, id: int | str | bytes
 ) -> int:
     """Draw one reported code, as :func:`draw` by :class:`Ids` does.
+
+    ``names`` and ``matrix`` are the column's, ``plan``, ``key`` and ``id`` those of the draw.
 
     >>> import bistochastic as bs
     >>> from bistochastic import backend
@@ -472,7 +478,7 @@ def _label(name: str, given: Any) -> Any:
 
 
 def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:
-    """Compute a keyed hash of 16 bytes for each id, the same in every release of a plan.
+    """Compute a keyed hash of 16 bytes for each of ``ids``, the same in every release of a plan.
 
     Anyone with the key can find the pseudonym of an id. Without the key, no one can.
 
@@ -504,7 +510,7 @@ class RowsPerId:
         self._tally = _core.Tally(_number("limit", limit, 0))
 
     def add(self, hashes: NDArray[np.uint8]) -> int | None:
-        """Count records by 16 bytes each; return the position of the first one too many, if any.
+        """Count records by ``hashes`` of 16 bytes; return the first position that is one too many.
 
         >>> import numpy as np
         >>> from bistochastic import backend
@@ -529,7 +535,7 @@ class RowsPerId:
 
 
 def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
-    """Count how often each code from 0 to ``size - 1`` occurs.
+    """Count how often each of the ``codes`` from 0 to ``size - 1`` occurs.
 
     >>> from bistochastic import backend
     >>> backend.count([0, 3, 1, 3], 4).tolist()

@@ -42,9 +42,9 @@ class Decomposition(_core.Terms, Shown):
     def to_npz(self, path: str | PathLike[str]) -> None:
         """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
 
-        The arrays are ``weights``, ``numerators``, ``denominators`` and ``permutations``, and
-        ``residual`` if terms were left out. Numerators and denominators beyond 64 bits are
-        decimal strings.
+        A file at ``path`` is replaced. The arrays are ``weights``, ``numerators``, ``denominators``
+        and ``permutations``, and ``residual`` if terms were left out. Numerators and denominators
+        beyond 64 bits are decimal strings.
 
         >>> import numpy as np, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
@@ -99,7 +99,8 @@ def decompose_all(
 ) -> list[Decomposition]:
     """Decompose several matrices at the same time, on all threads.
 
-    The options and results are the same as in :meth:`Matrix.decompose`.
+    ``mass``, ``max_terms``, ``restarts``, ``progress`` and the results are those of
+    :meth:`Matrix.decompose`.
 
     >>> import bistochastic as bs
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]

@@ -100,7 +100,7 @@ def build(family: str, /, **parameters: object) -> Matrix:
 def identity(size: int) -> Matrix:
     """Report every category unchanged: 0 bits, beta 0.
 
-    With one category there is nothing to hide, and beta is 1.
+    If ``size`` is 1 there is nothing to hide, and beta is 1.
 
     >>> import bistochastic as bs
     >>> bs.identity(4).beta
@@ -391,7 +391,7 @@ def geometric(
     kernel: Vector | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """Build a matrix for ordered categories: each step away is less likely by ``exp(-1/T)``.
+    """Build a matrix for ``size`` ordered categories: a step away is less likely by ``exp(-1/T)``.
 
     Epsilon per step of distance is at most ``1/T`` (metric privacy): a reported value is at most
     ``exp(|u - w| / T)`` times as likely for the true category ``u`` as for ``w``. This holds
@@ -538,8 +538,8 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
     components add up; truthfulness multiplies. So Definition 2 with some beta is Definition 3 with
     the same beta for this matrix.
 
-    Up to 2^53 cells are possible, because the joint matrix is never formed. You may also give the
-    components as one list, ``matrices``, as in ``parameters``.
+    Up to 2^53 cells are possible, because the joint matrix is never formed. You may give the
+    ``factors`` one by one or as one list, ``matrices``, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> m = bs.kron(bs.uniform(3), bs.identity(2))

@@ -57,7 +57,8 @@ class KeySource(Shown):
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
         """Read the key from a file whose path is in an environment variable.
 
-        The variable holds the path, never the key itself.
+        ``name`` is that of the variable, which holds the path, never the key itself. For
+        ``fingerprint`` see :meth:`file`.
         """
         return cls._of("env", _checked("name", name), fingerprint)
 
@@ -66,7 +67,7 @@ class KeySource(Shown):
         """Get the key from a function, ``"module:function"``, which each worker imports and calls.
 
         Use it for keys from a vault. Write the name of the function in your own code only: a name
-        from someone else's file could run any code.
+        from someone else's file could run any code. For ``fingerprint`` see :meth:`file`.
         """
         text = _checked("function", function)
         module, colon, name = text.partition(":")

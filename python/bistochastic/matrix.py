@@ -558,10 +558,10 @@ class Matrix(_core.Matrix, Shown):
         :class:`bistochastic.errors.InvertibleReleaseError` with its rank, unless
         ``allow_invertible=True``. The result is not random, so it has no beta.
 
-        ``order``: see :meth:`permute`; a key is used only for ties of ``"rank"``. ``values`` are
-        one or several columns. They come back as an array of float64. The result is within one unit
-        in the last place of the exact average for classes, tridiagonal matrices and randomized
-        response, otherwise within 1e-12 of the largest value.
+        ``order``: see :meth:`permute`; ``key`` and ``stream`` are for ties of ``"rank"`` only.
+        ``values`` are one or several columns. They come back as an array of float64. The result is
+        within one unit in the last place of the exact average for classes, tridiagonal matrices and
+        randomized response, otherwise within 1e-12 of the largest value.
 
         >>> m = bs.k_anonymous(6, k=3)
         >>> m.average([21, 25, 30, 18, 47, 52], order="rank").round(1), m.deniability(1)

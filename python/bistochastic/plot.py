@@ -146,7 +146,8 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     """Draw reported and estimated proportions with 95% intervals; returns the matplotlib figure.
 
     A circle is an estimated proportion, its bar the interval of the true proportion; a cross is the
-    proportion of reported values. A circle may be outside its bar if the method is biased.
+    proportion of reported values. A circle may be outside its bar if the method is biased. ``axes``
+    are matplotlib axes to draw the ``estimate`` into.
 
     >>> import bistochastic as bs
     >>> found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -191,8 +192,8 @@ def tradeoff(
 ) -> Figure:
     """Draw several families at the same betas, and return the matplotlib figure.
 
-    The numbers come from :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
-    and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
+    The numbers come from :func:`bistochastic.tradeoff`, which explains ``size``, ``families``,
+    ``betas`` and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
     ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
 
     The last panel is for ordered categories: how many steps a reported category is from the true
@@ -309,7 +310,8 @@ def choices(
     Three panels: the mean distance between reported and true categories by epsilon, the same by
     beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
     the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4,096,
-    since every matrix is measured.
+    since every matrix is measured. ``epsilons``, ``betas`` and ``records`` replace the usual ones,
+    ``axes`` are three matplotlib axes to draw into.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])

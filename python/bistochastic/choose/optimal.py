@@ -39,7 +39,8 @@ def optimal(
 
     ``cost[u][v] >= 0`` is the cost of reporting ``v`` if the true category is ``u``, and ``inf``
     forbids that. The expected cost is the mean of ``cost_uv p_uv`` over a uniform true category.
-    :meth:`Matrix.require` explains the requirements; the result meets them exactly.
+    :meth:`Matrix.require` explains ``beta``, ``epsilon``, ``row_beta`` and ``column_beta``; the
+    result meets them exactly.
 
     ``m.requested`` holds the requirements, the ``expected_cost`` of the matrix and its ``gap``: no
     matrix that meets the requirements costs less than ``expected_cost - gap``. For only a beta

@@ -105,6 +105,7 @@ def strongest(
     ``tolerance`` of the true proportion with probability ``confidence``, at the stated beta and at
     every smaller one. The result is a table with one row per family.
 
+    * ``size``: the number of categories
     * ``share``: the true proportion for which it must hold. By default it holds for all.
     * ``design_effect``: how many times larger the variances are than in a simple random sample.
     * ``family``: one name or several, by default all that have a beta
@@ -252,6 +253,9 @@ def ways(family: str, size: int, cost: Array | None) -> tuple[Make, float, float
 
 def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | None:
     """Find the least noisy matrix that reaches one number; None if the family accepts it itself.
+
+    ``parameters`` hold the epsilon, beta or truthfulness to reach at this ``size``, and for
+    :func:`gibbs` the ``cost``.
 
     >>> import bistochastic as bs
     >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness

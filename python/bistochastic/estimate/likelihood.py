@@ -49,7 +49,7 @@ class Patience:
 
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
-        """Read a caller's limits; only a search takes time."""
+        """Read a caller's ``progress``, ``gap`` and ``seconds``; the ``method`` has to search."""
         heard = asked(progress)
         # Only a search has a gap to pass to a function.
         told = heard if callable(heard) else None
@@ -77,7 +77,7 @@ class Patience:
             yield replace(self, progress=tell)
 
     def tell(self, gap: float) -> None:
-        """Pass on how far the search has come."""
+        """Pass on the gap that the search has come to."""
         if callable(self.progress):
             self.progress(gap)
 

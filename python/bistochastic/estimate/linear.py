@@ -52,7 +52,7 @@ class Factor:
     matrix: Matrix | None = None
 
     def of(self, tables: Array, kind: str) -> Array:
-        """Map its axis of a stack of tables."""
+        """Map its axis of a stack of tables; the ``kind`` is that of :meth:`Map.of`."""
         axis = 1 + self.axis
         if self.back is None and kind == "domain":
             return np.asarray(tables.sum(axis=axis, keepdims=True))
@@ -70,7 +70,7 @@ class Factor:
         return np.concatenate(done, axis=by)
 
     def ends(self, size: int) -> tuple[Array, Array]:
-        """Find the least and the most that a code can add to each category."""
+        """Find the least and the most that one of ``size`` codes can add to each category."""
         if self.matrix is not None:
             low, high = intervals.extremes(self.matrix)
             true = slice(size - self.matrix.padding)
@@ -133,7 +133,11 @@ class Map:
         return math.prod(self.columns)
 
     def of(self, tables: Array, kind: str = "back") -> Array:
-        """Compute a row of cells for every table."""
+        """Compute a row of cells for each of the ``tables``.
+
+        The ``kind`` is ``"back"`` for totals, ``"squares"`` of pseudo-responses, their ``"cross"``
+        with those of the subgroup, its ``"domain"``, or ``"told"`` for what was reported.
+        """
         found = tables.reshape(-1, *self.shape)
         # Axes that others depend on come last.
         for factor in sorted(self.factors, key=lambda each: each.by is None):

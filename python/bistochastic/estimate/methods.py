@@ -172,7 +172,9 @@ def of_counts(
 ) -> Estimate:
     """Make an estimate from how many records reported each category.
 
-    It is :meth:`bistochastic.Matrix.estimate` for a tool that has checked its counts.
+    It is :meth:`bistochastic.Matrix.estimate` for a tool that has checked its counts: ``method``,
+    ``population`` and ``classes`` are as there, ``axes`` its categories and ``limit`` its records;
+    ``patience`` ends a search.
 
     >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
@@ -214,7 +216,8 @@ def fit_shares(
 ) -> tuple[Array, float, int]:
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
-    The result has one share for each code that can be true.
+    ``reports`` are the shares of the reported values of this many ``records``; ``patience`` ends a
+    search. The result has one share for each code that can be true.
 
     >>> import bistochastic as bs
     >>> shares, gap, steps = fit_shares(
@@ -271,7 +274,11 @@ def of_linear(
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Make an estimate whose errors come from tables of weights.
+    """Make an estimate whose errors come from tables of weights, the ``linear`` estimate.
+
+    ``method`` and ``population`` are those of :meth:`bistochastic.Matrix.estimate`. A ``matrix``,
+    or the ``fit`` of a tool as :func:`fit_shares` returns it, is for other methods than the
+    inverse; ``patience`` ends a search. ``axes`` and ``notes`` are shown.
 
     >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])

@@ -32,10 +32,10 @@ def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
 def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     """Compute the root mean square of the standard errors of all shares, if they are equal.
 
-    For true shares ``pi`` the reported shares are ``lambda = P^T pi``, and the estimate ``P^-T``
-    times the observed shares has covariance ``(P^-T diag(lambda) P^-1 - pi pi^T) / n``. At uniform
-    ``pi`` both are ``1/r`` everywhere, so its trace, the mean squared error of all r shares
-    together, is
+    ``records`` is n below. For true shares ``pi`` the reported shares are ``lambda = P^T pi``, and
+    the estimate ``P^-T`` times the observed shares has covariance ``(P^-T diag(lambda) P^-1 - pi
+    pi^T) / n``. At uniform ``pi`` both are ``1/r`` everywhere, so its trace, the mean squared error
+    of all r shares together, is
 
         ``(tr(P^-T P^-1) - 1) / (n r) = (sum of sigma_k^-2 - 1) / (n r)``
 

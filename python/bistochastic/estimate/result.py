@@ -361,6 +361,7 @@ class Estimate(Shown):
     def contains(self, prior: object, confidence: float = 0.95) -> bool:
         """Whether true proportions ``prior`` are compatible with the data, by a chi-square test.
 
+        A share of ``confidence`` of all data are compatible with the proportions they come from.
         The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If a category
         is expected to be reported rarely, the limit is raised. Categories with an expected number
         of records below ``1 / r`` count as one.
@@ -432,6 +433,8 @@ class Estimate(Shown):
 
     def plot(self, *, axes: object = None) -> Figure:
         """Plot reported and estimated proportions, with 95% error bars; return the figure.
+
+        ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)

@@ -26,7 +26,7 @@ _HELD = 1 << 22
 
 
 def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
-    """Find the first weight that cannot be used: its row, what it must be, and what it is.
+    """Find the first of ``weights`` that cannot be used: its row, what it must be, and what it is.
 
     >>> import numpy as np
     >>> wrong_weight(np.array([1.0, 0.5, -2.0]))
@@ -68,7 +68,7 @@ class Stage:
 
     @classmethod
     def of(cls, groups: Places, units: Places | None = None, factor: Array | None = None) -> Self:
-        """Make a stage from the group, the unit and the factor of every row."""
+        """Make a stage from the ``groups``, the ``units`` and the ``factor`` of every row."""
         group_of_units = None
         if units is not None:
             group_of_units = np.zeros(int(units.max(initial=-1)) + 1, np.intp)
@@ -161,7 +161,7 @@ class Sample:
         return math.sqrt(self.scale * math.fsum(found))
 
     def covariance(self, values: Array, products: Array | None = None) -> Array:
-        """Compute the covariance matrix of the totals, between units of every stage.
+        """Compute the covariance matrix of the totals of ``values``, between units of each stage.
 
         For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
         It is infinite if a stratum has one unit. In a finite population the factors of each stage
@@ -247,7 +247,11 @@ class Tallies:
         cls, records: int, sums: Array, squares: Array, units: object, *, weighted: bool = False,
         lost: str = "",
     ) -> Self:  # fmt: skip
-        """Make tables of counted cells, a row for each stratum, which has that many units."""
+        """Make tables of counted cells, a row for each stratum, which has that many ``units``.
+
+        ``sums`` and ``squares`` are those of the weights of the ``records`` in each cell, which are
+        counts unless ``weighted``. ``lost`` says why errors are unknown, if they are.
+        """
         many = np.atleast_1d(np.asarray(units, np.int64))
         stage = Stage(many, np.ones(len(many)))
         sample = Sample(records, sums.reshape(-1), squares.reshape(-1), (stage,), weighted,
@@ -266,7 +270,7 @@ class Tallies:
         return self.table(self.sample.sums)
 
     def by_group(self, stage: Stage, weights: Array) -> Array:
-        """Make a table for each group of a stage."""
+        """Make a table of ``weights`` for each group of a stage."""
         count = len(stage.many)
         if self.place is None:
             return weights.reshape(count, self.cells)
@@ -275,7 +279,7 @@ class Tallies:
         return summed(joint, weights, count * self.cells).reshape(count, self.cells)
 
     def by_unit(self, stage: Stage) -> Iterator[tuple[Places, Array]]:
-        """Make tables of some units at a time, with their groups."""
+        """Make tables of some units of a stage at a time, with their groups."""
         assert stage.units is not None
         assert stage.group_of_units is not None
         assert self.place is not None

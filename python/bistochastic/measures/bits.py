@@ -13,7 +13,7 @@ SLACK = 1e-12
 
 
 def log2_up(x: int | Fraction) -> float:
-    """log2 of a positive integer or fraction: exact for powers of two, else not below it.
+    """log2 of ``x``, a positive integer or fraction: exact for powers of two, else not below it.
 
     >>> log2_up(8), log2_up(3) > 1.584962500721156
     (3.0, True)

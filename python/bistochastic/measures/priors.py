@@ -65,7 +65,7 @@ def distribution(name: str, size: int, given: object) -> Array:
 
 
 def prior_of(matrix: Matrix, prior: object) -> Array:
-    """Read a distribution of true categories, over all codes: 0 at codes that are never true.
+    """Read the ``prior`` of true categories, over all codes: 0 at codes that are never true.
 
     >>> import bistochastic as bs
     >>> bs.measures.prior_of(bs.uniform(3), [0.5, 0.5, 0])

@@ -46,6 +46,7 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
 
     The result has the code and the bits of the worst row and column, the sum of the largest entries
     of all columns (``peaks``), the least diagonal entry, and the deniability at each of ``gammas``.
+    With ``full`` it looks at any number of them.
 
     >>> import bistochastic as bs
     >>> found = bs.measures.lines(bs.k_anonymous(6, k=3), [1.0])
@@ -160,7 +161,7 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 
 
 def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
-    """Bound the betas of the worst row and column from below.
+    """Bound the betas of the worst row and column, which :func:`lines` ``found``, from below.
 
     >>> import bistochastic as bs
     >>> m = bs.blocks([1, 2])
