@@ -74,18 +74,23 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         each = [_inverse_squares(factor) for factor in wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
-    own = operators.operator(matrix)
-    match operators.basis(matrix):
+    own, basis = operators.operator(matrix), operators.basis(matrix)
+    try:
+        row = matrix.row(0) if basis in ("cyclic", "cosine") else None
+    except Refused:
+        # A row of very many nested parts.
+        return None
+    match basis:
         case "flat" if own is not None:
             # 1 on the constants, and one and the same on all that sums to 0.
             return 1 + (r - 1) / own.least**2
         case "cyclic":
-            values = np.abs(np.fft.fft(matrix.row(0)))
+            values = np.abs(np.fft.fft(row))
         case "cosine":
             # cos(pi k (u + 1/2) / r) is an eigenvector: its value is read from row 0,
             # lambda_k = sum of p_0v cos(pi k (v + 1/2) / r) / cos(pi k / 2r).
             half = np.exp(-0.5j * np.pi * np.arange(r) / r)
-            values = (half * np.fft.fft(matrix.row(0), 2 * r)[:r]).real / half.real
+            values = (half * np.fft.fft(row, 2 * r)[:r]).real / half.real
         case _ if is_certain(matrix):
             return float(r)
         case _ if r <= _DENSE:
