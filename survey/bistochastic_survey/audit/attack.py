@@ -17,9 +17,8 @@ from bistochastic_survey.audit import (
     pooling,
     scenarios,
     unprotected,
-    utility,
 )
-from bistochastic_survey.audit.attributes import releases
+from bistochastic_survey.audit.attributes import marginal, releases
 from bistochastic_survey.audit.codes import (
     Channel,
     Clear,
@@ -95,7 +94,7 @@ def attack(
             disclosures=tuple(
                 d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
             ),
-            marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
+            marginals=tuple(m for m in map(marginal, evidence.channels) if m is not None),
             notes=(*evidence.notes, *notes),
             unforeseen=evidence.unforeseen,
             scenarios=tuple(found),

@@ -3,6 +3,8 @@
 The attacker knows the law and how common each value is. A prediction is the mean of an attack's
 success over all releases that the plan could have given: over each of them if they are few, else
 over some new draws of the noise, which are never stored.
+
+Also what is still right: shares as they were, as reported, and as estimated.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic_survey.analysis.request import levels_of
+from bistochastic.errors import SingularMatrixError
+from bistochastic_survey.analysis.request import digits, levels_of
 from bistochastic_survey.audit.codes import Codes, Protected
+from bistochastic_survey.audit.results import Marginal
 from bistochastic_survey.checks import Array
+from bistochastic_survey.plan.attributes import Categorical, Joint
 
 # So many entries of a matrix are held at once.
 _ENTRIES = 1 << 22
@@ -25,6 +30,8 @@ _ENTRIES = 1 << 22
 _EVERY = 1 << 12
 REDRAWN = 4
 _ENOUGH = 100_000
+# Shares of larger tables are left out.
+_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +170,44 @@ def _every(channel: Protected, rows: Codes, number: Codes) -> Iterator[tuple[flo
         weight = prod(law[i, v] for i, v in enumerate(chosen))
         if weight > 0:
             yield float(weight), replace(channel, reports=np.array(chosen, np.intp)[number])
+
+
+def distance(one: Array, other: Array) -> float:
+    """Total variation."""
+    return float(np.abs(one - other).sum() / 2)
+
+
+def marginal(channel: Protected) -> Marginal | None:
+    """One attribute: true, reported and estimated shares; None if there is nothing to show."""
+    attribute, inside, size = channel.attribute, channel.answered, channel.size
+    n = int(inside.sum())
+    if not n or size > _CELLS:
+        return None
+    true = np.bincount(channel.occurring[channel.truths[inside]], minlength=size) / n
+    counts = np.zeros((len(attribute.matrices), size))
+    np.add.at(counts, (channel.groups[inside], channel.reports[inside]), 1.0)
+    reported = counts.sum(axis=0) / n
+    estimated, reason = None, ""
+    try:
+        solved = [m.solve(row) for m, row in zip(attribute.matrices, counts, strict=True)
+                  if row.any()]  # fmt: skip
+        estimated = np.sum(solved, axis=0) / n
+    except SingularMatrixError:
+        reason = "the reports do not tell some levels apart"
+    return Marginal(
+        channel.columns, _levels(attribute), tuple(true.tolist()), tuple(reported.tolist()),
+        None if estimated is None else tuple(estimated.tolist()), distance(true, reported),
+        None if estimated is None else distance(true, estimated), reason,
+    )  # fmt: skip
+
+
+def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
+    """Name each code: a category, or the categories of several columns."""
+    names = [levels_of(attribute, column) for column in attribute.columns]
+    if len(names) == 1:
+        return names[0]
+    places = [place.tolist() for place in digits(attribute)]
+    return tuple(
+        tuple(levels[i] for levels, i in zip(names, cell, strict=True))
+        for cell in zip(*places, strict=True)
+    )

@@ -146,14 +146,12 @@ def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
         joined = both * len(values) + np.stack([own, theirs])
         both = np.unique(joined, return_inverse=True)[1].reshape(both.shape)
     own, theirs = both
-    order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
-    if not np.array_equal(own[order], theirs[other]):
+    places = _match(own, theirs)
+    if places is None:
         must = "hold the unprotected columns of `original`, in any order of rows"
         raise Refused("release", must, "other combinations of values: is it of a different file?")
     if len(np.unique(own)) < before.rows:
         return replace(pairs, how="nothing")
-    places = np.empty(before.rows, np.intp)
-    places[other] = order
     people = None if pairs.people is None else pairs.people[places]
     return replace(pairs, places=places, how="columns", people=people)
 
@@ -184,9 +182,8 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
         row = int(np.argmax(theirs >= people))
         got = f"{known - people} others in the release, the first in row {row}"
         raise Refused("", "hold the same ids in both tables", got, column=column)
-    order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
-    counts = np.bincount(own)
-    if not np.array_equal(own[order], theirs[other]):
+    places, counts = _match(own, theirs), np.bincount(own)
+    if places is None:
         must = "have as many rows per id in both tables"
         count = int((counts != np.bincount(theirs, minlength=people)).sum())
         raise Refused("", must, f"{count} id{'s' * (count > 1)} with more or fewer", column=column)
@@ -194,9 +191,17 @@ def _by_ids(pairs: Pairs, ids: Listed, column: str, how: str, mixed: bool) -> Pa
         several = int((counts > 1).sum())
         got = f"{several} id{'s' * (several > 1)} with several rows"
         raise Refused("", "tell rows apart, as they were shuffled", got, column=column)
+    return replace(pairs, places=places, how=how, people=theirs)
+
+
+def _match(own: Places, theirs: Places) -> Places | None:
+    """Find a row with the same code for each of theirs, equal ones in their order, if all have."""
+    order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
+    if not np.array_equal(own[order], theirs[other]):
+        return None
     places = np.empty(len(own), np.intp)
     places[other] = order
-    return replace(pairs, places=places, how=how, people=theirs)
+    return places
 
 
 def same_codes(one: Table, other: Table, name: str) -> tuple[Places, Places, list[object]]:
