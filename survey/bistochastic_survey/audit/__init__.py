@@ -1,15 +1,13 @@
-"""Attacks on one's own release: the only room that sees original and release together.
+"""Attacks on one's own release: the only folder that sees original and release together.
 
-``pairing`` which row is whose, ``evidence`` both tables as codes, ``views`` columns one by one and
-the releases that could have been, ``guesses`` the best guess of an attribute, and rates,
-``linkage`` whose row is this, ``scenarios`` intruders, ``pooling`` records that belong together,
-``giveaways`` what unprotected columns and the order of rows tell, ``numbers`` columns of numbers,
-``utility`` what is still right, ``results``
-what comes out, ``findings`` what to act on, ``words`` and ``page`` how it is shown, ``attack`` all
-of it.
+``pairing`` says which row is whose, ``codes`` reads both tables, ``attributes`` has columns one by
+one and the releases that could have been. The attacks are ``guesses`` of a value, ``linkage`` of a
+row with a person, ``scenarios`` of intruders, ``pooling`` of records that belong together,
+``unprotected`` columns and the order of rows, and ``numbers``; ``attack`` runs all of them.
+``results`` is what comes out, ``findings`` what to act on, ``sentences`` and ``page`` show it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
-room, so this file imports nothing that the package would have to wait for.
+folder, so this file imports nothing that the package would have to wait for.
 """
 
 from __future__ import annotations

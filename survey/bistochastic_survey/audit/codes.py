@@ -351,3 +351,16 @@ def together(columns: Sequence[Codes]) -> Codes:
         if int(found.max()) > 4 * len(found):
             found = np.unique(found, return_inverse=True)[1].astype(np.intp)
     return found
+
+
+def combinations(columns: Sequence[Codes], rows: int) -> tuple[Codes, Codes, Codes]:
+    """Give one row of each combination, in their order, the place of each row, and their counts.
+
+    >>> first, place, counts = combinations([np.array([2, 0, 2]), np.array([1, 5, 1])], 3)
+    >>> first.tolist(), place.tolist(), counts.tolist()
+    ([1, 0], [1, 0, 1], [1, 2])
+    """
+    found = together([np.zeros(rows, np.intp), *columns])
+    _, *each = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
+    first, place, counts = each
+    return first, place, counts

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bistochastic_survey.audit.codes import Channel, Codes
+from bistochastic_survey.audit.codes import Channel, Codes, combinations
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Linkage
 from bistochastic_survey.audit.steps import Steps
@@ -88,17 +88,6 @@ def grouped(channels: Sequence[Channel], rows: int) -> list[Group]:
     return groups
 
 
-def numbered(columns: Sequence[np.ndarray], rows: int) -> tuple[Codes, Codes]:
-    """An order that puts equal rows together, and which of them begin something new."""
-    order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(rows)
-    new = np.zeros(rows, bool)
-    new[:1] = True
-    for column in columns:
-        sorted_ = column[order]
-        new[1:] |= sorted_[1:] != sorted_[:-1]
-    return order, np.flatnonzero(new)
-
-
 @dataclass(frozen=True, eq=False)
 class List:
     """Everybody, those with the same unprotected columns together.
@@ -115,14 +104,11 @@ class List:
     @classmethod
     def of(cls, groups: list[Group], keys: Sequence[Codes], rows: int) -> List:
         """Sorted and counted."""
-        order, begins = numbered(keys, rows)
-        key = np.zeros(rows, np.intp)
-        key[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
-        order, begins = numbered([key, *(group.codes for group in groups)], rows)
-        weights = np.diff([*begins, rows]).astype(np.float64)
-        order = order[begins]
-        parts = np.searchsorted(key[order], np.arange(int(key.max()) + 2))
-        return cls([group.codes[order] for group in groups], weights, parts, key)
+        key = combinations(keys, rows)[1]
+        first, _, weights = combinations([key, *(group.codes for group in groups)], rows)
+        starts = np.searchsorted(key[first], np.arange(int(key.max()) + 2))
+        codes = [group.codes[first] for group in groups]
+        return cls(codes, weights.astype(np.float64), starts, key)
 
 
 def link(
@@ -145,9 +131,8 @@ def link(
     # Rows that say the same and are of equals are traced once.
     same = [everybody.key_of[targets]]
     same += [each[targets] for c in channels for each in (c.reports, c.truths)]
-    order, begins = numbered(same, len(targets))
-    times = np.diff([*begins, len(targets)])
-    every = list(zip(targets[order[begins]].tolist(), times.tolist(), strict=True))
+    chosen, _, times = combinations(same, len(targets))
+    every = list(zip(targets[chosen].tolist(), times.tolist(), strict=True))
     for row, often in steps.over(attack, every):
         found = np.array(_trace(groups, everybody, row))
         totals += often * found

@@ -22,9 +22,9 @@ import numpy as np
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.audit.attributes import View, cells_of, predict, views
-from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected
+from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected, combinations
 from bistochastic_survey.audit.guesses import TIES, rate
-from bistochastic_survey.audit.linkage import FEW, numbered, place_among
+from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
 from bistochastic_survey.checks import Array
@@ -120,13 +120,9 @@ class Search:
         self._clear = {c.name: c for c in evidence.clear}
         codes = [view.seen for view, _ in self._sights]
         codes += [self._clear[c].codes for c in (*asked.knows, *asked.wants) if c in self._clear]
-        rows = evidence.rows
-        order, begins = numbered(codes, rows)
-        self.rows = order[begins]
+        self.rows, self._pattern, often = combinations(codes, evidence.rows)
         """One row for each pattern."""
-        self._often = np.diff([*begins, rows]).astype(np.float64)
-        self._pattern = np.empty(rows, np.intp)
-        self._pattern[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
+        self._often = often.astype(np.float64)
         self._weights: dict[tuple[object, ...], Array] = {}
 
     def success(self, targets: Codes) -> Array:

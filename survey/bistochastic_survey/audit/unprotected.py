@@ -135,28 +135,28 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
     return same / (n - 1), expected / (n - 1), far
 
 
-def mean_ranks(values: Array) -> Array:
-    """Ranks from 1; equal values share the mean of theirs."""
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[codes])
+def rank_correlation(values: Array) -> float:
+    """The correlation of the ranks of neighbours; NaN if all values are equal."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values)
+    ranks -= ranks.mean()
+    whole = float(ranks @ ranks)
+    return float(ranks[1:] @ ranks[:-1]) / whole if whole > 0 else math.nan
 
 
 def neighbours(evidence: Evidence) -> list[Neighbours]:
     """The order of the rows, as a reader of the release sees it."""
-    if evidence.rows < 3 or not evidence.ordered:
+    n, found = evidence.rows, []
+    if n < 3 or not evidence.ordered:
         return []
-    found = []
     for channel in evidence.channels:
         truths = channel.truths[channel.answered]
         if len(truths) > 2:
             found.append(Neighbours(channel.columns, *agreement(truths)))
     for each in evidence.numbers:
-        ranks = mean_ranks(each.true)
-        ranks -= ranks.mean()
-        whole = float(ranks @ ranks)
-        if whole > 0:
-            n = evidence.rows
-            along = float(ranks[1:] @ ranks[:-1]) / whole
+        along = rank_correlation(each.true)
+        if not math.isnan(along):
             # A random order has the mean -1/n and about the variance 1/n.
             found.append(Neighbours((each.name,), along, -1 / n, (along + 1 / n) * math.sqrt(n)))
     return found
