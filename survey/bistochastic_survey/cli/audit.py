@@ -85,7 +85,7 @@ def audit(
     bistochastic audit survey.csv protected.csv --id-column person --out audit.html
     bistochastic audit survey.csv protected.csv --knows sex,age=2 --wants income
     """
-    from bistochastic_survey.files.formats import check_file, whole
+    from bistochastic_survey.files.formats import check_file, read_table
     from bistochastic_survey.files.protect import kinds
 
     for name, path in {"original": original, "release": release}.items():
@@ -111,7 +111,7 @@ def audit(
         known = {**dict.fromkeys(ids, "text"), **kinds(made)}
         units = {each.unit for each in made.attributes if each.unit is not None}
         columns = {*table.schema.names, *known, *units}
-        before = whole(original, "original", known, columns, dialect=dialect, texts=texts)
+        before = read_table(original, "original", known, columns, dialect=dialect, texts=texts)
         names = before.schema.names
         after, *others = (sv.Release(data, about or made)
                           for data, about in ((table, certificate), *more))  # fmt: skip
@@ -174,11 +174,11 @@ def _check_order(original: Path, release: Path, plan: Path | None) -> None:
 
 def _texts(path: Path, name: str) -> list[str]:
     """List the columns of strings in a file that has types, which CSV has not."""
-    from bistochastic_survey.files.formats import held_in, opened
+    from bistochastic_survey.files.formats import held_in, open_source
 
     if path.suffix.lower() == ".csv":
         return []
-    with closing(opened(path, name)) as source:
+    with closing(open_source(path, name)) as source:
         return [name for name, held in held_in(source).items() if held == "text"]
 
 
@@ -186,7 +186,7 @@ def _read_released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
 ) -> tuple[pa.Table, Certificate | None]:
     """Read the protected table, and its certificate if there is one."""
-    from bistochastic_survey.files.formats import whole
+    from bistochastic_survey.files.formats import read_table
     from bistochastic_survey.files.open import find_certificate
 
     certificate = find_certificate(path) if path.name else None
@@ -196,4 +196,4 @@ def _read_released(
     known = None if certificate is None else certificate.ids
     named = [] if known is None else [known.id_column, known.pseudonym]
     types = {**{name: "text" for name in named if name}, **types}
-    return whole(path, "release", types, dialect=dialect, texts=texts), certificate
+    return read_table(path, "release", types, dialect=dialect, texts=texts), certificate

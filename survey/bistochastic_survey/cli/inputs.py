@@ -94,23 +94,23 @@ def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, 
 
 def names_in(file: Path, dialect: Dialect) -> list[str]:
     """List the columns of a file."""
-    from bistochastic_survey.files.formats import opened
+    from bistochastic_survey.files.formats import open_source
 
-    source = opened(file, "file", dialect=dialect)
+    source = open_source(file, "file", dialect=dialect)
     source.close()
     return list(source.schema.names)
 
 
 def open_released(file: Path, plan: Plan, design: Design, dialect: Dialect) -> Source:
     """Open a protected file, whose weights are numbers."""
-    from bistochastic_survey.files.formats import opened
+    from bistochastic_survey.files.formats import open_source
     from bistochastic_survey.files.protect import kinds
 
     types = kinds(plan, released=True)
     for each in (design.weights, *(design.replicates or ()), *design._sizes):
         if isinstance(each, str):
             types.setdefault(each, "number")
-    return opened(file, "file", types, dialect=dialect)
+    return open_source(file, "file", types, dialect=dialect)
 
 
 def read_key(file: Path | None) -> Key | None:

@@ -110,7 +110,7 @@ def _plan(
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """
-    from bistochastic_survey.files.formats import columns_in, opened
+    from bistochastic_survey.files.formats import columns_in, open_source
     from bistochastic_survey.plan import draft
 
     if check and file is not None:
@@ -130,7 +130,7 @@ def _plan(
     if file is not None and file.suffix.lower() == ".json":
         columns = draft.columns(file, look=False)
     elif file is not None:
-        with closing(opened(file, "file", dialect=dialect)) as source, watched("reading"):
+        with closing(open_source(file, "file", dialect=dialect)) as source, watched("reading"):
             columns = columns_in(source, look=categories_from_data)
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []

@@ -387,7 +387,7 @@ class CsvSource(Source):
             csv_numbers.check(lost, name, "exact", done)
             return found.cast(pa.float64()) if kind == "float" else found
         if kind == "integer":
-            found = csv_numbers.whole(texts)
+            found = csv_numbers.integers(texts)
             if found is None:
                 csv_numbers.check(csv_numbers.wrong_whole(texts), name, kind, done)
             return found

@@ -43,9 +43,9 @@ _EXACT = 1 << 53
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
-def whole(texts: Cells) -> Cells | None:
+def integers(texts: Cells) -> Cells | None:
     """Read strings as integers; None if one is not spelled as an integer."""
-    if len(texts) > _FIRST and whole(texts.slice(0, _FIRST)) is None:
+    if len(texts) > _FIRST and integers(texts.slice(0, _FIRST)) is None:
         # Strings that cannot be cast are slow, value by value.
         return None
     try:
@@ -71,7 +71,7 @@ def numbers(texts: Cells, decimal: str, *, loose: bool = False) -> tuple[Cells, 
     ``loose`` allows zeros in front, ``.5`` and ``5.``, for columns that the plan calls numbers.
     """
     texts = pointed(texts, decimal)
-    found = whole(texts)
+    found = integers(texts)
     none = np.zeros(len(texts), bool)
     if found is not None:
         return found, none, none
@@ -163,7 +163,7 @@ def kind(texts: Cells, decimal: str) -> str:
     texts = texts.drop_null()
     if not len(texts):
         return ""
-    found = whole(texts)
+    found = integers(texts)
     if found is not None:
         return "long" if lost_in_doubles(found).any() else "whole"
     _found, wrong, lost = numbers(texts, decimal)

@@ -58,7 +58,7 @@ def check_file(path: Path, name: str) -> None:
     raise Refused(name, "be a file", got)
 
 
-def opened(
+def open_source(
     path: Path,
     name: str,
     kinds: Mapping[str, str] | None = None,
@@ -106,7 +106,7 @@ def created(
     return ParquetSink(path, schema, protected)
 
 
-def numbers(
+def read_numbers(
     source: Source, names: list[str], progress: Callable[[float], None]
 ) -> dict[str, Table]:
     """Read numeric columns whole in one pass, each as a table of its own.
@@ -143,7 +143,7 @@ def numbers(
     return tables
 
 
-def whole(
+def read_table(
     path: Path,
     name: str,
     kinds: Mapping[str, str],
@@ -157,7 +157,7 @@ def whole(
     A CSV file does not give types: a column that ``kinds`` does not name is numeric if all its
     values are numbers, unless it is in ``texts``.
     """
-    source = opened(path, name, kinds, dialect=dialect)
+    source = open_source(path, name, kinds, dialect=dialect)
     try:
         with said(name):
             names = [n for n in source.schema.names if columns is None or n in columns]

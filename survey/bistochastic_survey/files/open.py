@@ -15,7 +15,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
-from bistochastic_survey.files.formats import check_file, opened, whole
+from bistochastic_survey.files.formats import check_file, open_source, read_table
 from bistochastic_survey.files.protect import digest, kinds
 from bistochastic_survey.files.tables import said
 from bistochastic_survey.plan.plan import Plan
@@ -59,7 +59,7 @@ def open(
     file = Path(checks.path("path", path))
     certificate = certified(file, "path")
     dialect = Dialect.of(separator, "utf-8", decimal, LINES)
-    table = whole(file, "path", types_of(certificate), dialect=dialect)
+    table = read_table(file, "path", types_of(certificate), dialect=dialect)
     return Release(embedded.noted(table, certificate), certificate)
 
 
@@ -155,7 +155,7 @@ def _beside(file: Path) -> Certificate | None:
 def _inside(file: Path) -> Certificate | None:
     if file.suffix.lower() not in _TYPED:
         return None
-    source = opened(file, "file")
+    source = open_source(file, "file")
     source.close()
     return embedded.read(source.schema.metadata)
 
@@ -181,7 +181,7 @@ def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> N
     from bistochastic_survey.analysis.request import Question
 
     plan, ids = certificate.plan, certificate.ids
-    source = opened(file, "path", types_of(certificate), dialect=dialect)
+    source = open_source(file, "path", types_of(certificate), dialect=dialect)
     try:
         found = set(source.schema.names)
         wanted = {column for attribute in plan.attributes for column in attribute.columns}

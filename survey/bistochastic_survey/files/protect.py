@@ -27,7 +27,7 @@ from bistochastic_survey.files import formats
 from bistochastic_survey.files.atomic import Whole, locked, room
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
-from bistochastic_survey.files.formats import created, ending, opened
+from bistochastic_survey.files.formats import created, ending, open_source
 from bistochastic_survey.files.shuffle import Scatter
 from bistochastic_survey.files.tables import Sink, Source, Typed
 from bistochastic_survey.plan.plan import Plan
@@ -67,7 +67,7 @@ def protect_file(
         known.setdefault(options.wave.column, "text")
     for unit in options.units(plan):
         known.setdefault(unit, "text")
-    table = opened(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
+    table = open_source(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
     try:
         typed: Typed = {}, lambda batch: batch
         if {*forms} != {".csv"}:
@@ -75,7 +75,7 @@ def protect_file(
             table.decide([name for name in leaving if name in table.schema.names])
             if ".csv" in forms:
                 typed = table.spelled()
-        numbers = _numbers(plan, table, options, progress)
+        numbers = _permuted(plan, table, options, progress)
         with contextlib.ExitStack() as stack:
             wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
             beside = stack.enter_context(Whole(certificate, "certificate", follow=False))
@@ -158,7 +158,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
     return found
 
 
-def _numbers(
+def _permuted(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, NumericValues]:
     """Read and permute the numeric columns, one after the other."""
@@ -170,7 +170,7 @@ def _numbers(
     grouping = list(dict.fromkeys(a.within for a in numeric.values() if a.within is not None))
     # Before numbers are read, as these then leave out what they hold.
     by = as_table(table.table(grouping, grouping)) if grouping else None
-    read = formats.numbers(table, list(numeric), lambda share: progress("reading", share))
+    read = formats.read_numbers(table, list(numeric), lambda share: progress("reading", share))
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)

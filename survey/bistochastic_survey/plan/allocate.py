@@ -87,8 +87,8 @@ def allocate(
             checks.items("sizes", "list numbers of categories", sizes)]  # fmt: skip
     if not many:
         raise Refused("sizes", "hold at least one number of categories", "none")
-    worth = _numbers("weights", weights, len(many), 1.0, math.inf)
-    floors = _numbers("min_beta", min_beta, len(many), 0.0, 1.0)
+    worth = _per_column("weights", weights, len(many), 1.0, math.inf)
+    floors = _per_column("min_beta", min_beta, len(many), 0.0, 1.0)
     if (beta is None) == (epsilon is None):
         got = "none" if beta is None else "both"
         raise Refused("allocate", "be given exactly one of beta, epsilon", got)
@@ -114,7 +114,7 @@ def _cap(size: int, floor: float) -> float:
     return next(x for x in each if randomized_response(size, epsilon=x).beta >= floor)
 
 
-def _numbers(name: str, given: object, count: int, default: float, most: float) -> Array:
+def _per_column(name: str, given: object, count: int, default: float, most: float) -> Array:
     """Read one number for each column, or one for all."""
     must = "be at least 0" if most == math.inf else f"be from 0 to {most:g}"
     if given is None:

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.files.formats import STATISTICAL, opened
+from bistochastic_survey.files.formats import STATISTICAL, open_source
 from bistochastic_survey.plan.attributes import (
     MISSING,
     Categorical,
@@ -314,7 +314,7 @@ def _read_codebook(path: str | Path) -> list[Column]:
     if file.suffix.lower() not in ENDINGS:
         raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
     if file.suffix.lower() in STATISTICAL:
-        return opened(file, "codebook").described()
+        return open_source(file, "codebook").described()
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from bistochastic import Key, KeySource
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
@@ -29,16 +30,10 @@ if TYPE_CHECKING:
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
-    from bistochastic_survey.release.options import EngineOptions
+    from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.release import Release
     from bistochastic_survey.release.respond import Quick
     from bistochastic_survey.release.waves import Wave
-
-    class _Scanned(Protocol):
-        """A pyarrow dataset or scanner."""
-
-        def count_rows(self) -> int: ...
-        def head(self, num_rows: int) -> pa.Table: ...
 
 
 # The container of a table's columns: the result has the same type.
@@ -121,15 +116,14 @@ class Plan(_Fields):
         open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise Refused("attributes", "hold at least one", "none")
-        kept = every("keep", keep)
-        label, left_out = named("name", name), names("drop", drop)
+        kept, label, left_out = every("keep", keep), named("name", name), names("drop", drop)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
         required = () if requirement is None else definitions.requirement(requirement)
-        of_all = [column for a in listed for column in a.columns]
-        known = None if kept == "*" else {*of_all, *kept, *left_out, *open_ones, *(grouping or ())}
+        own = {column for a in listed for column in a.columns}
+        known = None if kept == "*" else {*own, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)
         values = file_labels.of_values({} if value_labels is None else value_labels, listed, known)
         super().__init__(
@@ -256,8 +250,6 @@ class Plan(_Fields):
         >>> sv.Plan.for_frame(columns, beta=0.6, ordinal=["health"]).attributes
         (<Categorical `health`, 3 categories: geometric, beta 0.6>,)
         """
-        import warnings
-
         from bistochastic_survey.plan.draft import draft
 
         made = draft(
@@ -265,10 +257,8 @@ class Plan(_Fields):
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        for does, sentences in (
-            ("leaves columns out", made.left_out),
-            ("finds blanks", made.blanks),
-        ):
+        told = (("leaves columns out", made.left_out), ("finds blanks", made.blanks))
+        for does, sentences in told:
             for sentence in sentences:
                 warnings.warn(f"`for_frame` {does}: {sentence}", UserWarning, stacklevel=2)
         return made.plan
@@ -283,8 +273,7 @@ class Plan(_Fields):
     @cached
     def by_attribute(self) -> dict[str, Measures]:
         """The measures of each attribute, by its column (several: with a comma between them)."""
-        found = [definitions.measures(attribute) for attribute in self.attributes]
-        return {each.name: each for each in found}
+        return {each.name: each for each in map(definitions.measures, self.attributes)}
 
     @property
     def has_records(self) -> bool:
@@ -294,14 +283,12 @@ class Plan(_Fields):
     @property
     def categorical(self) -> Bits | None:
         """The bits of all categorical and joint attributes; None if the plan has none."""
-        parts = self.by_attribute.values()
-        return definitions.together(each for each in parts if each.kind != "numeric")
+        return definitions.together(x for x in self.by_attribute.values() if x.kind != "numeric")
 
     @property
     def numeric(self) -> Bits | None:
         """The bits of all numeric attributes; None without any, or without a number of records."""
-        parts = self.by_attribute.values()
-        return definitions.together(each for each in parts if each.kind == "numeric")
+        return definitions.together(x for x in self.by_attribute.values() if x.kind == "numeric")
 
     def _refuse_undecided(self, error: type[Refused] = Refused) -> None:
         """Raise, unless every column is decided."""
@@ -340,8 +327,7 @@ class Plan(_Fields):
     def min_beta(self) -> float:
         """The smallest beta of a column; of categorical columns only until :attr:`has_records`."""
         self._together()
-        betas = [each.beta for each in self.by_attribute.values() if each.beta is not None]
-        return min(betas)
+        return min(each.beta for each in self.by_attribute.values() if each.beta is not None)
 
     @property
     def epsilon(self) -> float:
@@ -373,8 +359,7 @@ class Plan(_Fields):
         (False, 0.23299)
         """
         records = checks.whole("n", n, 1)
-        bound = [attribute.for_records(records) for attribute in self.attributes]
-        return self._derived(bound)
+        return self._derived(attribute.for_records(records) for attribute in self.attributes)
 
     def _derived(self, attributes: Iterable[Attribute]) -> Plan:
         """Return the plan with these attributes of the same columns, and all else unchanged."""
@@ -613,16 +598,14 @@ class Plan(_Fields):
         Errors count rows from 0 within their batch, because an engine does not say which rows of
         the table a batch has.
 
-        >>> import bistochastic as bs, pyarrow as pa, tempfile
-        >>> import bistochastic_survey as sv
+        >>> import bistochastic as bs, bistochastic_survey as sv, pyarrow as pa, tempfile
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
         ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))
         ...     released = f.table(table)
-        ...     certificate = f.certificate(
-        ...         records=released.num_rows, engine="pyarrow", schema=table.schema
-        ...     )
+        ...     facts = {"records": released.num_rows, "schema": table.schema}
+        ...     certificate = f.certificate(engine="pyarrow", **facts)
         >>> released.column_names, certificate.records
         (['sex'], 3)
         """
@@ -635,7 +618,7 @@ class Plan(_Fields):
 
     @overload
     def on(
-        self, obj: _Scanned, *, observation: None = None, **options: Unpack[EngineOptions]
+        self, obj: Scannable, *, observation: None = None, **options: Unpack[EngineOptions]
     ) -> pa.RecordBatchReader: ...
     @overload
     def on(
@@ -670,8 +653,7 @@ class Plan(_Fields):
           DataFrame is written, because accumulators count rows twice if a worker is lost. For a
           stream give a name instead, and find the count in its progress.
 
-        >>> import bistochastic as bs, polars as pl, tempfile
-        >>> import bistochastic_survey as sv
+        >>> import bistochastic as bs, bistochastic_survey as sv, polars as pl, tempfile
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> people = pl.LazyFrame({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
@@ -702,8 +684,7 @@ class Plan(_Fields):
         ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess. Numeric columns,
         columns by unit and numbers inside classes (``output="number"``) raise an error.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
+        >>> import bistochastic as bs, bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> plan.respond({"sex": "F"}, key=bs.Key.generate(), id="person 7")["sex"] in ("F", "M")
         True

@@ -381,7 +381,7 @@ def read_attribute(item: Here) -> Attribute:
     return _READERS[kind](item)
 
 
-def read(kind: type[P], data: Any, path: str = "") -> P:
+def from_data(kind: type[P], data: Any, path: str = "") -> P:
     """Read a plan from plain data at this path of a file."""
     if isinstance(data, dict) and data.get("undecided"):
         # In TOML, an empty list of attributes could not be extended, so it is left out.
@@ -419,7 +419,7 @@ def from_json(kind: type[P], text: str) -> P:
         _refuse_path(text, ".json")
     data = parsed(text)
     with _deep():
-        return read(kind, data)
+        return from_data(kind, data)
 
 
 def _refuse_path(text: str, ending: str) -> None:
@@ -446,7 +446,7 @@ def from_toml(kind: type[P], text: str) -> P:
         where = f" in line {found[1]}, column {found[2]}" if found else ""
         raise Refused("text", "be TOML", f"something else{where}") from None
     with _deep():
-        return read(kind, data)
+        return from_data(kind, data)
 
 
 # The comment below the columns that are undecided.

@@ -271,7 +271,7 @@ class Certificate:
         Sentences are not compared: sentences of an older version are read, and written again
         unchanged. Printing makes new sentences from the facts.
         """
-        return certificate_json.read(cls, text)
+        return certificate_json.from_json(cls, text)
 
     def report(
         self,

@@ -94,7 +94,7 @@ def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 
 
-def read(cls: type[C], given: object) -> C:
+def from_json(cls: type[C], given: object) -> C:
     """Read the certificate of a string."""
     data = parsed(given)
     must = "be a certificate that this package wrote"
@@ -122,7 +122,7 @@ def read(cls: type[C], given: object) -> C:
 def _certificate(cls: type[C], here: Here) -> C:
     from bistochastic_survey.plan.plan import Plan
 
-    plan = plan_json.read(Plan, here["plan"].value, "plan")
+    plan = plan_json.from_data(Plan, here["plan"].value, "plan")
     key = here["key"]
     key.keys(("stored", "fingerprint"))
     has_key, fingerprint = key["stored"].flag(), key["fingerprint"].value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Required, TypedDict
+from typing import Protocol, Required, TypedDict
 
 from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused
@@ -28,6 +28,16 @@ class EngineOptions(TypedDict, total=False):
     row_columns: Sequence[str] | None
     unit_pseudonym: Mapping[str, str] | None
     allow_insecure: bool
+
+
+class Scannable(Protocol):
+    """A pyarrow dataset or scanner."""
+
+    def count_rows(self) -> int:
+        """Count the rows."""
+
+    def head(self, num_rows: int) -> object:
+        """Read the first rows."""
 
 
 @dataclass(frozen=True)

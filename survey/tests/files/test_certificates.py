@@ -192,11 +192,11 @@ def test_what_is_no_certificate_is_passed_over(tmp_path: Path) -> None:
 
 def _cells(path: Path, plan: sv.Plan) -> pa.Table:
     """The cells of a CSV file, as the package reads them."""
-    from bistochastic_survey.files.formats import opened
+    from bistochastic_survey.files.formats import open_source
     from bistochastic_survey.files.protect import kinds
 
     dialect = Dialect.of(max_line_ends=1)
-    source = opened(path, "in", {**kinds(plan), "income": "number"}, dialect=dialect)
+    source = open_source(path, "in", {**kinds(plan), "income": "number"}, dialect=dialect)
     try:
         table = pa.Table.from_batches(list(source.batches()))
     finally:

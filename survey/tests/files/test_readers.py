@@ -20,7 +20,7 @@ import bistochastic_survey as sv
 from bistochastic_survey import cli
 from bistochastic_survey.files import csv_file
 from bistochastic_survey.files.csv_dialect import Dialect
-from bistochastic_survey.files.formats import opened, whole
+from bistochastic_survey.files.formats import open_source, read_table
 
 SEX = sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
 
@@ -295,8 +295,8 @@ def test_types_are_those_of_all_cells(tmp_path: Path, cells: list[str], kind: An
         folder.protect("in.csv", "out.parquet")
         column = pq.read_table(tmp_path / "out.parquet")["v"]
         assert column.type == kind
-        assert whole(tmp_path / "in.csv", "in", {}).column("v").type == kind
-        read = whole(tmp_path / "in.csv", "in", {}, texts=["v"]).column("v")
+        assert read_table(tmp_path / "in.csv", "in", {}).column("v").type == kind
+        read = read_table(tmp_path / "in.csv", "in", {}, texts=["v"]).column("v")
         if kind == pa.int64():
             assert column.cast(pa.string()).equals(read)
         if kind == pa.float64():
@@ -311,7 +311,9 @@ def test_numbers_of_19_digits_stay_exact_or_are_refused(tmp_path: Path) -> None:
     folder.write("in.csv", "v\n" + "".join(f"{v}\n" for v in values))
     for out in ("out.csv", "out.parquet"):
         folder.protect("in.csv", out)
-        assert sorted(whole(tmp_path / out, "out", {}).column("v").to_pylist()) == sorted(values)
+        assert sorted(read_table(tmp_path / out, "out", {}).column("v").to_pylist()) == sorted(
+            values
+        )
     # Floats come after more rows than one block has.
     early = [str(values[0])] + ["1"] * 700_000
     for text, row in ((["0.5", *early], 1), ([*early, "0.5"], 0), ([*early, str(BIG + 1)], 700_001),
@@ -498,7 +500,7 @@ def test_what_is_written_is_read_back_cell_by_cell(tmp_path: Path, mark: str, co
                           for name, line in zip(names, at, strict=True)})  # fmt: skip
         for turn in ("one.csv", "two.csv"):
             write(tmp_path / turn, table, dialect)
-            read = whole(tmp_path / turn, "file", {}, dialect=dialect, texts=names)
+            read = read_table(tmp_path / turn, "file", {}, dialect=dialect, texts=names)
             assert read.to_pydict() == table.to_pydict()
             table = read
         # The file is a function of its cells.
@@ -512,7 +514,7 @@ def test_numbers_are_read_back_as_they_were(tmp_path: Path, mark: str, decimal: 
     table = pa.table({"i": [1, -2, None, BIG], "x": [0.1, -2.0, 1e-300, None],
                       "y": [1e22, 1.5, 2.0, 1 / 3]})  # fmt: skip
     write(tmp_path / "a.csv", table, dialect)
-    assert whole(tmp_path / "a.csv", "file", {}, dialect=dialect).equals(table)
+    assert read_table(tmp_path / "a.csv", "file", {}, dialect=dialect).equals(table)
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
@@ -521,7 +523,7 @@ def test_ids_are_texts_in_either_format(tmp_path: Path, out: str) -> None:
     folder.write("in.csv", "sex,id\n" + "".join(f"{'FM'[i % 2]},{i}\n" for i in range(300)))
     ids = ("--id-column", "id", "--after", "first")
     folder.protect("in.csv", out, *ids, "--shuffle")
-    read = whole(tmp_path / out, "out", {"id": "text"}).column("id")
+    read = read_table(tmp_path / out, "out", {"id": "text"}).column("id")
     assert sorted(read.to_pylist()) == sorted(map(str, range(300)))
     folder.run("audit", "in.csv", out, "--plan", "plan.toml")
 
@@ -541,6 +543,8 @@ def test_no_bytes_of_a_file_are_in_the_context_of_an_error(tmp_path: Path, text:
     (tmp_path / "in.csv").write_text(text, "utf-8")
     with pytest.raises(ValueError, match="must be ascii; got other bytes") as refused:
         list(
-            opened(tmp_path / "in.csv", "in", dialect=Dialect.of(encoding="ascii")).batches(["sex"])
+            open_source(tmp_path / "in.csv", "in", dialect=Dialect.of(encoding="ascii")).batches(
+                ["sex"]
+            )
         )
     assert refused.value.__context__ is None
